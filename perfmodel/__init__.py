@@ -33,55 +33,26 @@ if TYPE_CHECKING:
     from perfmodel.tuning.tuning import tune
 
 _HOMES = {
-    "Count": "counts",
-    "CountedVariants": "processes.variants",
-    "Family": "models",
-    "FittedModel": "predicting.model",
-    "KernelCounts": "counts",
+    "Count": "counts", "KernelCounts": "counts", "count": "counts",
+    "CountedVariants": "processes.variants", "count_all": "processes.counting",
+    "Family": "models", "Weight": "models.model", "families": "models",
+    "FittedModel": "predicting.model", "fit": "predicting.model",
     "PerfModelError": "errors",
     "Prediction": "predicting.model",
-    "RankedVariant": "predicting.ranking",
-    "Ranking": "predicting.ranking",
+    "RankedVariant": "predicting.ranking", "Ranking": "predicting.ranking", "rank": "predicting.ranking",
     "Space": "kernels.space",
-    "Tuned": "tuning.tuned",
-    "Weight": "models.model",
-    "anchor": "tuning",
-    "count": "counts",
-    "count_all": "processes.counting",
+    "Tuned": "tuning.tuned", "anchor": "tuning", "tune": "tuning.tuning",
     "devices": "opencl",
-    "families": "models",
-    "fit": "predicting.model",
     "load": "calibration.recommended",
     "measure": "measuring",
-    "rank": "predicting.ranking",
-    "tune": "tuning.tuning",
-}
+}  # fmt: skip
+"""Where each public name is defined."""
 
 __all__ = [
-    "Count",
-    "CountedVariants",
-    "Family",
-    "FittedModel",
-    "KernelCounts",
-    "PerfModelError",
-    "Prediction",
-    "RankedVariant",
-    "Ranking",
-    "Space",
-    "Tuned",
-    "Weight",
-    "anchor",
-    "count",
-    "count_all",
-    "devices",
-    "families",
-    "fit",
-    "load",
-    "measure",
-    "plot",
-    "rank",
-    "tune",
-]
+    "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
+    "RankedVariant", "Ranking", "Space", "Tuned", "Weight", "anchor", "count", "count_all", "devices", "families",
+    "fit", "load", "measure", "plot", "rank", "tune",
+]  # fmt: skip
 __version__ = "0.1.0"
 
 with suppress(OSError):  # where it fails, importing Loopy says why, and a command says what to do

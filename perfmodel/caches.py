@@ -1,8 +1,8 @@
 """Where the libraries below keep their caches: in a folder that can be written, whatever the surroundings are.
 
-Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME``, else ``~/.cache``.  Loopy opens them when it
-is imported, and cannot be imported where that fails.  So ``import perfmodel`` looks at the folder first; it writes
-nothing there.
+Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME``, else ``~/.cache``. Loopy opens them when it is
+imported, and cannot be imported where that fails. So ``import perfmodel`` looks at the folder first; it writes nothing
+there.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 def settle_caches() -> None:
     """Point this process's caches to a temporary folder, removed at its end, where the usual one cannot be used.
 
-    Call it before Loopy is imported.
-
-    Raises
-    ------
-    CacheError
-        No temporary folder can be used either.
+    Call it before Loopy is imported. It raises CacheError if no temporary folder can be used either.
     """
     base = cache_folder()
     if usable(base):

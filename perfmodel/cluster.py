@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import platform
 import ssl
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +22,10 @@ SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
 
 
 def connected(address: str, timeout_s: float | None = None, security: Any = None) -> Any:
-    """Connect to a scheduler; by default it must answer in :data:`ANSWERS_S`.
+    """Connect to a scheduler, which must answer in :data:`ANSWERS_S`; return a ``distributed.Client``, to be closed.
 
-    Parameters
-    ----------
-    address : str
-        As ``tcp://host:8786``, or ``tls://host:8786``.
-    timeout_s : float, optional
-        How long to wait for an answer [s].
-    security : distributed.Security, optional
-        Certificates (:func:`secured`); those of Dask's configuration by default.
-
-    Returns
-    -------
-    distributed.Client
-        Close it in the end; it is a context manager.
-
-    Raises
-    ------
-    MissingExtraError
-        Dask is not installed.
-    SchedulerError
-        The scheduler does not answer.
-    TlsError
-        It answers by TLS only, and not with these certificates.
+    `security` holds certificates (:func:`secured`); by default those of Dask's configuration. Raises MissingExtraError
+    without Dask, SchedulerError where nothing answers, TlsError where it does not accept the certificates.
     """
     distributed, timeout_s = dask(), ANSWERS_S if timeout_s is None else timeout_s
     security = security or secured(address)
@@ -76,30 +54,12 @@ async def _answered(address: str, timeout_s: float, security: Any) -> None:
 
 
 def secured(address: str, **files: Path | None) -> Any:
-    """Return the certificates for a scheduler, in a way that shows whether they can be used.
+    """Return the certificates for a scheduler as a ``distributed.Security``; TlsError if ``tls://`` cannot use them.
 
-    Parameters
-    ----------
-    address : str
-        Of the scheduler; certificates are needed for ``tls://``.
-    **files : Path, optional
-        ``tls_ca_file``, ``tls_worker_cert`` and ``tls_worker_key``; without one, Dask's configuration names it.  Where
-        any is given the worker's are shown to the scheduler, else a client's.
-
-    Returns
-    -------
-    distributed.Security
-        Of a worker and of a client alike.
-
-    Raises
-    ------
-    MissingExtraError
-        Dask is not installed.
-    TlsError
-        ``tls://`` without a file, or with one that is missing or of no use.
+    The files are ``tls_ca_file``, ``tls_worker_cert`` and ``tls_worker_key``; without one, Dask's configuration names
+    it. Where any is given, the worker's are shown to the scheduler, else a client's.
     """
-    given = {name: str(file) for name, file in files.items() if file is not None}
-    security = dask().Security(**given)
+    security = dask().Security(**{name: str(file) for name, file in files.items() if file is not None})
     if files:
         security.tls_client_cert, security.tls_client_key = security.tls_worker_cert, security.tls_worker_key
     if not address.startswith("tls://"):
@@ -122,8 +82,8 @@ def secured(address: str, **files: Path | None) -> Any:
 def _refused_by_tls(error: BaseException) -> str:
     """Return what TLS found wrong, if that is behind an error; else an empty text.
 
-    Under TLS 1.3 a client learns only after its side of the handshake that its certificate is refused.  Which error
-    that is depends on what it does meanwhile: TLS's own, one that a closed stream holds, or a connection that is reset.
+    Under TLS 1.3 a client learns only after its side of the handshake that its certificate is refused. Which error that
+    is depends on what it does meanwhile: TLS's own, one that a closed stream holds, or a connection that is reset.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -135,13 +95,7 @@ def _refused_by_tls(error: BaseException) -> str:
 
 
 def reached_from(client: Any) -> tuple[str, str]:
-    """Return by which protocol, and from which address of this machine, a client reaches its scheduler.
-
-    Returns
-    -------
-    tuple of str
-        As ``("tcp", "127.0.0.1")``.
-    """
+    """Return by which protocol, and from which address of this machine, a client reaches its scheduler."""
     from distributed.comm.addressing import get_address_host
 
     local = client.scheduler_comm.comm.local_address
@@ -149,13 +103,7 @@ def reached_from(client: Any) -> tuple[str, str]:
 
 
 def dask() -> Any:
-    """Import Dask's scheduler of several processes.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import Dask's scheduler of several processes; MissingExtraError says how to install it."""
     try:
         import distributed
     except ImportError:
@@ -164,21 +112,13 @@ def dask() -> Any:
 
 
 def address_of(client: Any) -> str:
-    """Return the scheduler's address."""
-    if client.scheduler is None:  # the client was closed, as after its scheduler was lost
-        return str(client._start_arg)
-    return str(client.scheduler.address)
+    """Return the scheduler's address, also where the client was closed because the scheduler was lost."""
+    return str(client._start_arg if client.scheduler is None else client.scheduler.address)
 
 
 @contextmanager
 def asking(client: Any) -> Iterator[None]:
-    """Turn what a lost scheduler raises in the block into an error that says so.
-
-    Raises
-    ------
-    SchedulerError
-        It does not answer any more.
-    """
+    """Turn what a lost scheduler raises in the block into a SchedulerError that says so."""
     try:
         yield
     except (Exception, asyncio.CancelledError) as error:
@@ -189,63 +129,38 @@ def asking(client: Any) -> Iterator[None]:
 
 def lost(client: Any, error: BaseException) -> SchedulerError | None:
     """Return the error that says that the scheduler is lost, if this one of Dask's means that."""
-    if client.scheduler is None:  # the client is closed, and finds that it has nobody to ask
-        return SchedulerError(address_of(client), "the connection is lost")
-    if isinstance(error, OSError | TimeoutError | asyncio.TimeoutError | CancelledError | asyncio.CancelledError):
-        return SchedulerError(address_of(client), " ".join(str(error).split()) or "the connection is lost")
+    closed = client.scheduler is None  # the client finds that it has nobody to ask
+    if closed or isinstance(error, OSError | asyncio.TimeoutError | CancelledError | asyncio.CancelledError):
+        said = "" if closed else " ".join(str(error).split())
+        return SchedulerError(address_of(client), said or "the connection is lost")
     return None
 
 
 def workers_of(client: Any) -> dict[str, Any]:
-    """Return what the scheduler says of each worker now, by its address.
-
-    Raises
-    ------
-    SchedulerError
-        It does not answer any more.
-    """
+    """Return what the scheduler says of each worker now, by its address."""
     with asking(client):  # client.scheduler_info() returns what it knew, where the scheduler is lost
-        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=LOST_S)
-        return dict(found["workers"])
+        answer = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=LOST_S)
+        return dict(answer["workers"])
 
 
 def check_versions(client: Any, workers: list[str]) -> None:
-    """Refuse workers whose versions are not those of this process.
+    """Refuse workers whose versions are not those of this process; one that is lost meanwhile is not judged.
 
-    They are asked by functions of Python's own library, which also a worker without perfmodel has.  One that is lost
-    meanwhile is not judged.
-
-    Raises
-    ------
-    WorkerVersionError
-        Names the first such worker, and all that differs on it.
-    SchedulerError
-        The scheduler does not answer any more.
+    WorkerVersionError names the first such worker, and all that differs on it.
     """
-    ours = {"Python": _minor(platform.python_version())} | {name: metadata.version(name) for name in SAME}
-    theirs: dict[str, dict[str, str]] = {address: {} for address in workers}
-    for name in ours:
-        asked = (platform.python_version,) if name == "Python" else (metadata.version, name)
-        with asking(client):
-            answers = client.run(*asked, workers=list(theirs), on_error="return") if theirs else {}
-        for address, answer in answers.items():
-            if isinstance(answer, OSError | asyncio.TimeoutError):  # what Dask says of a worker that it cannot reach
-                del theirs[address]
-            else:
-                theirs[address][name] = _said(answer) if name != "Python" else _minor(_said(answer))
-    for address, found in theirs.items():
-        wrong = tuple(f"{name} {found.get(name)} (here {own})" for name, own in ours.items() if found.get(name) != own)
+    with asking(client):
+        answers = client.get_versions(packages=SAME)
+    ours = _versions(answers["client"])
+    for address in workers:
+        theirs = _versions(answers["workers"][address]) if address in answers["workers"] else ours
+        wrong = tuple(f"{name} {theirs[name]} (here {version})" for name, version in ours.items()
+                      if theirs[name] != version)  # fmt: skip
         if wrong:
             raise WorkerVersionError(address, wrong)
 
 
-def _said(answer: Any) -> str:
-    """Put a worker's answer to the question for a version into words."""
-    if isinstance(answer, metadata.PackageNotFoundError):
-        return "not installed"
-    return answer if isinstance(answer, str) else f"unknown: {answer!r}"
-
-
-def _minor(version: str) -> str:
-    """Return a version of Python without its last number."""
-    return ".".join(version.split(".")[:2])
+def _versions(answer: dict[str, Any]) -> dict[str, str]:
+    """Return from Dask's answer the version of Python without its last number, and those that must be the same."""
+    packages = answer["packages"]
+    python = ".".join(packages["python"].split(".")[:2])
+    return {"Python": python} | {name: packages[name] or "not installed" for name in SAME}

@@ -138,16 +138,10 @@ def finite(value: Any) -> Any:
 
 
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
-    """Return rows of cells as an HTML table, everything escaped, with notes below it.
+    """Return rows of cells as an HTML table, everything escaped, with a caption above and notes below it.
 
-    Parameters
-    ----------
-    rows
-        The first row is the heading. Of more than :data:`MOST_ROWS` others the middle is left out, and a row says so.
-    caption, notes
-        Texts above and below the table.
-    left
-        Columns that are aligned left; the others are numbers.
+    The first row is the heading. Of more than :data:`MOST_ROWS` others the middle is left out, and a row says so. The
+    first `left` columns are aligned left; the others are numbers.
 
     Examples
     --------
@@ -173,10 +167,7 @@ def _row(cells: Sequence[str], tag: str, left: int) -> str:
 def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> DataFrame:
     """Return records as a pandas ``DataFrame``, one row each, with these columns even where there is no record.
 
-    Raises
-    ------
-    MissingExtraError
-        pandas is not installed.
+    It raises MissingExtraError where pandas is not installed.
     """
     try:
         import pandas as pd
@@ -194,8 +185,7 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     a     1
     bcd  20
     """
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = []
+    widths, lines = _widths(rows), []
     for row in rows:
         cells = (
             cell.ljust(width) if place < left else cell.rjust(width)
@@ -208,19 +198,10 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
 def fitted_text(
     rows: Sequence[Sequence[str]], left: int = 1, drop: Sequence[str] = (), width: int | None = None
 ) -> str:
-    """Return rows of cells in aligned columns that are no wider than a terminal.
+    """Return rows of cells in aligned columns that are no wider than a terminal of `width` columns; None: in full.
 
-    Parameters
-    ----------
-    rows
-        The first one holds the columns' names.
-    left
-        How many columns are aligned left.
-    drop
-        Names of the columns that may be left out, in this order; all columns of the name. If the table is still too
-        wide, long cells of the columns at the left are cut in their middle.
-    width
-        Columns of the terminal; None for a table in full.
+    The first row holds the columns' names. Those in `drop` may be left out, in this order; all columns of the name. If
+    the table is still too wide, long cells of the `left` columns at the left are cut in their middle.
 
     Examples
     --------
@@ -248,9 +229,7 @@ def fitted_text(
     return "\n".join([columns_text(kept, left), *note])
 
 
-def blocks_text(
-    rows: Sequence[Sequence[str]], left: int = 1, first: int = 1, width: int | None = None
-) -> str:
+def blocks_text(rows: Sequence[Sequence[str]], left: int = 1, first: int = 1, width: int | None = None) -> str:
     """Return rows of cells in blocks of columns, one below the other, each with the first columns.
 
     Examples
@@ -305,9 +284,7 @@ def wrapped_text(text: str, width: int | None = None) -> str:
     """
     if width is None:
         return text
-    return "\n".join(
-        line if len(line) <= width else _wrapped(line, width, "", "  ") for line in text.split("\n")
-    )
+    return "\n".join(line if len(line) <= width else _wrapped(line, width, "", "  ") for line in text.split("\n"))
 
 
 def _fits(rows: Sequence[Sequence[str]], width: int | None) -> bool:
@@ -349,21 +326,3 @@ def _wrapped(text: str, width: int | None, first: str = "", others: str = "") ->
     from textwrap import fill
 
     return text if width is None else fill(text, width, initial_indent=first, subsequent_indent=others)
-
-
-def markdown_table(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of cells as a table in Markdown, whose second row aligns the columns."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-
-def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
-    r"""Return a page with sections instead of the text after its marker; a page without marker gets one at its end.
-
-    Examples
-    --------
-    >>> below_marker("# Title\n\n<!-- -->\n\nold", "<!-- -->", ["new", "newer"])
-    '# Title\n\n<!-- -->\n\nnew\n\nnewer'
-    """
-    return "\n\n".join([page.partition(marker)[0] + marker, *sections])
-

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,18 +56,17 @@ LIMITS = Limits()
 
 
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
-    """Refuse an argument of a function of the interface.
-
-    Raises
-    ------
-    ArgumentError
-        If `holds` is false; it shows the value's type, and a short value.
-    """
-    if not holds:
-        kind = type(value).__name__
-        short = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)
-        raise ArgumentError(argument, str(value) if value is None or isinstance(value, bool) else
-                            f"{shortened(value, 40)} ({kind})" if short else f"of the type {kind}", allowed)
+    """Refuse an argument of a function of the interface unless `holds`, by an ArgumentError that shows its type."""
+    if holds:
+        return
+    kind = type(value).__name__
+    if value is None or isinstance(value, bool):
+        shown = str(value)
+    elif isinstance(value, (str, bytes, int, float)):
+        shown = f"{shortened(value, 40)} ({kind})"
+    else:
+        shown = f"of the type {kind}"
+    raise ArgumentError(argument, shown, allowed)
 
 
 def is_number(value: object) -> bool:
@@ -102,12 +102,7 @@ def one_line(text: str) -> str:
 
 
 def json_document(content: bytes) -> Any:
-    """Return the document of a JSON text in UTF-8.
-
-    Raises
-    ------
-    DocumentError
-        If it is no JSON, has a key twice, ``NaN``, a number beyond doubles, or is beyond :data:`LIMITS`.
+    """Return the document of a JSON text in UTF-8; a DocumentError says what is wrong with it.
 
     Examples
     --------
@@ -116,9 +111,9 @@ def json_document(content: bytes) -> Any:
     """
     try:
         text = content.decode()
-        found = _DECODER.decode(text)
+        document = _DECODER.decode(text)
         if "\\ud" in text.lower():
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(document, ensure_ascii=False).encode()
     except DocumentError:
         raise
     except UnicodeError as error:
@@ -127,20 +122,17 @@ def json_document(content: bytes) -> Any:
         raise DocumentError(f"is no JSON ({error})") from error
     except RecursionError:
         raise _too_deep() from None
-    _check_depth(found)
-    return found
+    _check_depth(document)
+    return document
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise DocumentError(f"has the key {shortened(_first_twice(name for name, _ in pairs))} twice")
-    return found
-
-
-def _first_twice(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        repeated = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in repeated.items() if count > 1)
+        raise DocumentError(f"has the key {shortened(twice)} twice")
+    return members
 
 
 def _integer(text: str) -> int:
@@ -183,12 +175,7 @@ _DECODER = json.JSONDecoder(
 
 
 def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    """Return a document as JSON.
-
-    Raises
-    ------
-    NotFiniteError
-        If it holds a number that is NaN or infinite; the message says where.
+    """Return a document as JSON; a NotFiniteError says where it holds NaN or an infinite number.
 
     Examples
     --------
@@ -211,20 +198,14 @@ def _not_finite(node: Any, place: str) -> tuple[str, float]:
     parts = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list | tuple) else ()
     for key, part in parts:
         inner = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".lstrip(".")
-        found = _not_finite(part, inner)
-        if found[0]:
-            return found
+        first = _not_finite(part, inner)
+        if first[0]:
+            return first
     return "", math.nan
 
 
 def yaml_document(content: bytes) -> Any:
-    """Return the document of a YAML text in UTF-8.
-
-    Raises
-    ------
-    DocumentError
-        If it is no YAML, has a key twice, an alias or a tag, or is beyond :data:`LIMITS`.
-    """
+    """Return the document of a YAML text in UTF-8; a DocumentError says what is wrong with it."""
     if len(content) > LIMITS.yaml_bytes:
         raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the most that is read")
     try:
@@ -281,44 +262,30 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 @dataclass(frozen=True)
 class Schema:
-    """The schema that documents must have, as ``perfmodel.weights/2``.
+    """The schema that documents must have, as ``perfmodel.weights/2``."""
 
-    Parameters
-    ----------
-    text
-        Its name and version.
-    renewal
-        What makes a document of this version out of an older one, for messages.
-    """
-
-    text: str
-    renewal: str
+    text: str  # its name and version
+    renewal: str  # what makes a document of this version out of an older one, for messages
 
     def check(self, document: Any) -> None:
         """Raise an error unless a document is of this schema; one of a newer or an older version gets its own words."""
-        found = document.get("schema") if isinstance(document, dict) else None
-        if found == self.text:
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if schema == self.text:
             return
         name, _, version = self.text.partition("/")
-        if not isinstance(found, str):
+        if not isinstance(schema, str):
             raise DocumentError(f"has no schema; '{self.text}' is expected")
-        other = re.fullmatch(rf"{re.escape(name)}/(\d{{1,9}})", found)
+        other = re.fullmatch(rf"{re.escape(name)}/(\d{{1,9}})", schema)
         if other is None:
-            raise DocumentError(f"has schema {shortened(found)}; '{self.text}' is expected")
+            raise DocumentError(f"has schema {shortened(schema)}; '{self.text}' is expected")
         if int(other[1]) > int(version):
-            raise NewerDocumentError(found, self.text)
-        raise DocumentError(f"has the older schema '{found}', and this is '{self.text}': {self.renewal}")
+            raise NewerDocumentError(schema, self.text)
+        raise DocumentError(f"has the older schema '{schema}', and this is '{self.text}': {self.renewal}")
 
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Name the file where memory ends while a block reads it: no record of it is taken for a damaged one.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If it does.
-    """
+    """Name the file where memory ends while a block reads it: no record of it is taken for a damaged one."""
     try:
         yield
     except MemoryError as error:
@@ -326,15 +293,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    DocumentError
-        If it cannot be read, or has more than `most` bytes.
-    OutOfMemoryError
-        If memory ends.
-    """
+    """Return the bytes of a file; a DocumentError says that it cannot be read, or has more than `most`."""
     try:
         with reading(path), Path(path).open("rb") as stream:
             content = stream.read(most + 1)
@@ -348,12 +307,8 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
     """Return the value of a frozen dataclass, or of a pydantic model, that a JSON text describes.
 
-    Every field must be there unless it has a default, and be of its annotated type: text is no number.
-
-    Raises
-    ------
-    DocumentError
-        As :func:`json_document`; and if the document is not of the schema, or a field is not as annotated.
+    Every field must be there unless it has a default, and be of its annotated type: text is no number. A DocumentError
+    says what is wrong with the document, its schema, or a field.
     """
     from pydantic import ValidationError
 
@@ -361,20 +316,16 @@ def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) ->
     if schema is not None:
         schema.check(document)
     try:
-        found: Value = _adapter(kind).validate_json(content, strict=True)  # type: ignore[arg-type]  # a class is hashable
+        value: Value = _adapter(kind).validate_json(content, strict=True)  # type: ignore[arg-type]  # a class is hashable
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = f"field '{'.'.join(map(str, first['loc']))}'" if first["loc"] else "the document"
+        given = first.get("input")
+        short = given is None or isinstance(given, str | int | float | bool)
+        held = f" (found {shortened(given, 40)})" if short else ""
         said = first["msg"].removeprefix("Value error, ")
-        raise DocumentError(f"is not valid: {where}: {said}{_found(first)}") from error
-    return found
-
-
-def _found(problem: Any) -> str:
-    """Return what a field holds, where that is short."""
-    given = problem.get("input")
-    simple = given is None or isinstance(given, str | int | float | bool)
-    return f" (found {shortened(given, 40)})" if simple else ""
+        raise DocumentError(f"is not valid: {where}: {said}{held}") from error
+    return value
 
 
 @lru_cache(maxsize=64)

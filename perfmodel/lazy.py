@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Any
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package: importing it does not import what it leads to.
 
-    Parameters
-    ----------
-    package
-        The package's name.
-    homes
-        By each public name the module below the package that defines it; with a dot before it one beside the package.
+    `homes` has for each public name the module below the package that defines it; with a dot before it one beside the
+    package.
 
     Examples
     --------
@@ -62,7 +58,8 @@ class Lazy:
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields."""
         made = type(self)
-        return {n: one for n, one in vars(self).items() if not isinstance(getattr(made, n, None), _cached_property)}
+        fields = vars(self).items()
+        return {name: value for name, value in fields if not isinstance(getattr(made, name, None), _cached_property)}
 
 
 def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:

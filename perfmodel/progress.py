@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LINES_EVERY_S = 5.0
 
+
 class FailedStep(str):
     """The note of a step that went wrong: what it is called, and the problem behind a colon.
 
@@ -61,17 +62,10 @@ class Progress(Protocol):
 class Silent:
     """Ignores all reports."""
 
-    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+    def _ignore(self, *report: object, **more: object) -> None:
         """Do nothing."""
 
-    def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Do nothing."""
-
-    def tell(self, message: str) -> None:
-        """Do nothing."""
-
-    def stop(self) -> None:
-        """Do nothing."""
+    start = advance = tell = stop = _ignore
 
 
 @contextmanager
@@ -87,13 +81,8 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
 class Bar:
     """Shows the progress of a task on standard error; a :class:`perfmodel.progress.Progress`.
 
-    The time left is estimated from the expected times of the steps, where they are given. A note
-    on a failure (it contains a colon) stays above the bar.
-
-    Parameters
-    ----------
-    quiet
-        Whether to show nothing.
+    The time left is estimated from the expected times of the steps, where they are given. The note of a failed step
+    stays above the bar. A quiet one shows nothing.
     """
 
     def __init__(self, quiet: bool = False) -> None:

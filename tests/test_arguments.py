@@ -11,11 +11,9 @@ import pytest
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import ArgumentError, ParameterError, PerfModelError
-from perfmodel.report.families_picture import plot_families
-from perfmodel.report.picture import plot_predicted_vs_measured
+from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_terms
 from perfmodel.report.roofline import plot_roofline
 from perfmodel.report.sizes_picture import plot_sizes
-from perfmodel.report.terms_picture import plot_terms
 from tests.cli.conftest import KERNEL
 from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices

@@ -19,7 +19,7 @@ from perfmodel.facts import read_device
 from perfmodel.features import evaluate
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from perfmodel.opencl import Device
 from tests.machine import device

@@ -6,7 +6,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import plot
-from perfmodel.report.terms_picture import plot_terms
+from perfmodel.report.plots import plot_terms
 
 
 def test_every_picture_has_a_name():

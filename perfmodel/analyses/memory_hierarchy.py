@@ -1,14 +1,14 @@
 r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
 
-The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace.trace`). The order in
-which requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
+The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace.trace`). The order in which
+requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
 
-1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all
-   merges are equally likely;
-2. work-groups are dealt in turn to the compute units; the requests of all work-groups that the units
-   hold at once are merged at random in the same way;
-3. the requests of a unit go through its own first-level cache in that order; those that miss go
-   through the second-level cache, which all units share.
+1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all merges are equally
+   likely;
+2. work-groups are dealt in turn to the compute units; the requests of all work-groups that the units hold at once are
+   merged at random in the same way;
+3. the requests of a unit go through its own first-level cache in that order; those that miss go through the
+   second-level cache, which all units share.
 
 A cache is set-associative and replaces the line least recently used (LRU). Each order gives a hit rate of each level.
 Their spread shows how much the unknown order matters. Loads and stores are treated alike: both load the line into
@@ -17,22 +17,18 @@ the cache.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.trace.trace import Trace, trace
 from perfmodel.errors import CacheShapeError, MissingFactError
-from perfmodel.facts import Fact
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -43,12 +39,8 @@ EMPTY = -1
 class CacheShape:
     """A cache: its size and line in bytes, and its ways (the lines of a set).
 
-    Lines that do not fill a whole set are left out.
-
-    Raises
-    ------
-    CacheShapeError
-        If one of the three is not positive, or the cache is smaller than one set.
+    Lines that do not fill a whole set are left out. It raises CacheShapeError if one of the three is not positive, or
+    the cache is smaller than one set.
 
     Examples
     --------
@@ -86,18 +78,18 @@ def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
     bank, tag = bank[order], line[order]
     again = np.zeros(len(line), dtype=bool)  # the set's last request was for the same line
     again[1:] = (bank[1:] == bank[:-1]) & (tag[1:] == tag[:-1])
-    found = again.copy()
-    found[~again] = _first_hits(bank[~again], tag[~again], shape.ways)
-    result: Bools = np.empty(len(found), dtype=np.bool_)
-    result[order] = found
+    hit = again.copy()
+    hit[~again] = _first_hits(bank[~again], tag[~again], shape.ways)
+    result: Bools = np.empty(len(hit), dtype=np.bool_)
+    result[order] = hit
     return result
 
 
 def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
     """Return the hits of requests sorted by bank; all banks are simulated together, request by request."""
-    found = np.zeros(len(tag), dtype=bool)
+    hits = np.zeros(len(tag), dtype=bool)
     if not len(tag):
-        return found
+        return hits
     starts = np.flatnonzero(np.diff(bank, prepend=bank[0] - 1))
     lengths = np.diff(np.append(starts, len(bank)))
     longest = np.argsort(-lengths, kind="stable")
@@ -110,11 +102,11 @@ def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
         here, wanted = held[:banks], tag[at]
         same = here == wanted[:, None]
         hit = same.any(axis=1)
-        found[at] = hit
+        hits[at] = hit
         last = np.where(hit, same.argmax(axis=1), ways - 1)
         here[:, 1:] = np.where(place <= last[:, None], here[:, :-1], here[:, 1:])
         here[:, 0] = wanted
-    return found
+    return hits
 
 
 SOURCE = "stochastic memory hierarchy model (Kim et al. 2012, 4.2.3)"
@@ -136,14 +128,14 @@ class Hierarchy:
     ) -> Hierarchy:
         """Return the caches of a device, from its facts l1_bytes, l2_bytes and cache_line_bytes.
 
-        Raises
-        ------
-        MissingFactError
-            If one of these is not known.
-        CacheShapeError
-            If there can be no such cache.
+        It raises MissingFactError if one of these is not known, and CacheShapeError if there can be no such cache.
         """
-        l1, l2, line = (int(_fact(facts, key)) for key in ("l1_bytes", "l2_bytes", "cache_line_bytes"))
+        def fact(key: str) -> int:
+            if facts is None or key not in facts:
+                raise MissingFactError(key, "stochastic_memory_hierarchy", "" if facts is None else facts.name)
+            return int(facts.value(key))
+
+        l1, l2, line = map(fact, ("l1_bytes", "l2_bytes", "cache_line_bytes"))
         cpu = facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
         return cls(CacheShape(l1, line, ways[0]), CacheShape(l2, line, ways[1]), units, resident, not cpu)
 
@@ -200,19 +192,14 @@ def hit_rates(
     equal rates. Raises what :func:`perfmodel.counts.trace.trace.trace` raises.
     """
     traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
-    return simulated(traces, hierarchy, orders, seed)
-
-
-def simulated(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int = 20, seed: int = 0) -> HitRates:
-    """Send traces through the caches in random orders; see :func:`hit_rates`."""
     generator = np.random.default_rng(seed)
     requests = sum(map(len, traces))
-    names = tuple(dict.fromkeys(name for one in traces for name in one.arrays))
-    array = np.concatenate([one.array for one in traces]) if traces else np.zeros(0, np.int64)
+    names = tuple(dict.fromkeys(name for launch in traces for name in launch.arrays))
+    array = np.concatenate([launch.array for launch in traces]) if traces else np.zeros(0, np.int64)
     l1, l2 = [], []
     first, memory, total = (np.zeros(len(names)) for _ in range(3))
     for _ in range(orders):
-        levels = [_levels(one, hierarchy, generator) for one in traces]
+        levels = [_levels(launch, hierarchy, generator) for launch in traces]
         level = np.concatenate(levels) if levels else np.zeros(0, np.int64)
         missed = int((level > 1).sum())
         l1.append(1.0 - missed / max(requests, 1))
@@ -223,14 +210,14 @@ def simulated(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int = 20, s
     rows = tuple(
         (name, float(first[k] / total[k]), float(memory[k] / total[k])) for k, name in enumerate(names) if total[k]
     )
-    drawn = tuple(sorted({name for one in traces for name in one.drawn}))
-    return HitRates(tuple(l1), tuple(l2), rows, requests, sum(len(one.groups) for one in traces), drawn)
+    drawn = tuple(sorted({name for launch in traces for name in launch.drawn}))
+    return HitRates(tuple(l1), tuple(l2), rows, requests, sum(len(launch.groups) for launch in traces), drawn)
 
 
-def _levels(one: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
+def _levels(launch: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
     """Return the level that answers each request in a random order: 1 or 2 (a cache), or 3 (memory)."""
-    order = drawn_order(one, hierarchy.units, hierarchy.resident, generator)
-    unit, line = one.group[order] % hierarchy.units, one.line[order]
+    order = drawn_order(launch, hierarchy.units, hierarchy.resident, generator)
+    unit, line = launch.group[order] % hierarchy.units, launch.line[order]
     level = np.ones(len(line), np.int64)
     missed = np.flatnonzero(~hits(line, hierarchy.l1, unit))
     again = hits(line[missed], hierarchy.l2, None if hierarchy.shared else unit[missed])
@@ -240,15 +227,15 @@ def _levels(one: Trace, hierarchy: Hierarchy, generator: np.random.Generator) ->
     return result
 
 
-def drawn_order(one: Trace, units: int, resident: int, generator: np.random.Generator) -> Ints:
+def drawn_order(launch: Trace, units: int, resident: int, generator: np.random.Generator) -> Ints:
     """Return the requests' positions in a random order that the program allows.
 
-    Sorting drawn numbers within each stream, and then all of them, makes every merge of the streams
-    as likely as any other.
+    Sorting drawn numbers within each stream, and then all of them, makes every merge of the streams as likely as any
+    other.
     """
-    moment = _sorted_within((one.subgroup, one.phase, one.group), generator)
-    inside = np.lexsort((moment, one.phase, one.group))
-    group = one.group[inside]
+    moment = _sorted_within((launch.subgroup, launch.phase, launch.group), generator)
+    inside = np.lexsort((moment, launch.phase, launch.group))
+    group = launch.group[inside]
     wave = group // (units * resident)
     return inside[np.lexsort((_sorted_within((group,), generator), wave))]
 
@@ -260,8 +247,3 @@ def _sorted_within(keys: tuple[Ints, ...], generator: np.random.Generator) -> ND
     result[np.lexsort(keys)] = drawn[np.lexsort((drawn, *keys))]
     return result
 
-
-def _fact(facts: DeviceFacts | None, key: str) -> float:
-    if facts is None or key not in facts:
-        raise MissingFactError(key, "stochastic_memory_hierarchy", "" if facts is None else facts.name)
-    return float(facts.value(key))

@@ -22,16 +22,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.display import in_words
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.predicting.model import FittedModel
+from perfmodel.store import Measurements
 
 FENCE = 1.5
 """An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
@@ -46,8 +43,8 @@ def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None 
     every = tuple(rows)
     low, high = fences(every) if between is None else between
     errors = [(row, log_error(row)) for row in every if row.predicted is not None]
-    found = [(row, abs(error)) for row, error in errors if not low <= error <= high]
-    return tuple(row for row, _ in sorted(found, key=lambda pair: -pair[1]))
+    far = [(row, abs(error)) for row, error in errors if not low <= error <= high]
+    return tuple(row for row, _ in sorted(far, key=lambda pair: -pair[1]))
 
 
 def fences(rows: Iterable[Comparison]) -> tuple[float, float]:
@@ -76,30 +73,14 @@ SPOILED = 0.5
 
 @dataclass(frozen=True)
 class TermInOutlier:
-    """A term of an outlier, beside the same term in cases that are predicted well.
-
-    Parameters
-    ----------
-    term
-        Its name.
-    seconds
-        What it takes in the prediction of the outlier [s].
-    share
-        That over the predicted time [1]; NaN where that is not above zero.
-    usual_share
-        Median of its shares in the others [1]; NaN where there are none.
-    factor
-        How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
-    spoiled
-        Share of the others that this cost would take out of the fences [1]; None without a factor or others.
-    """
+    """A term of an outlier, beside the same term in cases that are predicted well."""
 
     term: str
-    seconds: float
-    share: float
-    usual_share: float
-    factor: float | None
-    spoiled: float | None
+    seconds: float  # what it takes in the prediction of the outlier [s]
+    share: float  # that over the predicted time [1]; NaN where that is not above zero
+    usual_share: float  # median of its shares in the others [1]; NaN where there are none
+    factor: float | None  # how many times its cost would give the measured time [1]; None where none up to MOST does
+    spoiled: float | None  # share of the others that this cost takes out of the fences [1]; None if not known
 
     @property
     def disagrees(self) -> bool:
@@ -111,23 +92,14 @@ class TermInOutlier:
 class Outlier:
     """A case whose measured time is far from the predicted one.
 
-    Parameters
-    ----------
-    case
-        Its kernel, variant, sizes and times.
-    terms
-        Its terms: those that could explain it first, the ones that spoil least and change least before others; then
-        the rest, the largest first.
-    others
-        How many well predicted cases they are held against.
-    same_kernel
-        Whether these are of the same kernel.
+    Terms that could explain it come first, the ones that spoil least and change least before others; then the rest, the
+    largest first.
     """
 
     case: Comparison
     terms: tuple[TermInOutlier, ...]
-    others: int
-    same_kernel: bool
+    others: int  # how many well predicted cases they are held against
+    same_kernel: bool  # whether these are of the same kernel
 
     @property
     def factor(self) -> float:
@@ -137,31 +109,21 @@ class Outlier:
     @property
     def disagreeing(self) -> tuple[TermInOutlier, ...]:
         """The terms that disagree."""
-        return tuple(one for one in self.terms if one.disagrees)
+        return tuple(term for term in self.terms if term.disagrees)
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """The outliers of a model among measured cases, the worst first.
-
-    Parameters
-    ----------
-    found
-        The outliers.
-    cases
-        All cases, predicted or withheld.
-    between
-        The errors log(p/t) outside of which a case is an outlier.
-    """
+    """The outliers of a model among measured cases, the worst first."""
 
     found: tuple[Outlier, ...]
-    cases: Comparisons
-    between: tuple[float, float]
+    cases: Comparisons  # predicted or withheld
+    between: tuple[float, float]  # the errors log(p/t) outside of which a case is an outlier
 
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
-    """A case with its terms, and its time if they took others."""
+    """A case with its terms [s], and its time [s] as a function of them."""
 
     case: Comparison
     terms: Mapping[str, float]
@@ -171,69 +133,56 @@ class _Priced:
         """Return the predicted time if a term cost so many times as much."""
         return float(self.time({**self.terms, term: factor * self.terms.get(term, 0.0)}))
 
+    def share(self, term: str) -> float:
+        """Return the share of a term in the predicted time [1]; NaN where that is not above zero."""
+        whole = self.case.predicted or 0.0
+        return self.terms.get(term, 0.0) / whole if whole > 0 else math.nan
+
 
 def explained_outliers(model: FittedModel, measured: Measurements, factor: float | None = None) -> Outliers:
     """Return the cases whose measured time is far from a model's prediction, with the terms that disagree.
 
-    Parameters
-    ----------
-    model
-        A fitted model.
-    measured
-        Measurements of its device.
-    factor
-        A case is an outlier if it is predicted too long or too short by more than this factor [1]; by default if it is
-        outside of Tukey's fences (:func:`perfmodel.analyses.outliers.fences`).
+    A case is an outlier if it is predicted too long or too short by more than `factor` [1]; by default if it is outside
+    of Tukey's :func:`fences`.
     """
     cases = compare(model, measured)
     between = fences(cases) if factor is None else (-math.log(factor), math.log(factor))
     far = outliers_of(cases, between)
     if not far:
         return Outliers((), cases, between)
-    price = _pricing(model, measured)
-    well = [price(one) for one in cases if one.predicted is not None and one not in far]
-    return Outliers(tuple(_explained(price(one), well, between) for one in far), cases, between)
-
-
-def _pricing(model: FittedModel, measured: Measurements) -> Callable[[Comparison], _Priced]:
     rows = {(row.kernel, in_words(row.variant), in_words(row.parameters)): row for row in measured}
 
-    def price(one: Comparison) -> _Priced:
-        row = rows[one.kernel, one.form, one.sizes]
-        return _Priced(one, *model.by_terms(measured.counts[row.counts_hash], row.parameters))
+    def priced(case: Comparison) -> _Priced:
+        row = rows[case.kernel, case.form, case.sizes]
+        return _Priced(case, *model.by_terms(measured.counts[row.counts_hash], row.parameters))
 
-    return price
+    well = [priced(case) for case in cases if case.predicted is not None and case not in far]
+    return Outliers(tuple(_explained(priced(case), well, between) for case in far), cases, between)
 
 
 def _explained(outlier: _Priced, well: Sequence[_Priced], between: tuple[float, float]) -> Outlier:
-    own = [one for one in well if one.case.kernel == outlier.case.kernel]
-    others = own if len(own) >= FEWEST else well
-    found = [_term(outlier, name, others, between) for name, seconds in outlier.terms.items() if seconds]
-    found.sort(key=_order)
-    return Outlier(outlier.case, tuple(found), len(others), others is own)
+    of_kernel = [other for other in well if other.case.kernel == outlier.case.kernel]
+    others = of_kernel if len(of_kernel) >= FEWEST else well
+    terms = [_term(outlier, name, others, between) for name, seconds in outlier.terms.items() if seconds]
+    return Outlier(outlier.case, tuple(sorted(terms, key=_order)), len(others), others is of_kernel)
 
 
-def _order(one: TermInOutlier) -> tuple[bool, float, float]:
+def _order(term: TermInOutlier) -> tuple[bool, float, float]:
     """Return what orders terms: what they would spoil, and how far their cost would have to change; then their size."""
-    if one.spoiled is None:
-        return True, 0.0, -abs(one.seconds)
-    return False, one.spoiled, abs(math.log(one.factor)) if one.factor else math.inf
+    if term.spoiled is None:
+        return True, 0.0, -abs(term.seconds)
+    return False, term.spoiled, abs(math.log(term.factor)) if term.factor else math.inf
 
 
 def _term(outlier: _Priced, term: str, others: Sequence[_Priced], between: tuple[float, float]) -> TermInOutlier:
     factor, spoiled = explaining_factor(lambda r: outlier.if_costs(term, r), outlier.case.measured), None
     if factor is not None and others:
-        changed = ((one.if_costs(term, factor), one.case.measured) for one in others)
+        changed = ((other.if_costs(term, factor), other.case.measured) for other in others)
         inside = sum(between[0] <= math.log(p / t) <= between[1] if p > 0 else False for p, t in changed)
         spoiled = 1 - inside / len(others)
-    shares = [_share(one, term) for one in others]
+    shares = [other.share(term) for other in others]
     usual = median(shares) if shares else math.nan
-    return TermInOutlier(term, outlier.terms[term], _share(outlier, term), usual, factor, spoiled)
-
-
-def _share(one: _Priced, term: str) -> float:
-    whole = one.case.predicted or 0.0
-    return one.terms.get(term, 0.0) / whole if whole > 0 else math.nan
+    return TermInOutlier(term, outlier.terms[term], outlier.share(term), usual, factor, spoiled)
 
 
 def explaining_factor(time: Callable[[float], float], measured: float) -> float | None:

@@ -1,27 +1,32 @@
-"""What the report of a device shows, gathered from weights, a folder of measurements and a user's variants.
+"""What the report of a device shows: frozen values, gathered from weights, a folder of measurements and variants.
 
-Nothing is drawn here; the values are those of :mod:`perfmodel.analyses.report_values`.
+Nothing is drawn here (:mod:`perfmodel.report.html` does that), and nothing is fitted: weights are used as they are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import store
-from perfmodel.analyses.kernel_bounds import bound_models
 from perfmodel.analyses.outliers import outliers_of
-from perfmodel.analyses.report_families import family_lines, weights_files
-from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
-from perfmodel.analyses.report_values import FITTED, TESTS, KernelTerms, ReportData, Share, Unmeasured
+from perfmodel.analyses.report_models import (
+    BoundModels,
+    FamilyLine,
+    KernelBounds,
+    bound_models,
+    family_lines,
+    weights_files,
+)
 from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
-from perfmodel.compare import Comparison, compare, summarise
+from perfmodel.analyses.words import FactLine, WeightLine, fact_lines, how_made, weight_lines
+from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import volume
-from perfmodel.compare.figures import judge
+from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
@@ -30,19 +35,90 @@ from perfmodel.errors import (
     StoreMissingError,
     UnmeasuredFeatureError,
 )
+from perfmodel.facts import DeviceFacts
+from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import tests_of
+from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.predicting.model import ADDS_UP
+from perfmodel.models import Family
+from perfmodel.predicting.model import ADDS_UP, FittedModel
 from perfmodel.predicting.predictions import Predicting, scatter_of
-from perfmodel.predicting.ranking import rankings
+from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.quantities.case import Case
+from perfmodel.store import Measurements
 
-if TYPE_CHECKING:
-    from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import Ranking
-    from perfmodel.store import Measurements
+TESTS = "test kernels, none of which is in the fit"
+FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A term of a predicted time: its seconds, and their share of the time [1]."""
+
+    term: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class KernelTerms:
+    """What a predicted time is made of: its terms, the largest first; they overlap where they do not add up."""
+
+    kernel: str
+    form: str  # variant, in words
+    sizes: str  # in words
+    seconds: float  # predicted [s]
+    measured: float | None  # [s]; None where nobody measured it
+    terms: tuple[Share, ...]
+    adds_up: bool
+    cautions: tuple[Caution, ...] = ()
+    bounds: KernelBounds = KernelBounds()  # noqa: RUF009 -- frozen
+
+    @property
+    def bound_by(self) -> str:
+        """The largest term; empty where there is none."""
+        return self.terms[0].term if self.terms else ""
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A feature that no measurement exercised, and the kernels that need it."""
+
+    feature: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything that the report of a device shows."""
+
+    device: str
+    platform: str
+    drivers: tuple[str, ...]
+    family: Family  # of the model
+    level: float  # probability of all intervals
+    facts: tuple[FactLine, ...]
+    weights: tuple[WeightLine, ...]
+    judged_on: str  # TESTS or FITTED: which kernels the comparisons are of
+    comparisons: Comparisons
+    figures: Figures  # what the comparisons come to
+    verdict: Verdict | None  # what the model is usable for; None without test kernels
+    outliers: tuple[Comparison, ...]  # cases whose error is far from that of the others, the worst first
+    unmeasured: tuple[Unmeasured, ...]  # features without a weight that some kernel needs
+    kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
+    points: tuple[KernelPoint, ...]  # these below the roofs; none where the facts do not allow it
+    ranking: Ranking = Ranking()  # noqa: RUF009 -- a tuple.  A user's variants, fastest first
+    own: tuple[KernelTerms, ...] = ()  # their terms
+    own_points: tuple[KernelPoint, ...] = ()  # their places below the roofs at their predicted times
+    withheld: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    """Why others of the user's variants have no prediction, by name."""
+    made: tuple[tuple[str, str], ...] = ()  # how it was made: pairs of a name and a text
+    simulated: bool = False  # whether a simulator counted the times
+    roofs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    """The roofs that the facts hold, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`)."""
+    families: tuple[FamilyLine, ...] = ()  # whose weights lie in the folder; none without test kernels
+    bound_problems: tuple[str, ...] = ()  # why a model cannot say what bounds kernels, in words
+    scatter: Scatter | None = None  # of errors between variants of one kernel; None where the weights do not say
 
 
 def report_data(
@@ -64,11 +140,10 @@ def report_data(
     folder
         Folder with the measurements of the same device. Where it has test kernels, these are compared, and so are the
         other families whose weights it holds.
-    variants
-        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts. Those that need a feature
-        which nobody measured, or do not allow the sizes, have no prediction; the report says why.
-    sizes
-        Their size parameters.
+    variants, sizes
+        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their size parameters.
+        Those that need a feature which nobody measured, or do not allow the sizes, have no prediction; the report says
+        why.
     level
         Probability of intervals.
     uncounted
@@ -78,25 +153,25 @@ def report_data(
 
     Raises
     ------
-    StoreMissingError
-        If there are no measurements.
-    ForeignDeviceError
-        If they are of another device than the weights.
-    ParameterError
-        If a size of the variants is left out or unknown.
-    LevelError
-        If the level is not between 0 and 1.
+    StoreMissingError, ForeignDeviceError
+        If there are no measurements, or they are of another device than the weights.
+    ParameterError, LevelError
+        If a size of the variants is left out or unknown, or the level is not between 0 and 1.
     """
     advance("reading")
+    folder = Path(folder)
     measured = store.read(folder)
     if measured.device != model.device:
-        raise ForeignDeviceError(Path(folder), f"'{measured.device}'", f"'{model.device}'")
+        raise ForeignDeviceError(folder, f"'{measured.device}'", f"'{model.device}'")
     measured = with_measured_facts(measured)
-    compared, judged_on = _compared(Path(folder), measured)
+    try:
+        compared, judged_on = tests_of(folder, measured, store.TESTS_FILE), TESTS
+    except StoreMissingError:
+        compared, judged_on = measured, FITTED
     advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)
-    own = _Own.of(model, variants or {}, sizes or {}, level)
+    own = _OwnVariants.of(model, variants or {}, sizes or {}, level)
     bounding = bound_models(folder, model.device)
     facts = measured.known_facts
     return ReportData(
@@ -116,9 +191,8 @@ def report_data(
         kernels=_largest_terms(model, compared, bounding, level),
         points=_points(compared),
         ranking=own.ranking,
-        own=tuple(_terms(one.name, "", in_words(own.sizes), one, None, own.bounds(one.name, bounding))
-                  for one in own.ranking),
-        own_points=_own_points(own, measured.facts),
+        own=own.terms(bounding),
+        own_points=own.points(measured.facts),
         withheld=MappingProxyType({**uncounted, **own.withheld}),
         made=how_made(model, measured, folder),
         simulated="simulated" in facts and bool(facts.value("simulated")),
@@ -126,7 +200,7 @@ def report_data(
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
         bound_problems=bounding.problems,
         scatter=scatter_of(model),
-    )  # fmt: skip
+    )
 
 
 def steps_of(folder: str | Path) -> int:
@@ -135,7 +209,7 @@ def steps_of(folder: str | Path) -> int:
 
 
 @dataclass(frozen=True)
-class _Own:
+class _OwnVariants:
     """A user's variants: ranked, or withheld with the reason."""
 
     counts: Mapping[str, Any]
@@ -145,25 +219,34 @@ class _Own:
     withheld: Mapping[str, str]
 
     @classmethod
-    def of(cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float) -> _Own:
+    def of(
+        cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
+    ) -> _OwnVariants:
         """Rank those of a user's variants that can be predicted."""
         asked = Predicting(model, level, spared=(UnmeasuredFeatureError, AssumptionError))
-        found = asked.predicted(variants, sizes)
-        unmeasured = {name: one for name, one in found.errors.items() if isinstance(one, UnmeasuredFeatureError)}
-        broken = {name: str(one) for name, one in found.errors.items() if name not in unmeasured}
-        withheld = broken | {name: str(one) for name, one in unmeasured.items()}
-        return cls(found.counts, sizes, rankings(found)[0], unmeasured, withheld)
+        predicted = asked.predicted(variants, sizes)
+        errors = predicted.errors
+        unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
+        broken = {name: str(error) for name, error in errors.items() if name not in unmeasured}
+        withheld = broken | {name: str(error) for name, error in unmeasured.items()}
+        return cls(predicted.counts, sizes, rankings(predicted)[0], unmeasured, withheld)
 
-    def bounds(self, name: str, models: BoundModels) -> KernelBounds:
-        """Return what bounds one of the variants."""
-        return models.bounds(self.counts[name], self.sizes)
+    def terms(self, bounding: BoundModels) -> tuple[KernelTerms, ...]:
+        """Return the terms of each ranked variant, and what bounds it."""
+        sizes = in_words(self.sizes)
+        return tuple(
+            _terms(variant.name, "", sizes, variant, None, bounding.bounds(self.counts[variant.name], self.sizes))
+            for variant in self.ranking
+        )
 
-
-def _compared(folder: Path, measured: Measurements) -> tuple[Measurements, str]:
-    try:
-        return tests_of(folder, measured, store.TESTS_FILE), TESTS
-    except StoreMissingError:
-        return measured, FITTED
+    def points(self, facts: DeviceFacts | None) -> tuple[KernelPoint, ...]:
+        """Return the places of ranked variants below the roofs; none where the facts do not allow it."""
+        roofs = roof_values(facts) if facts is not None else {}
+        cases = ((variant, Case(self.counts[variant.name], self.sizes, facts, "roofline")) for variant in self.ranking)
+        try:
+            return tuple(kernel_point(case, roofs, variant.name, "", variant.seconds) for variant, case in cases)
+        except MissingFactError:
+            return ()
 
 
 def _largest_terms(
@@ -171,27 +254,28 @@ def _largest_terms(
 ) -> tuple[KernelTerms, ...]:
     """Return the terms of each variant at its largest size, of those that can be predicted."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
-    found = []
+    kernels = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
         counts = compared.counts[row.counts_hash]
         try:
-            one = model.predict(counts, row.parameters, level=level)
+            predicted = model.predict(counts, row.parameters, level=level)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
         bounds = bounding.bounds(counts, row.parameters)
-        found.append(_terms(kernel, form, in_words(row.parameters), one, row.seconds, bounds))
-    return tuple(found)
+        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
+    return tuple(kernels)
 
 
 def _terms(
-    kernel: str, form: str, sizes: str, one: Any, measured: float | None, bounds: KernelBounds
+    kernel: str, form: str, sizes: str, predicted: Any, measured: float | None, bounds: KernelBounds
 ) -> KernelTerms:
     """Return the terms of a prediction, or of a ranked variant."""
-    whole = one.seconds if one.seconds > 0 else math.nan
-    largest_first = sorted(one.terms.items(), key=lambda pair: -abs(pair[1]))
-    shares = tuple(Share(name, seconds, seconds / whole) for name, seconds in largest_first if seconds)
-    adds_up = math.isclose(sum(one.terms.values()), one.seconds, rel_tol=ADDS_UP)
-    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.cautions, bounds)
+    seconds, terms = predicted.seconds, predicted.terms
+    whole = seconds if seconds > 0 else math.nan
+    largest_first = sorted(terms.items(), key=lambda pair: -abs(pair[1]))
+    shares = tuple(Share(name, part, part / whole) for name, part in largest_first if part)
+    adds_up = math.isclose(sum(terms.values()), seconds, rel_tol=ADDS_UP)
+    return KernelTerms(kernel, form, sizes, seconds, measured, shares, adds_up, predicted.cautions, bounds)
 
 
 def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]) -> tuple[Unmeasured, ...]:
@@ -206,15 +290,5 @@ def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFea
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
     try:
         return largest(roofline_points(compared))
-    except MissingFactError:
-        return ()
-
-
-def _own_points(own: _Own, facts: DeviceFacts | None) -> tuple[KernelPoint, ...]:
-    """Return the places of predicted variants below the roofs; none where the facts do not allow it."""
-    roofs = roof_values(facts) if facts is not None else {}
-    cases = ((one, Case(own.counts[one.name], own.sizes, facts, "roofline")) for one in own.ranking)
-    try:
-        return tuple(kernel_point(case, roofs, one.name, "", one.seconds) for one, case in cases)
     except MissingFactError:
         return ()

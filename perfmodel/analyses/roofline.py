@@ -1,7 +1,7 @@
 """Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
-The roof of a kernel is the largest of its times to compute, to move data in global memory and to
-move data in local memory, each at the device's measured peak.
+The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
+memory, each at the device's measured peak.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perfmodel.compare.comparison import volume
 from perfmodel.display import in_words
+from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import global_bytes, local_bytes
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.store import Measurement, Measurements
+from perfmodel.store import Measurements
 
 PEAKS = ("peak_flops_float32", "peak_flops_float64")
 BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
@@ -73,28 +70,19 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     """Return every measured case as a point below the roofs that the measurements' facts give.
 
-    Raises
-    ------
-    MissingFactError
-        If the size of a transfer is not known.
+    It raises MissingFactError if the size of a transfer is not known.
     """
-    roofs = roof_values(measurements.facts) if measurements.facts is not None else {}
+    counts, facts = measurements.counts, measurements.facts
+    roofs = roof_values(facts) if facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
-    return tuple(_measured(measurements, row, roofs) for row in rows)
-
-
-def _measured(measurements: Measurements, row: Measurement, roofs: Mapping[str, float]) -> KernelPoint:
-    case = Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts, "roofline")
-    return kernel_point(case, roofs, row.kernel, in_words(row.variant), row.median)
+    cases = ((row, Case(counts[row.counts_hash], row.parameters, facts, "roofline")) for row in rows)
+    return tuple(kernel_point(case, roofs, row.kernel, in_words(row.variant), row.median) for row, case in cases)
 
 
 def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
     """Return a counted kernel at given sizes, with its measured or predicted time [s], below roofs.
 
-    Raises
-    ------
-    MissingFactError
-        If the size of a transfer is not known.
+    It raises MissingFactError if the size of a transfer is not known.
     """
     single, double = map(float, float_operations(case))
     moved = float(global_bytes(case))

@@ -1,4 +1,4 @@
-"""Weights and terms in plain words: what one access, operation or launch costs, and the rate that this is.
+"""Weights, terms, facts and the making of weights in plain words, as a report shows them.
 
 What a family's own weights and terms are called stands in the family's file (:mod:`perfmodel.models`), what a quantity
 is called where it is defined; here are the words of features, which many families share.
@@ -6,22 +6,24 @@ is called where it is defined; here are the words of features, which many famili
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
-from perfmodel.display import rate_text, seconds_text
-from perfmodel.quantities.advice import (
-    FEWER_BYTES,
-    FEWER_FUNCTIONS,
-    FEWER_INSTRUCTIONS,
-    LESS_LOCAL_MEMORY,
-    LESS_OVERHEAD,
-)
+import numpy as np
+
+from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
+from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.fitting.design import rows_hash
+from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
+from perfmodel.models import Family
+from perfmodel.predicting.model import FittedModel
+from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES
-
-if TYPE_CHECKING:
-    from perfmodel.models import Family
+from perfmodel.store import Measurements
 
 KINDS: Mapping[str, str] = {
     "add": "an addition",
@@ -49,14 +51,8 @@ _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
     """Return what a weight means, as a sentence without its full stop.
 
-    Parameters
-    ----------
-    name
-        A feature (:mod:`perfmodel.features.names`), or a family's own weight ``w_*``.
-    value, unit
-        The weight in its unit, as in ``s/access``.
-    family
-        The family, whose own weights may have words of their own.
+    The name is a feature (:mod:`perfmodel.features`), or a family's own weight ``w_*``, which may have words of
+    its own; the value is in its unit, as in ``s/access``.
 
     Examples
     --------
@@ -68,7 +64,7 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
     >>> weight_words("w_sharpness", 5.0, ""), weight_words("w_bandwidth", 9.6e10, "B/s", families()["roofline"])
     ('sharpness is 5', 'the bandwidth of global memory is 96 GB/s')
     """
-    weight = next((one for one in family.weights if one.name == name and one.words), None) if family else None
+    weight = next((known for known in family.weights if known.name == name and known.words), None) if family else None
     if not unit.startswith("s"):
         called = weight.words if weight else _plain(name)
         return f"{called} is {rate_text(value, RATES[unit]) if unit in RATES else f'{value:.4g} {unit}'.rstrip()}"
@@ -107,15 +103,15 @@ def term_advice(family: Family, term: str) -> str:
     """
     if family.advice:
         return family.advice.get(term, "")
-    for beginning, advice in _BY_FEATURE:
+    for beginning, sentence in _BY_FEATURE:
         if term.startswith(beginning):
-            return FEWER_FUNCTIONS if term.endswith("_special") else advice
+            return advice.FEWER_FUNCTIONS if term.endswith("_special") else sentence
     return ""
 
 
 _BY_FEATURE = (
-    ("global_", FEWER_BYTES), ("local_", LESS_LOCAL_MEMORY), ("op_", FEWER_INSTRUCTIONS), ("barrier", LESS_OVERHEAD),
-    ("work_groups", LESS_OVERHEAD), ("launches", LESS_OVERHEAD),
+    ("global_", advice.FEWER_BYTES), ("local_", advice.LESS_LOCAL_MEMORY), ("op_", advice.FEWER_INSTRUCTIONS),
+    ("barrier", advice.LESS_OVERHEAD), ("work_groups", advice.LESS_OVERHEAD), ("launches", advice.LESS_OVERHEAD),
 )  # fmt: skip
 
 
@@ -146,17 +142,122 @@ def _access(space: str, act: str, bits: str, place: str | None) -> tuple[str, fl
         what, amount = f"{sized} {act}", int(bits) / 8
     if space == "local":
         return f"{what} of local memory", amount, "B"
-    return f"{what} {_place(place or '')}", amount, "B"
-
-
-def _place(place: str) -> str:
+    place = place or ""
     if place in PLACES:
-        return PLACES[place]
+        return f"{what} {PLACES[place]}", amount, "B"
     stride, _, used = place.removeprefix("stride").partition("_")
     where = "more than 4" if stride == "N" else stride
     part = f" ({PARTS[used]} of the cells between are used)" if used in PARTS else ""
-    return f"of cells {where} apart by neighbouring lanes{part}"
+    return f"{what} of cells {where} apart by neighbouring lanes{part}", amount, "B"
 
 
 def _plain(name: str) -> str:
     return name.removeprefix("w_").replace("_", " ")
+
+
+@dataclass(frozen=True)
+class FactLine:
+    """A fact of the device: its key, its value with the unit, what it means, and where it comes from."""
+
+    key: str
+    value: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True)
+class WeightLine:
+    """A weight in words, with its interval [its unit] where the measurements give one, and warnings about it."""
+
+    name: str
+    value: float
+    unit: str
+    words: str
+    interval: tuple[float, float] | None
+    warnings: tuple[str, ...]
+
+
+_LOAD = "time of a load that {} answers, if its address waits for another"
+_WAYS = "ways of the {}-level cache as the operating system tells them, to compare"
+_LEVELS = ((1, "first"), (2, "second"), (3, "third"))
+PLAIN: Mapping[str, str] = {
+    **{f"l{level}_load_s": _LOAD.format(f"the {cache}-level cache") for level, cache in _LEVELS[1:]},
+    "memory_load_s": _LOAD.format("what lies behind the last cache"),
+    **{f"l{level}_told_ways": _WAYS.format(cache) for level, cache in _LEVELS},
+    "barrier_group_s": "cost of a barrier for its work-group as a whole, beside that of its work-items",
+    "overlap_exponent": "overlap of computing and memory: 1 if their times add up, 16 if only the longer one counts",
+    "oversubscription": "whether more work-items on a compute unit hide latency: 1 if they do, 0 if not",
+    "cache_bytes": "cache of global memory, as OpenCL reports it",
+    "clock_mhz": "highest clock of the compute units",
+    "device_type": "kind of device",
+    "global_memory_bytes": "global memory",
+    "has_float64": "whether it computes in float64",
+    "max_alloc_bytes": "largest single array",
+    "max_work_item_sizes": "largest work-group along each axis",
+    "opencl_version": "version of OpenCL",
+    "profiling_resolution_ns": "resolution of the device's own clock",
+}
+"""What facts mean that no model uses, or whose meaning elsewhere names other keys."""
+
+
+def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
+    """Return each fact with its unit, its meaning and its source."""
+    return tuple(
+        FactLine(key, _value_text(fact), PLAIN.get(key) or (KEYS[key].meaning if key in KEYS else ""), fact.source)
+        for key, fact in (facts.facts if facts else ())
+    )
+
+
+def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ...]:
+    """Return each weight in words, with Student's interval at the level where it has a standard error."""
+    lines = []
+    for name, weight in sorted(model.fitted.weights.items()):
+        interval = None
+        if weight.standard_error:
+            value, error = np.array([weight.value]), np.array([weight.standard_error])
+            ((low, high),) = intervals(value, error, model.fitted.degrees_of_freedom, level).tolist()
+            interval = (low, high) if math.isfinite(low) else None
+        words = weight_words(name, weight.value, weight.unit, model.family)
+        warnings = tuple(MEANING[mark] for mark in weight.marks)
+        lines.append(WeightLine(name, weight.value, weight.unit, words, interval, warnings))
+    return tuple(lines)
+
+
+def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> tuple[tuple[str, str], ...]:
+    """Return how weights were made, as pairs of a name and a text."""
+    fitted, rows = model.fitted, tuple(measured)
+    same = rows_hash(measured) == fitted.measurements
+    dates = sorted(row.taken_at[:10] for row in rows if row.taken_at)
+    usual = FitOptions()
+    options = {name: value for name, value in fitted.options if value != getattr(usual, name)}
+    lines = [
+        ("folder", str(folder)),
+        ("measured", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
+        ("taken", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
+        ("fitted to", f"{'these' if same else 'other'} {fitted.rows} configurations"),
+        ("options of the fit", in_words(options) or "the usual ones"),
+        ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
+        ("condition", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
+        ("libraries", in_words({name: version for row in rows for name, version in row.versions.items()})),
+        *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
+    ]
+    return tuple((name, text) for name, text in lines if text)
+
+
+def _value_text(fact: Fact) -> str:
+    value = fact.value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and fact.unit in _SCALED:
+        return _SCALED[fact.unit](float(value))
+    words = " x ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"{f'{value:.4g}' if isinstance(value, float) else words} {fact.unit}".rstrip()
+
+
+_SCALED: Mapping[str, Callable[[float], str]] = {
+    "s": seconds_text,
+    "ns": lambda value: seconds_text(value * 1e-9),
+    "B": bytes_text,
+    "MHz": lambda value: rate_text(value * 1e6, "Hz"),
+    **{unit: partial(rate_text, unit=words) for unit, words in RATES.items()},
+}

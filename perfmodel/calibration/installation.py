@@ -54,12 +54,12 @@ def diagnose() -> Iterator[Part]:
 
 def python_part() -> Part:
     """Check Python's version."""
-    found = platform.python_version()
+    version = platform.python_version()
     allowed = metadata.metadata("perfmodel")["Requires-Python"]
-    if Requirement(f"python{allowed}").specifier.contains(found, prereleases=True):
-        return Part("Python", found)
+    if Requirement(f"python{allowed}").specifier.contains(version, prereleases=True):
+        return Part("Python", version)
     mend = "rm -rf .venv && PYTHON=python3.11 scripts/setup"
-    return Part("Python", found, WRONG, f"perfmodel needs {allowed}", mend)
+    return Part("Python", version, WRONG, f"perfmodel needs {allowed}", mend)
 
 
 def library_parts() -> Iterator[Part]:
@@ -74,17 +74,17 @@ def _library_part(requirement: Requirement) -> Part:
     name, wanted = requirement.name, str(requirement.specifier)
     mend = f"{sys.executable} -m pip install '{name}{wanted}'"
     try:
-        found = metadata.version(name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
-    if not requirement.specifier.contains(found, prereleases=True):
-        return Part(name, found, WRONG, f"is not the version that works, {wanted}", mend)
+    if not requirement.specifier.contains(version, prereleases=True):
+        return Part(name, version, WRONG, f"is not the version that works, {wanted}", mend)
     if wanted.startswith("=="):  # a pinned library is one whose other versions fail
         if failure := _import_failure(name):
             mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
-            return Part(name, found, WRONG, f"does not load: {failure}", mend)
-        return Part(name, found, OK, "as pinned")
-    return Part(name, found, OK, wanted)
+            return Part(name, version, WRONG, f"does not load: {failure}", mend)
+        return Part(name, version, OK, "as pinned")
+    return Part(name, version, OK, wanted)
 
 
 def _import_failure(module: str) -> str:
@@ -123,16 +123,16 @@ def device_parts() -> Iterator[Part]:
     try:
         from perfmodel.opencl import survey
 
-        found = survey()
+        surveyed = survey()
     except BrokenDeviceError as error:
         message = f"listing the devices: {error.problem}"
         yield Part("OpenCL", "", WRONG, message, _MEND_DEVICES)
         return
-    if not found:
+    if not surveyed:
         yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _MEND_DEVICES)
-    yield from _hidden_cards(tuple(device.platform for device, _ in found))
-    any_works = any(health.ok for _, health in found)
-    for device, health in found:
+    yield from _hidden_cards(tuple(device.platform for device, _ in surveyed))
+    any_works = any(health.ok for _, health in surveyed)
+    for device, health in surveyed:
         name, what = f"device {device.index}", f"{device.name} ({device.platform})"
         if health.ok:
             yield Part(name, what, OK, f"{health.message} in {health.seconds:.2f} s")

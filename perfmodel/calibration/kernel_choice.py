@@ -104,16 +104,16 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
     all kernels exercise, the library's classes of tag "overhead" are returned.
     """
     library, missing = tuple(library), set(wanted)
-    found: list[KernelClass] = []
+    classes: list[KernelClass] = []
     for kernel in library:
         isolated = [(variant, kernel.isolated({"work_group": (), **variant})) for variant in kernel.variants]
         if useful := tuple(variant for variant, feature in isolated if feature in missing):
-            found.append(kernel.with_variants(useful))
+            classes.append(kernel.with_variants(useful))
             missing -= {feature for _, feature in isolated if feature}
-    found.extend(synthesise(name) for name in sorted(missing - EVERYWHERE))
-    if missing and not found:
-        found.extend(kernel for kernel in library if "overhead" in kernel.tags)
-    return tuple(found)
+    classes.extend(synthesise(name) for name in sorted(missing - EVERYWHERE))
+    if missing and not classes:
+        classes.extend(kernel for kernel in library if "overhead" in kernel.tags)
+    return tuple(classes)
 
 
 def synthesise(feature: str) -> KernelClass:
@@ -124,13 +124,13 @@ def synthesise(feature: str) -> KernelClass:
     >>> synthesise("op_float64_pow").name, synthesise("global_load_64_stride3_2of3").isolates
     ('made_op_float64_pow', 'global_load_64_stride3_2of3')
     """
-    if (found := _OPERATION.fullmatch(feature)) and found["kind"] in STEPS[found["numbers"]]:
-        return _operation(feature, found["dtype"], found["numbers"], found["kind"])
-    if (found := _ACCESS.fullmatch(feature)) and found["bits"] in WIDTHS:
-        direction, dtype = found["direction"], WIDTHS[found["bits"]]
-        if found["stride_class"] != "uniform":
-            stride = {None: 1, "N": 8}.get(found["stride"]) or int(found["stride"])
-            return _access(feature, direction, dtype, stride, stride * int(found["part"] or 1) // min(stride, 4))
+    if (match := _OPERATION.fullmatch(feature)) and match["kind"] in STEPS[match["numbers"]]:
+        return _operation(feature, match["dtype"], match["numbers"], match["kind"])
+    if (match := _ACCESS.fullmatch(feature)) and match["bits"] in WIDTHS:
+        direction, dtype = match["direction"], WIDTHS[match["bits"]]
+        if match["stride_class"] != "uniform":
+            stride = {None: 1, "N": 8}.get(match["stride"]) or int(match["stride"])
+            return _access(feature, direction, dtype, stride, stride * int(match["part"] or 1) // min(stride, 4))
         if direction == "load":
             return _access(feature, "uniform", dtype, stride=1, used=1)
     raise UnmadeFeatureError(feature)

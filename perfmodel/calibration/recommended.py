@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors
-from perfmodel.analyses.report_families import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
 
 
-CANDIDATES = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
+CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
 
 
@@ -58,15 +57,15 @@ class Recommended(BaseModel):
         write_whole(folder / RECOMMENDED_FILE, f"{text}\n".encode())
 
 
-def recommended_weights(folder: Path) -> Path | None:
-    """Return the weights file of a device's folder that predictions should use; None where the folder has none.
+def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
+    """Return the weights file of a device's folder that predictions should use, or that of a family; None of none.
 
     That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that the
     folder has weights of.
     """
     path = folder / RECOMMENDED_FILE
-    names: tuple[str, ...] = CANDIDATES
-    if path.is_file():
+    names = CANDIDATES if family is None else (family,)
+    if family is None and path.is_file():
         try:
             names = (value_of(Recommended, read_file(path), _SCHEMA).family,)
         except DocumentError as error:
@@ -95,17 +94,17 @@ def recommended(rivals: Iterable[FamilyFits]) -> str:
     `rivals` are fits of families to the same measured rows; those that they have made already are not made again.
     """
     every = tuple(rivals)
-    found = {fits.family.name: _errors(fits) for fits in every}
-    if not found:
+    unseen = {fits.family.name: _errors(fits) for fits in every}
+    if not unseen:
         return ""
-    common = np.all([np.isfinite(errors) for errors in found.values()], axis=0)
+    common = np.all([np.isfinite(rows) for rows in unseen.values()], axis=0)
     by_kernel: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(every[0].measured):
         if common[place]:
             by_kernel[row.kernel].append(place)
     if not by_kernel:
-        return next(iter(found))
-    return min(found, key=lambda name: float(np.mean([found[name][places].mean() for places in by_kernel.values()])))
+        return next(iter(unseen))
+    return min(unseen, key=lambda name: float(np.mean([unseen[name][places].mean() for places in by_kernel.values()])))
 
 
 def _errors(fits: FamilyFits) -> np.ndarray:
@@ -122,21 +121,11 @@ DEVICE_FILE = "device.json"
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """A weights file of the device in use.
-
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        The device as it was when it was measured.
-    origin
-        Where the file was found, in words.
-    """
+    """A weights file of the device in use."""
 
     path: Path
-    device: DeviceFacts
-    origin: str
+    device: DeviceFacts  # as it was when it was measured
+    origin: str  # where the file was found, in words
 
     @property
     def folder(self) -> Path:
@@ -205,9 +194,8 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     """Return the weights of a device; raise NoWeightsError where there are none."""
     known = []
     for origin, folder, facts in _devices():
-        differ = differences(facts, used)
-        path = recommended_weights(folder) if family is None else folder / f"{file_part(family)}.json"
-        if not differ and path is not None and path.is_file():
+        differ, path = differences(facts, used), recommended_weights(folder, family)
+        if path is not None and not differ:
             return FoundWeights(path, facts, origin)
         known.append(_described(folder, facts, differ, used))
     wanted = f" and the family {family}" * bool(family)
@@ -296,6 +284,8 @@ def folder_weights(folder: Path, family: str | None = None) -> Path:
 
     The family is its name, or its Python file; by default the one that calibration recommends, else the first by name.
     """
+    from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
+
     if not (folder / ROWS_FILE).is_file():
         raise errors.StoreMissingError(folder)
     known = {path.stem: path for path in weights_files(folder)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.changes import Change, changes, parts
+from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.errors import PerfModelError, StoreMissingError
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task

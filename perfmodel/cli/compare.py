@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from perfmodel.cli import options, output
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
-from perfmodel.io import file_part, is_standard_output, write_whole
+from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -28,17 +28,17 @@ STORES = Path("fitted_weights")
 # {{{ compare
 
 Families = Annotated[
-    list[str] | None, typer.Option("--family", help="A model family; repeat for more. All of them by default.")
+    list[str] | None, Option("--family", help="A model family; repeat for more. All of them by default.")
 ]
 Folders = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default those of "
         "fitted_weights/, but for simulated ones.",
     ),
 ]  # fmt: skip
-FiguresCsv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
+FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
 
 
 def compare_command(source: Folders = None, family: Families = None, csv: FiguresCsv = False) -> None:
@@ -72,7 +72,7 @@ def compare_command(source: Folders = None, family: Families = None, csv: Figure
 
 Stores = Annotated[
     list[Path] | None,
-    typer.Option(
+    Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default that of the device's "
         "weights.",
@@ -80,19 +80,19 @@ Stores = Annotated[
 ]  # fmt: skip
 EvaluatedFamily = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--family",
         help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file; by default "
         "stevens_kloeckner_2016, without --from the family that is recommended for the device.",
     ),
 ]
-TableCsv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print a table as CSV: predictions or weights.")]
+TableCsv = Annotated[str, Option("--csv", metavar="TABLE", help="Print a table as CSV: predictions or weights.")]
 Tests = Annotated[
-    str, typer.Option("--tests", metavar="FILE", help="File of the folder with the kernels that are predicted.")
+    str, Option("--tests", metavar="FILE", help="File of the folder with the kernels that are predicted.")
 ]
 Protocols = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--protocol", metavar="NAME", help="A, B, sizes or C (one cheap run of each variant); repeat for more."
     ),
 ]
@@ -148,14 +148,14 @@ def _protocols(names: Iterable[str] | None) -> tuple[str, ...]:
 
 Judged = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--from", metavar="FOLDER|FILE.jsonl",
         help="Store whose configurations are looked at; by default test.jsonl beside the weights.",
     ),
 ]  # fmt: skip
 Factor = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--factor",
         help="An outlier is predicted too long or too short by more than this factor; by default it is outside of "
         "Tukey's fences.",
@@ -172,7 +172,7 @@ def outliers_command(
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
     from perfmodel.analyses.outliers import explained_outliers
-    from perfmodel.report.outliers import outliers_document, outliers_text
+    from perfmodel.report.evaluation import outliers_document, outliers_text
 
     if factor is not None and not 1 < factor < math.inf:
         raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
@@ -186,11 +186,14 @@ def outliers_command(
 def _read(source: Path | None, weights: Path | None, family: str | None) -> tuple[FittedModel, Measurements]:
     """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights."""
     from perfmodel import store
+    from perfmodel.calibration.recommended import recommended_weights
+    from perfmodel.models import find_family
     from perfmodel.predicting.model import load
 
     measured = None if source is None else store.read(source)
     if weights is None and source is not None:
-        weights = _beside(source if source.is_dir() else source.parent, family)
+        name = None if family is None else find_family(family).name
+        weights = recommended_weights(source if source.is_dir() else source.parent, name)
     if weights is None:
         weights = options.weights_in_use(None, family).path
     model = load(weights, family)
@@ -204,27 +207,14 @@ def _read(source: Path | None, weights: Path | None, family: str | None) -> tupl
         raise OptionError(problem, "give weights of that device with --weights, or another store with --from")
     return model, measured
 
-
-def _beside(folder: Path, family: str | None) -> Path | None:
-    """Return the weights of a family, by default of the recommended one, in a store's folder; None of none."""
-    from perfmodel.calibration.recommended import recommended_weights
-    from perfmodel.models import find_family
-
-    if family is None:
-        return recommended_weights(folder)
-    path = folder / f"{file_part(find_family(family).name)}.json"
-    return path if path.is_file() else None
-
 # }}}
 
 
 # {{{ roofline
 
-RoofSource = Annotated[
-    Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
-]
+RoofSource = Annotated[Path, Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")]
 RoofPicture = Annotated[
-    Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
+    Path | None, Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
 ]
 
 
@@ -253,20 +243,19 @@ def roofline_command(source: RoofSource, out: RoofPicture = None) -> None:
 REPORT_SCHEMA = "perfmodel.report/1"
 
 Kernel = Annotated[
-    Path | None,
-    typer.Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants(); these stand first."),
+    Path | None, Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants(); these stand first.")
 ]
-Page = Annotated[Path, typer.Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
+Page = Annotated[Path, Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
 Source = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl, test.jsonl and weights; by default that of the device in use.",
     ),
 ]  # fmt: skip
 Named = Annotated[
     str | None,
-    typer.Option("--family", help="The family that is shown, of those whose weights the folder holds; by default "
+    Option("--family", help="The family that is shown, of those whose weights the folder holds; by default "
                  "the one that calibration recommends. Its name, or its Python file, which is run."),
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -28,29 +28,26 @@ COLUMNS = ("variant", "feature", "value", "unit", "problem")
 Made = TypeVar("Made")
 
 SubgroupSize = Annotated[
-    int, typer.Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
+    int, Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
 ]
 Nests = Annotated[
-    bool, typer.Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
+    bool, Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
 ]
 DataTypes = Annotated[
-    list[str] | None,
-    typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
+    list[str] | None, Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more.")
 ]
 DeclaredFile = Annotated[
-    Path | None,
-    typer.Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md."),
+    Path | None, Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.")
 ]
-Work = Annotated[float, typer.Option("--budget", help="How much work a formula may take; 1 is about a second.")]
+Work = Annotated[float, Option("--budget", help="How much work a formula may take; 1 is about a second.")]
 Graph = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
     ),
 ]
 Memory = Annotated[
-    Path | None,
-    typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
+    Path | None, Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts.")
 ]
 
 
@@ -126,8 +123,6 @@ def _of_each(
     return made, errors
 
 
-# {{{ options
-
 def dtypes(given: Iterable[str] | None) -> dict[str, str]:
     """Return the types that ``--dtype`` options give.
 
@@ -167,10 +162,6 @@ def _declaration(given: Any) -> Any:
     operations = {tuple(name.split()): amount for name, amount in named.items()}
     return {**given, "operations": operations if len(operations) == len(named) else named}
 
-# }}}
-
-
-# {{{ one size
 
 def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
     from perfmodel import features
@@ -270,10 +261,6 @@ def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
         for row in chain.operations:
             yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)
 
-# }}}
-
-
-# {{{ several sizes
 
 def _show_sweep(
     kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool, leave_out: bool
@@ -281,7 +268,7 @@ def _show_sweep(
     """Print the features of each variant at all sizes; with `leave_out`, the errors of those that have none."""
     from perfmodel.features import unit
 
-    found, errors = _of_each(counted, lambda counts: _features_at(counts, points), leave_out)
+    columns, errors = _of_each(counted, lambda counts: _features_at(counts, points), leave_out)
     if output.settings().json:
         variants = {
             name: {
@@ -291,19 +278,19 @@ def _show_sweep(
                     for i, at in enumerate(points)
                 ],
             }
-            for name, values in found.items()
+            for name, values in columns.items()
         }
         head = {"schema": SWEEP_SCHEMA, "kernel": kernel, "variants": variants}
         output.print_document({**head, **output.withheld_document(errors)})
     elif csv:
         records: list[dict[str, Any]] = [
             {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
-            for name, values in found.items() for i, at in enumerate(points) for feature, column in values.items()
+            for name, values in columns.items() for i, at in enumerate(points) for feature, column in values.items()
         ]  # fmt: skip
         records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
         print(display.csv_text((*points[0], *COLUMNS), records), end="")
     else:
-        for place, (name, values) in enumerate(found.items()):
+        for place, (name, values) in enumerate(columns.items()):
             rows = [("feature", "unit", *map(sizes_text, points))]
             rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
             print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
@@ -322,28 +309,23 @@ def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> d
     values = features.evaluate(counts, at)
     return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
 
-# }}}
-
-
-# {{{ pictures
 
 def _check_pictures(graph: Path | None, memory: Path | None) -> None:
     """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them."""
     if graph is not None:
-        from perfmodel.report import work_flow
+        from perfmodel.report.kernel_pictures import GRAPH_FORMATS
 
-        output.check_format(graph, work_flow.FORMATS)
+        output.check_format(graph, GRAPH_FORMATS)
     if memory is not None:
-        from perfmodel.report import memory_hierarchy
+        from perfmodel.report.drawing import FORMATS
 
-        output.check_format(memory, memory_hierarchy.FORMATS)
+        output.check_format(memory, FORMATS)
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.analyses.timeline import Latencies, timeline
-    from perfmodel.analyses.work_flow import work_flow
-    from perfmodel.report.work_flow import draw_work_flow, title
+    from perfmodel.analyses.work_flow import Latencies, timeline, work_flow
+    from perfmodel.report.kernel_pictures import draw_work_flow, title
 
     graph = work_flow(counts, at)
     if facts is None:
@@ -371,7 +353,7 @@ def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
 def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the distribution of hit rates, and print their means."""
     from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
-    from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
+    from perfmodel.report.kernel_pictures import draw_memory_hierarchy
 
     rates = hit_rates(counts, at, Hierarchy.of(facts))
     device = "" if facts is None else f" on {facts.name}"
@@ -385,5 +367,3 @@ def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts:
     print(display.columns_text(rows))
     if rates.drawn:
         print(f"data give the index into {', '.join(rates.drawn)}: cells were drawn evenly from the whole array")
-
-# }}}

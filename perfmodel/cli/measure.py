@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from perfmodel.cli import options, output
 from perfmodel.cli.streams import supervise_command
@@ -39,17 +40,12 @@ FLAGS = {
     "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 
-Store = Annotated[
-    Path | None,
-    typer.Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default."),
-]
+Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
 For = Annotated[
-    Path | None,
-    typer.Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have."),
+    Path | None, Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have.")
 ]
 Choose = Annotated[
-    str | None,
-    typer.Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most."),
+    str | None, Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most.")
 ]
 
 
@@ -170,7 +166,7 @@ ISOLATIONS_SCHEMA = "perfmodel.isolations/1"
 
 Proofs = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FOLDER", help="Store that keeps the proofs; fitted_weights/<device> by default."),
+    Option("--out", metavar="FOLDER", help="Store that keeps the proofs; fitted_weights/<device> by default."),
 ]
 
 
@@ -186,7 +182,7 @@ def isolate_command(
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
-    from perfmodel.report.memory_hierarchy import isolation_table
+    from perfmodel.report.probes import isolation_table
     from perfmodel.store.isolation import isolation_path
 
     chosen = chosen_classes(discovered(kernels), classes or ())
@@ -213,20 +209,19 @@ SHOWN = 5
 
 Exported = Annotated[
     Path,
-    typer.Option(
+    Option(
         "--out", "--output", "-o", metavar="FILE",
         help="A CSV table, one line for each configuration, or where the name ends in .json the auto-tuning "
         "community's T4 JSON; - prints the table.",
     ),
 ]  # fmt: skip
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A cache file of Kernel Tuner, or T4 results.")]
+File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, or T4 results.")]
 TunedKernel = Annotated[
-    Path,
-    typer.Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: build(**config), or variants()."),
+    Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: build(**config), or variants().")
 ]
-Target = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
-Named = Annotated[str | None, typer.Option("--device", help="Name of the device; by default what the file says.")]
-By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="The parameter that names one of variants().")]
+Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
+Named = Annotated[str | None, Option("--device", help="Name of the device; by default what the file says.")]
+By = Annotated[str | None, Option("--by", metavar="NAME", help="The parameter that names one of variants().")]
 
 
 def export_command(source: options.Source, out: Exported) -> None:
@@ -295,11 +290,9 @@ WORDS = {
     "failed": "cannot be counted any more",
 }
 
-Stores = Annotated[
-    list[Path], typer.Argument(metavar="STORE...", help="Folders or .jsonl files with measurements.")
-]
+Stores = Annotated[list[Path], Argument(metavar="STORE...", help="Folders or .jsonl files with measurements.")]
 Write = Annotated[
-    bool, typer.Option("--write", help="Let the records name the new counts; then fit again, with `perfmodel fit`.")
+    bool, Option("--write", help="Let the records name the new counts; then fit again, with `perfmodel fit`.")
 ]
 
 

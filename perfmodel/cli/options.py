@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from warnings import warn
 
 import typer
+from typer import Argument, Option
 
 from perfmodel.cli.output import CommandBar, settings
 from perfmodel.cli.size_grammar import MOST, parse_sizes
@@ -28,33 +29,31 @@ if TYPE_CHECKING:
     from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
-KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
+KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
 Variant = Annotated[
-    list[str] | None,
-    typer.Option("--variant", help="Only this variant; repeat for more. All of them by default."),
+    list[str] | None, Option("--variant", help="Only this variant; repeat for more. All of them by default.")
 ]
 Sizes = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--size", "-p", metavar="NAME=SIZE", help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi; repeat for more."
     ),
 ]
 SizeLists = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--size", "-p", metavar="NAME=SIZES",
         help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi (1Ki is 1024, 1k is 1000), or several sizes: "
         "n=256..4096 (doubling), n=1000:5000:500 (in steps; ends included), n=100,200; repeat for more.",
     ),
 ]  # fmt: skip
 Paired = Annotated[
-    bool,
-    typer.Option("--zip", help="Pair the sizes of several -p, the first with the first; all combinations by default."),
+    bool, Option("--zip", help="Pair the sizes of several -p, the first with the first; all combinations by default.")
 ]
-Csv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV, complete.")]
+Csv = Annotated[bool, Option("--csv", help="Print the table as CSV, complete.")]
 Statistics = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--statistics", "--statistic", metavar="KEY=NUMBER",
         help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
     ),
@@ -62,83 +61,75 @@ Statistics = Annotated[
 
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--jobs", "-j", metavar="N",
         help="Count and predict in N processes, one for each variant at most; -1: one a core. Failures are left out.",
     ),
 ]  # fmt: skip
 
 # A device and what is measured on it.
-DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
-Kernels = Annotated[list[Path] | None, typer.Option("--kernels", help="Folder of kernel classes; repeat for more.")]
+DeviceName = Annotated[str | None, Option("--device", help="Name, platform or index; PoCL by default.")]
+Kernels = Annotated[list[Path] | None, Option("--kernels", help="Folder of kernel classes; repeat for more.")]
 Classes = Annotated[
     list[str] | None,
-    typer.Option("--class", metavar="NAME|TAG", help="Only this class, or those with this tag; repeat for more."),
+    Option("--class", metavar="NAME|TAG", help="Only this class, or those with this tag; repeat for more."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
-Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
+Quick = Annotated[bool, Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
+Full = Annotated[bool, Option("--full", help="Every variant, work-group shape and size.")]
 Budget = Annotated[
-    float | None,
-    typer.Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn."),
+    float | None, Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn.")
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--scheduler", metavar="ADDRESS",
         help="Measure on the devices of this Dask scheduler's workers (perfmodel worker); on all without --device.",
     ),
 ]  # fmt: skip
 DeviceFile = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--facts", metavar="NAME|FILE.yaml",
         help="Facts of a published device, or of a file; they replace those that are known of the device.",
     ),
 ]  # fmt: skip
 
 # Measurements and models.
-Source = Annotated[
-    Path, typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements.")
-]
+Source = Annotated[Path, Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements.")]
 FamilyName = Annotated[
-    str,
-    typer.Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file."),
+    str, Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file.")
 ]
 GivenFacts = Annotated[
-    bool, typer.Option("--given-facts", help="Refuse a family that needs an unknown fact of the device; do not fit it.")
+    bool, Option("--given-facts", help="Refuse a family that needs an unknown fact of the device; do not fit it.")
 ]
 MeasuredFacts = Annotated[
-    bool,
-    typer.Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them."),
+    bool, Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them.")
 ]
 WeightsFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--weights", "-w", metavar="FILE",
         help="Weights that `fit` wrote; by default those of the device, your own before those of fitted_weights/.",
     ),
 ]  # fmt: skip
 OwnFamily = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--family", metavar="NAME|FILE.py",
         help="Take this family's weights, not the recommended one's; a file is run, for weights of a family in it.",
     ),
 ]  # fmt: skip
-AllowUnmeasured = Annotated[
-    bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
-]
-Level = Annotated[float, typer.Option("--level", help="Probability that intervals should have.")]
+AllowUnmeasured = Annotated[bool, Option("--allow-unmeasured", help="Count features that were never measured as free.")]
+Level = Annotated[float, Option("--level", help="Probability that intervals should have.")]
 Tolerance = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--tolerance", min=0,
         help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
     ),
 ]  # fmt: skip
 Anchored = Annotated[
-    bool,
-    typer.Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that."),
+    bool, Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that.")
 ]
 
 
@@ -204,13 +195,11 @@ def weights_in_use(device: str | None = None, family: str | None = None, told: b
     """Find the weights of the device in use; standard error says which, with ``--json`` only where it is `told`."""
     from perfmodel.calibration.recommended import find_weights
 
-    found = find_weights(device, family)
+    weights = find_weights(device, family)
     if (told or not settings().json) and not settings().quiet:
-        typer.echo(f"perfmodel: {found.text}", err=True)
-    return found
+        typer.echo(f"perfmodel: {weights.text}", err=True)
+    return weights
 
-
-# {{{ sizes, statistics and facts
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
     """Return the sizes that ``-p`` options give, one for each name.
@@ -299,10 +288,6 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
     device = facts_of(name)
     return {} if device is None else dict(device.facts)
 
-# }}}
-
-
-# {{{ kernels and their counts
 
 def kernel_file_of(path: Path, variants: Collection[str] | None) -> LoadedFile:
     """Return a kernel file with all variants, or only those asked for."""
@@ -373,5 +358,3 @@ def about(name: str, variants: Collection[str]) -> Iterator[None]:
         if len(variants) < 2 or isinstance(error, VariantError):
             raise
         raise VariantError(name, str(error)) from error
-
-# }}}

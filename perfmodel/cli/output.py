@@ -16,7 +16,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-import typer
+from typer import Option
 
 from perfmodel import display, documents, errors, progress
 from perfmodel.cli.streams import begin_result
@@ -33,14 +33,12 @@ LONGEST = 300  # characters of each note in a line of several
 ALONE = 1000  # characters of a note in a line of its own
 _CARETS = re.compile(r"^ {4,}\^+$")
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show every note in full, and the traceback of an error.")
-]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Show every note in full, and the traceback of an error.")]
 Wide = Annotated[
-    bool, typer.Option("--wide", help="Print tables in full; they are fitted to the terminal's width otherwise.")
+    bool, Option("--wide", help="Print tables in full; they are fitted to the terminal's width otherwise.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
 
 @dataclass(frozen=True)

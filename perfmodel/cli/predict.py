@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -29,20 +29,17 @@ RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
 
-Why = Annotated[
-    bool,
-    typer.Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf."),
-]
+Why = Annotated[bool, Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf.")]
 Picture = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--picture", metavar="FILE.png|.svg",
         help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
     ),
 ]  # fmt: skip
 Crossover = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
     ),
 ]
@@ -106,12 +103,13 @@ class _Request(Lazy):
         """Which model predicts."""
         return f"{self.model.family.name} on {self.model.device}"
 
-    def predicted(self, sizes: Mapping[str, Any]) -> Predictions:
-        """Predict the variants at sizes.
+    def predicted(self, sizes: Mapping[str, Any]) -> tuple[Predictions, tuple[Ranking, ...]]:
+        """Predict the variants at sizes, and rank them at each.
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
         from perfmodel.predicting.predictions import Predicting
+        from perfmodel.predicting.ranking import rankings
 
         alone, bar = self.jobs is None, output.CommandBar()
         predicting = Predicting(
@@ -123,13 +121,14 @@ class _Request(Lazy):
         with options.counting(shown=alone):
             plain = predicting.predicted(variants, sizes).required()
         if not self.manner.anchor:
-            return plain
+            return plain, rankings(plain)
         from perfmodel.measuring import pin_threads
         from perfmodel.tuning.anchoring import predict_anchored
 
         pin_threads()
         kept = self.file.only(plain.variants)
-        return predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
+        anchored = predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
+        return anchored, rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
@@ -197,14 +196,10 @@ def rank_command(
         _show_ranking(request)
 
 
-# {{{ one size
-
 def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ties_document
 
-    predictions = request.predicted(request.points[0])
-    (ranking,) = rankings(predictions)
+    predictions, (ranking,) = request.predicted(request.points[0])
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
         output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
@@ -262,8 +257,7 @@ def _bounds(
 ) -> dict[str, dict[str, Any]]:
     """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
     from perfmodel.analyses import balance, benefits
-    from perfmodel.report.benefits_picture import benefits_text, picture_benefits
-    from perfmodel.report.memory_hierarchy import balance_text
+    from perfmodel.report.bounds import balance_text, benefits_text, picture_benefits
 
     model, at = request.model, request.points[0]
     variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
@@ -281,11 +275,9 @@ def _bounds(
 
 
 def _show_ranking(request: _Request) -> None:
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
 
-    predictions = request.predicted(request.points[0])
-    (ranking,) = rankings(predictions)
+    predictions, (ranking,) = request.predicted(request.points[0])
 
     def document() -> dict[str, Any]:
         return request.document(
@@ -303,10 +295,6 @@ def _show_ranking(request: _Request) -> None:
 
     output.show(document, text)
 
-# }}}
-
-
-# {{{ several sizes
 
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
@@ -314,14 +302,13 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     With `winners` the table has one row for each size, and else one for each size and variant.
     """
     from perfmodel.predicting.predictions import together
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
 
     output.no_csv_beside_json(csv)
     if picture is not None:
         _check_picture(picture, request.points)
-    predictions = request.predicted(together(request.points))
-    points, errors = rankings(predictions), predictions.errors
+    predictions, points = request.predicted(together(request.points))
+    errors = predictions.errors
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
@@ -346,7 +333,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
 def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
     """Refuse a picture of one size, or of too many combinations of the others."""
-    from perfmodel.report.sweeps import combinations, varying
+    from perfmodel.report.sizes_picture import combinations, varying
 
     output.check_format(picture)
     _, *others = varying(points) or [""]
@@ -360,7 +347,7 @@ def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
 def _draw(request: _Request, predictions: Predictions, points: Sequence[Ranking], picture: Path) -> None:
     """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
     from perfmodel.predicting.crossovers import leads_at, leads_between
-    from perfmodel.report.sweeps import panels_of, picture_sweep
+    from perfmodel.report.sizes_picture import panels_of, picture_sweep
 
     def leads(panel: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
         if predictions.anchors:
@@ -401,5 +388,3 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
 
     output.show(document, text)
-
-# }}}

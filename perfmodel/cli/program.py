@@ -6,8 +6,7 @@ import inspect
 import signal
 import sys
 from collections.abc import Callable
-from copy import copy
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from errno import EPIPE
 from functools import wraps
 from importlib import import_module
@@ -17,6 +16,7 @@ from types import FrameType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from perfmodel import errors
@@ -54,10 +54,11 @@ GONE: dict[tuple[str, str], str] = {
 }
 #: Modules of the commands that have another name than their module.
 MODULES = {
-    "rank": "predict", "calibrate": "fit", "doctor": "devices", "isolate": "measure", "export": "measure",
-    "import": "measure", "recount": "measure", "evaluate": "compare", "outliers": "compare", "roofline": "compare",
-    "report": "compare",
-}  # fmt: skip
+    "rank": "predict",
+    **dict.fromkeys(("doctor", "calibrate", "fit"), "devices"),
+    **dict.fromkeys(("isolate", "export", "import", "recount"), "measure"),
+    **dict.fromkeys(("evaluate", "outliers", "roofline", "report"), "compare"),
+}
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -127,7 +128,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(called)
     def guarded(**options: Any) -> None:
         if sys.flags.optimize > 1:
-            _refuse(errors.NoDocstringsError())
+            stripped = "Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2)"
+            problem = f"{stripped}, and Loopy cannot be imported then"
+            _refuse(errors.AdviceError(problem, "leave PYTHONOPTIMIZE unset, or set it to 1"))
         try:
             settle_caches()
             with as_notes():
@@ -156,14 +159,21 @@ def _system_refusal(error: OSError) -> PerfModelError:
     problem = error.strerror or str(error)
     if error.filename is not None:
         path = str(error.filename)
-        return output_error(path, error) if error.errno in FULL else errors.FileAccessError(path, problem)
+        if error.errno in FULL:
+            return output_error(path, error)
+        advice = "give another path, or make this one accessible"
+        return errors.AdviceError(f"'{path}' cannot be used: {problem}", advice)
     if error.errno == EPIPE:
         raise error
     try:
         Path.cwd()
     except OSError:
-        return errors.NoFolderError()
-    return errors.ResourceError(problem)
+        advice = "change to another one, and run the command again"
+        return errors.AdviceError("the current folder was removed, or may not be read", advice)
+    advice = (
+        "make room, or ask for less (fewer --jobs, for example), and run it again: every file that was written is whole"
+    )
+    return errors.AdviceError(f"the system refused what this needs: {problem}", advice)
 
 
 def _refuse(error: PerfModelError) -> NoReturn:
@@ -184,7 +194,7 @@ def _options(
     asked: CommandSettings,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+        Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Options of the program, before the name of a command."""
@@ -192,15 +202,7 @@ def _options(
 
 
 class Command(TyperCommand):
-    """A command; it has the options of every command as it has ``--help``, beside the ``params`` of its own."""
-
-    shared: tuple[Any, ...] = ()
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters: the command's own, those of every command, and ``--help``."""
-        known = {parameter.name for parameter in self.params}
-        shared = [option for option in self.shared if option.name not in known]
-        return [*self.params, *shared, *super().get_params(ctx)[len(self.params) :]]
+    """A command; its help has the options of every command under a heading of their own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse a command line; an option that went says what to do instead."""
@@ -214,7 +216,7 @@ class Command(TyperCommand):
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of the options, those of every command under a heading of their own."""
+        """Write the help of arguments and options."""
         sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Options of every command": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -228,15 +230,6 @@ class Command(TyperCommand):
 class CommandProgram(TyperGroup):
     """perfmodel itself: its own options are those of every command, and its help has the commands by subject."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        shared = [copy(option) for option in self.params if option.name in SHARED]
-        for option in shared:
-            vars(option).update(expose_value=False, callback=_taken)
-        for command in self.commands.values():
-            if isinstance(command, Command):
-                command.shared = tuple(shared)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the first line of each command's help."""
         width = formatter.width - 6 - max(map(len, self.commands))
@@ -244,12 +237,6 @@ class CommandProgram(TyperGroup):
             subject: [(name, self.commands[name].get_short_help_str(width)) for name in names]
             for subject, names in SUBJECTS.items()
         })  # fmt: skip
-
-
-def _taken(ctx: Any, option: Any, value: bool) -> None:
-    """Add an option that stands after the command's name to the settings."""
-    if value:
-        set_settings(replace(settings(), **{option.name: True}))
 
 
 def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
@@ -263,26 +250,25 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with options of its own for the fields of each parameter that is a group of options.
 
     A group is a frozen dataclass whose fields are annotated for typer, such as
-    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value.
+    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value. A command without the group
+    :class:`perfmodel.cli.output.CommandSettings` has its options too; they are added to those before its name.
     """
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
+    shared = CommandSettings not in groups.values()
     flat: list[inspect.Parameter] = []
     for name, parameter in known.items():
-        if name not in groups:
+        if name in groups:
+            flat += _parameters(groups[name])
+        else:
             flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
-            continue
-        hints = get_type_hints(groups[name], include_extras=True)
-        flat += [
-            parameter.replace(
-                name=field.name, kind=parameter.KEYWORD_ONLY, annotation=hints[field.name],
-                default=parameter.empty if field.default is MISSING else field.default,
-            )
-            for field in fields(groups[name])
-        ]  # fmt: skip
+    flat += _parameters(CommandSettings) if shared else []
 
     @wraps(command)
     def called(**given: Any) -> None:
+        if shared:
+            asked = {name: given.pop(name) or getattr(settings(), name) for name in SHARED}
+            set_settings(CommandSettings(**asked))
         values = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
@@ -292,3 +278,15 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     vars(called).update(__signature__=inspect.Signature(flat))
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return called
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """Return the options of a group, each as a parameter of a function."""
+    hints, kind = get_type_hints(group, include_extras=True), inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(
+            field.name, kind, annotation=hints[field.name],
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(group)
+    ]  # fmt: skip

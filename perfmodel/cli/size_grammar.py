@@ -105,17 +105,17 @@ class _Option:
 
     def lists(self) -> dict[str, list[tuple[ast.expr, ...]]]:
         """Return by each name its ranges, each as the numbers of which it is made: one, LOW and HIGH, or a step too."""
-        found: dict[str, list[tuple[ast.expr, ...]]] = {}
+        lists: dict[str, list[tuple[ast.expr, ...]]] = {}
         place = 0
-        while place < len(self.tokens) - 1 or not found:
+        while place < len(self.tokens) - 1 or not lists:
             name, place = self._name(place)
-            if name in found:
+            if name in lists:
                 start, end = self.tokens[place - 2].span("name")
                 self.refuse(start, end, f"'{name}' twice", "give each name once")
             last = self._end_of_list(place)
-            found[name] = self._ranges(place, last)
+            lists[name] = self._ranges(place, last)
             place = last + 1
-        return found
+        return lists
 
     def _name(self, place: int) -> tuple[str, int]:
         token, equals = self.tokens[place], self.tokens[min(place + 1, len(self.tokens) - 1)]
@@ -162,12 +162,12 @@ class _Option:
 
     def sizes(self, ranges: list[tuple[ast.expr, ...]]) -> tuple[int, ...]:
         """Return all sizes of a list."""
-        found: list[int] = []
+        sizes: list[int] = []
         for numbers in ranges:
-            found += self._range(numbers)
-            if len(found) > MOST:
+            sizes += self._range(numbers)
+            if len(sizes) > MOST:
                 self.refuse(_place(ranges[0])[0], _place(numbers)[1], f"more than {MOST} sizes", "give fewer")
-        return tuple(found)
+        return tuple(sizes)
 
     def _range(self, numbers: tuple[ast.expr, ...]) -> tuple[int, ...]:
         low, *rest = map(self.size, numbers)
@@ -181,10 +181,10 @@ class _Option:
             self.refuse(*_place(numbers), f"steps of {step}", "give LOW:HIGH:STEP with a step of 1 or more")
         self.check_order(numbers, low, high)
         values = _doubled(low, high) if doubled else iter(range(low, high + 1, step))
-        found = tuple(islice(values, MOST + 1))
-        if len(found) > MOST:
+        sizes = tuple(islice(values, MOST + 1))
+        if len(sizes) > MOST:
             self.refuse(*_place(numbers), f"more than {MOST} sizes", "give fewer, or larger steps")
-        return found
+        return sizes
 
     def check_order(self, numbers: tuple[ast.expr, ...], low: int, high: int) -> None:
         """Refuse a range that falls."""

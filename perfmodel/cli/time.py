@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from perfmodel import display, errors
 from perfmodel.cli import options, output
@@ -29,14 +30,12 @@ SCHEMA = "perfmodel.timing/1"
 LEVEL = 0.9
 Keep = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--keep", metavar="FOLDER",
         help="Add the records and counts to the store in this folder, which `fit` and `evaluate` read.",
     ),
 ]  # fmt: skip
-Visits = Annotated[
-    int | None, typer.Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")
-]
+Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +117,8 @@ def _place_of(model: FittedModel) -> str | None:
     from perfmodel.opencl import devices
 
     platform = model.facts.platform if model.facts else None
-    places = [one.index for one in devices() if one.name == model.device and platform in (None, one.platform)]
-    return str(places[0]) if places else None
+    here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
+    return str(here[0].index) if here else None
 
 
 def _counted(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -22,18 +23,16 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.tuning/1"
 
 Budget = Annotated[
-    float | None, typer.Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
+    float | None, Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
 ]
 Keep = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--keep", metavar="FOLDER",
         help="Add all runs to the store in this folder; the same command goes on from there. `fit` reads it too.",
     ),
 ]  # fmt: skip
-Code = Annotated[
-    Path | None, typer.Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")
-]
+Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
 def tune_command(

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
+from typer import Argument, Option
 
 from perfmodel.cli import output
 from perfmodel.cli.options import DeviceName
@@ -23,18 +24,18 @@ from perfmodel.errors import AmbiguousDeviceError, OptionError
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
+Address = Annotated[str, Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
 Listen = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="ADDRESS",
         help="IP address of this machine to listen on, 0.0.0.0 or :: for all of them. "
         "By default only the one that reaches the scheduler: 127.0.0.1 for tcp://127.0.0.1:8786.",
     ),
 ]
-Authority = Annotated[Path | None, typer.Option(metavar="FILE", help="Certificates of authorities, for tls:// (PEM).")]
-Certificate = Annotated[Path | None, typer.Option(metavar="FILE", help="This worker's certificate, for tls:// (PEM).")]
-Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's private key, for tls:// (PEM).")]
+Authority = Annotated[Path | None, Option(metavar="FILE", help="Certificates of authorities, for tls:// (PEM).")]
+Certificate = Annotated[Path | None, Option(metavar="FILE", help="This worker's certificate, for tls:// (PEM).")]
+Key = Annotated[Path | None, Option(metavar="FILE", help="The certificate's private key, for tls:// (PEM).")]
 
 SCHEMA = "perfmodel.worker/1"
 WORKER_CLASS = "perfmodel.measuring.remote.device_worker.DeviceWorker"
@@ -54,7 +55,7 @@ def worker_command(
     """
     from perfmodel.cluster import connected, reached_from, secured
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.remote.devices import OWN_DEVICE
+    from perfmodel.measuring.remote.bench import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -93,7 +94,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.remote.devices import resource
+    from perfmodel.measuring.remote.bench import resource
 
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [
@@ -155,7 +156,7 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
         yield find(selector)
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.devices import workers_device
+    from perfmodel.measuring.remote.bench import workers_device
 
     with connected(scheduler) as client:
         yield workers_device(client, selector)
@@ -177,7 +178,7 @@ def run_for_each_device(
             raise OptionError(problem, "give the device's name: each worker's machine has indices of its own")
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.devices import turns
+    from perfmodel.measuring.remote.bench import turns
 
     with connected(scheduler) as client:
         lists = turns(client)

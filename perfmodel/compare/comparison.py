@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+    from perfmodel.store import Measurement, Measurements
 
 
 HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
@@ -30,24 +30,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One case with its measured and its predicted time.
+    """One case, a kernel of a group in a variant and at some sizes, with its measured and its predicted time.
 
     Parameters
     ----------
-    kernel
-        Name of the kernel class.
-    parameters
-        Its sizes.
-    measured
-        Measured time [s].
-    predicted
-        Predicted time [s]; None where the prediction was withheld.
+    measured, predicted
+        Times [s]; the predicted one is None where the prediction was withheld.
     needs
         The features that no measurement exercised, where it was withheld.
-    group
-        The kernel's group.
-    variant
-        What changes the kernel's code.
     interval
         Lower and upper bound [s] of the prediction; None where it has none.
     ranked
@@ -63,6 +53,14 @@ class Comparison:
     variant: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     interval: tuple[float, float] | None = None
     ranked: bool = True
+
+    @classmethod
+    def of(
+        cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None
+    ) -> Comparison:
+        """Return a measured row with its prediction."""
+        ranked = UNRANKED not in row.flags
+        return cls(row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval, ranked)
 
     @property
     def sizes(self) -> str:
@@ -88,15 +86,10 @@ class Comparison:
             return None
         return self.interval[0] <= self.measured <= self.interval[1]
 
-
     def __repr__(self) -> str:
         name = " ".join(filter(None, (self.kernel, self.form, self.sizes)))
-        return one_line(f"<Comparison {name}: {' against '.join(self._times)}>")
-
-    @property
-    def _times(self) -> tuple[str, str]:
         predicted = "withheld" if self.predicted is None else f"predicted {seconds_text(self.predicted)}"
-        return predicted, f"measured {seconds_text(self.measured)}"
+        return one_line(f"<Comparison {name}: {predicted} against measured {seconds_text(self.measured)}>")
 
     def record(self) -> dict[str, Any]:
         """Return the case as a row of :data:`COLUMNS`, with None where there is nothing."""
@@ -147,7 +140,7 @@ class Comparisons(tuple[Comparison, ...]):
         """
         names = sorted({name for row in self for name in row.parameters})
         sizes = [{f"parameters.{name}": row.parameters.get(name) for name in names} for row in self]
-        rows = ({**row.record(), **own} for row, own in zip(self, sizes, strict=True))
+        rows = ({**row.record(), **at} for row, at in zip(self, sizes, strict=True))
         return data_frame(rows, [*COLUMNS, *(f"parameters.{name}" for name in names)])
 
 
@@ -163,20 +156,11 @@ def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> C
 
     rows = []
     for row in measured:
-        predicted: float | None = None
-        interval: tuple[float, float] | None = None
-        needs: tuple[str, ...] = ()
         try:
-            found = model.predict(counts_of(measured, row), row.parameters, level=level)
-            predicted, interval = found.seconds, found.interval
+            made = model.predict(counts_of(measured, row), row.parameters, level=level)
+            rows.append(Comparison.of(row, made.seconds, (), made.interval))
         except UnmeasuredFeatureError as error:
-            needs = error.features
-        rows.append(
-            Comparison(
-                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval,
-                UNRANKED not in row.flags,
-            )
-        )
+            rows.append(Comparison.of(row, None, error.features, None))
     return in_order(rows)
 
 
@@ -209,13 +193,12 @@ def error_table(rows: Sequence[Comparison]) -> str:
     """
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
-        own = [row for row in rows if row.kernel == kernel]
-        several = len({row.form for row in own}) > 1
-        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in own]
-        table.append((kernel, "geometric mean", "", "", percent(Comparisons(own).error)))
+        cases = Comparisons(row for row in rows if row.kernel == kernel)
+        several = len({row.form for row in cases}) > 1
+        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in cases]
+        table.append((kernel, "geometric mean", "", "", percent(cases.error)))
     table.append(("all", "geometric mean", "", "", percent(Comparisons(rows).error)))
     return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
-
 
 
 def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
@@ -225,7 +208,6 @@ def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
         return ()
     needs = ", ".join(sorted({name for row in rows for name in row.needs}))
     return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
-
 
 
 def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
+from perfmodel.fitting.design import fit_to_design
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
@@ -48,14 +48,11 @@ class Contender:
 
     Parameters
     ----------
-    family, device
-        Their names.
     weights
         Number of fitted weights; those that a fact gives do not count.
-    fit_s
-        Time of one fit to all measurement kernels, their features evaluated [s].
-    predict_s
-        Time of one prediction of a counted kernel: its features, quantities and expression [s].
+    fit_s, predict_s
+        Time of one fit to all measurement kernels, their features evaluated, and of one prediction of a counted kernel:
+        its features, quantities and expression [s].
     evaluations
         One for each of :data:`COMPARED`, with the cases that every contender predicts.
     withheld
@@ -132,15 +129,15 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
     A family that could not be fitted has one row with its problem; a figure that is not known is None.
     """
     for one in contenders:
-        own: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
+        head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
         if one.problem:
-            yield {**own, "problem": one.problem}
+            yield {**head, "problem": one.problem}
         for each in one.evaluations:
             for kernel in (*kernels(each.rows), None):
-                f = one.figures(each.protocol, kernel)
+                figures = one.figures(each.protocol, kernel)
                 yield {
-                    **own, "protocol": each.protocol, "kernel": kernel or "all", "cases": f.cases,
-                    **{name: finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
+                    **head, "protocol": each.protocol, "kernel": kernel or "all", "cases": figures.cases,
+                    **{name: finite(getattr(figures, name)) for name in ("error", "factor", "regret", "top1", "tau")},
                     "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
                 }  # fmt: skip
 
@@ -148,23 +145,16 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
 def compare_families(
     measured: Measurements, tests: Measurements, families: Iterable[Family], options: FitOptions | None = None
 ) -> Iterator[Contender]:
-    """Fit and judge families one after another, each on all cases that it predicts.
+    """Fit and judge families one after another, each on all cases that it predicts; see :func:`on_common_cases`.
 
     A family that cannot be fitted is a contender with a problem; the others are judged all the same.
-
-    See Also
-    --------
-    on_common_cases : makes their figures comparable.
     """
     for family in families:
         yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests))
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts; fits that are made already are not made again.
-
-    A family that cannot be fitted is a contender with a problem.
-    """
+    """Judge a family on all tests that it predicts, as :func:`compare_families` does; no fit is made twice."""
     name, device = fits.family.name, fits.measured.device
     try:
         weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
@@ -193,15 +183,15 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
 def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
     """Leave out the cases that some contender withheld, of each protocol and device."""
     every = tuple(contenders)
-    found = []
+    common = []
     for one in every:
         rivals = [other for other in every if other.device == one.device and other.evaluations]
         kept = []
-        for own in one.evaluations:
-            lost = {_case(row) for rival in rivals for row in rival.by(own.protocol).rows if row.predicted is None}
-            kept.append(replace(own, rows=Comparisons(row for row in own.rows if _case(row) not in lost)))
-        found.append(replace(one, evaluations=tuple(kept)))
-    return Contenders(found)
+        for made in one.evaluations:
+            lost = {_case(row) for rival in rivals for row in rival.by(made.protocol).rows if row.predicted is None}
+            kept.append(replace(made, rows=Comparisons(row for row in made.rows if _case(row) not in lost)))
+        common.append(replace(one, evaluations=tuple(kept)))
+    return Contenders(common)
 
 
 def _case(row: Comparison) -> tuple[str, str, str]:
@@ -224,15 +214,13 @@ def contenders(
 
     Parameters
     ----------
-    folder
-        Folder of a device, with measurements and measured test kernels.
     names
         Names of the families; all by default.
     given_facts
         Whether a family that needs an unknown fact of the device is left out instead of fitting that fact.
     begin, advance
-        Progress: called once with a title and the number of fits, and after each fit with its family,
-        and the problem where there was one.
+        Progress: called once with a title and the number of fits, and after each fit with its family, and the problem
+        where there was one.
     made
         Fits of families to the folder's measurements, with its test kernels, by the family's name. They are used, and
         the folder is not read again; of other families fits are made.
@@ -240,19 +228,20 @@ def contenders(
         Facts of the device, by key, where the folder is read; they replace what is known.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
-    some = next(iter(made.values()), None)
-    plain, tests = (some.measured, some.tests) if some else measured_folder(folder, measured_facts=False, given=given)
-    fits = [made.get(one.name) or FamilyFits(plain, one, options, tests) for one in chosen]
+    first = next(iter(made.values()), None)
+    plain, tests = (first.measured, first.tests) if first else measured_folder(folder, False, given)
+    fits = [made.get(family.name) or FamilyFits(plain, family, options, tests) for family in chosen]
     known = with_measured_facts(plain)
     tests = tests and tests.with_facts(known.facts)
-    twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if has_measured_weight(one, plain, known)]
-    fits += [FamilyFits(known, one, options, tests) for one in twice]
+    twice = (replace(family, name=f"{family.name} (measured)") for family in chosen
+             if has_measured_weight(family, plain, known))  # fmt: skip
+    fits += [FamilyFits(known, family, options, tests) for family in twice]
     begin(f"families on {known.device}", len(fits))
-    found = []
+    judged = []
     for one in map(contender_of, fits):
         advance(FailedStep(one.family, one.problem) if one.problem else one.family)
-        found.append(one)
-    return on_common_cases(sorted(found, key=lambda one: one.family))
+        judged.append(one)
+    return on_common_cases(sorted(judged, key=lambda one: one.family))
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:

@@ -43,8 +43,8 @@ class Choice:
         """
         from scipy.stats import kendalltau
 
-        found = float(kendalltau(self.measured, self.predicted).statistic)
-        return 0.0 if math.isnan(found) else found
+        tau = float(kendalltau(self.measured, self.predicted).statistic)
+        return 0.0 if math.isnan(tau) else tau
 
     @property
     def regret(self) -> float:
@@ -114,8 +114,8 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
     pairs = [(row.predicted, row.measured) for row in rows if row.predicted is not None]
     errors = [abs(p - t) / t for p, t in pairs]
     factors = [max(p / t, t / p) - 1 if p > 0 else math.inf for p, t in pairs]
-    held = [row.interval for row in rows if row.interval is not None]
-    found = choices(rows)
+    bounds = [row.interval for row in rows if row.interval is not None]
+    made = choices(rows)
     return Figures(
         cases=len(rows),
         withheld=len(rows) - len(pairs),
@@ -123,21 +123,17 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
         factor=geometric_mean_error(factors),
         median=_quantile(errors, 0.5),
         p90=_quantile(errors, 0.9),
-        choices=len(found),
-        regret=_mean_of_logs([choice.regret for choice in found]),
-        top1=_mean([float(choice.regret == 1) for choice in found]),
-        tau=_mean([choice.tau for choice in found]),
+        choices=len(made),
+        regret=math.exp(_mean([math.log(choice.regret) for choice in made])),
+        top1=_mean([float(choice.regret == 1) for choice in made]),
+        tau=_mean([choice.tau for choice in made]),
         inside=_mean([float(bool(row.inside)) for row in rows if row.interval is not None]),
-        width=_quantile([high / low if low > 0 else math.inf for low, high in held], 0.5),
+        width=_quantile([high / low if low > 0 else math.inf for low, high in bounds], 0.5),
     )
 
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else math.nan
-
-
-def _mean_of_logs(values: Sequence[float]) -> float:
-    return math.exp(_mean([math.log(value) for value in values])) if values else math.nan
 
 
 def _quantile(values: Sequence[float], q: float) -> float:
@@ -163,15 +159,7 @@ LEAST_CHOICES = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time and to rank, with reasons.
-
-    Parameters
-    ----------
-    to_time, to_rank : bool
-        Whether its seconds, and whether its choices are good enough.
-    reasons : tuple of str
-        Each figure with its threshold, one sentence each.
-    """
+    """Whether a model is usable to time (its seconds) and to rank (its choices), with reasons of one sentence each."""
 
     to_time: bool
     to_rank: bool
@@ -180,16 +168,12 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in words, without its reasons."""
-        words = {
-            (True, True): "usable to time and to rank",
-            (True, False): "usable to time, not to rank",
-            (False, True): "usable to rank, not to time",
-            (False, False): "usable neither to time nor to rank",
-        }
-        return words[self.to_time, self.to_rank]
+        if self.to_time:
+            return "usable to time and to rank" if self.to_rank else "usable to time, not to rank"
+        return "usable to rank, not to time" if self.to_rank else "usable neither to time nor to rank"
 
 
-def judge(found: Figures) -> Verdict:
+def judge(figures: Figures) -> Verdict:
     """Hold figures against the thresholds of this module.
 
     Examples
@@ -199,32 +183,31 @@ def judge(found: Figures) -> Verdict:
     >>> judge(Figures(20, 0, error=0.6, choices=5, regret=1.04, tau=0.8)).text
     'usable to rank, not to time'
     """
-    covered = found.coverage >= LEAST_COVERAGE
-    predicted = found.cases - found.withheld
-    to_time = covered and predicted >= LEAST_CASES and found.error <= MOST_ERROR
-    chosen_well = found.tau >= LEAST_TAU and found.regret <= MOST_REGRET
-    to_rank = covered and found.choices >= LEAST_CHOICES and chosen_well
-    return Verdict(to_time, to_rank, tuple(_reasons(found, predicted)))
+    covered = figures.coverage >= LEAST_COVERAGE
+    predicted = figures.cases - figures.withheld
+    to_time = covered and predicted >= LEAST_CASES and figures.error <= MOST_ERROR
+    chosen_well = figures.tau >= LEAST_TAU and figures.regret <= MOST_REGRET
+    to_rank = covered and figures.choices >= LEAST_CHOICES and chosen_well
+    return Verdict(to_time, to_rank, tuple(_reasons(figures, predicted)))
 
 
-def _reasons(found: Figures, predicted: int) -> Iterable[str]:
-    if not found.cases:
+def _reasons(figures: Figures, predicted: int) -> Iterable[str]:
+    if not figures.cases:
         yield "no test kernel is measured, so nothing judges it; a calibration that runs again goes on with them"
         return
     yield (
-        f"{predicted} of {found.cases} cases predicted (needed: {100 * LEAST_COVERAGE:.0f} %, "
+        f"{predicted} of {figures.cases} cases predicted (needed: {100 * LEAST_COVERAGE:.0f} %, "
         f"and to time at least {LEAST_CASES})"
     )
     if predicted:
         yield (
-            f"geometric mean of the relative errors {100 * found.error:.1f} % "
+            f"geometric mean of the relative errors {100 * figures.error:.1f} % "
             f"(to time: at most {100 * MOST_ERROR:.0f} %)"
         )
-    few = f"{found.choices} choices between variants (to rank: at least {LEAST_CHOICES})"
-    if not found.choices:
-        yield few
-        return
-    yield (
-        f"{few}: Kendall's tau {found.tau:.2f} (at least {LEAST_TAU}), chosen over best time "
-        f"{found.regret:.2f} (at most {MOST_REGRET}), best one chosen in {100 * found.top1:.0f} %"
-    )
+    choices = f"{figures.choices} choices between variants (to rank: at least {LEAST_CHOICES})"
+    if figures.choices:
+        choices += (
+            f": Kendall's tau {figures.tau:.2f} (at least {LEAST_TAU}), chosen over best time "
+            f"{figures.regret:.2f} (at most {MOST_REGRET}), best one chosen in {100 * figures.top1:.0f} %"
+        )
+    yield choices

@@ -33,7 +33,6 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model
-from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -59,18 +58,9 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Lazy):
-    """A family on a device by one protocol.
+    """A family on a device by one of :data:`PROTOCOLS`: every case, in the order of kernels, variants and sizes.
 
-    Parameters
-    ----------
-    protocol
-        One of :data:`PROTOCOLS`.
-    family, device
-        Their names.
-    level
-        Probability that the rows' intervals are meant to have; None where they have none.
-    rows
-        Every case, in the order of kernels, variants and sizes.
+    `level` is the probability that the rows' intervals are meant to have; None where they have none.
     """
 
     protocol: str
@@ -112,28 +102,21 @@ def evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] = UNASKED,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by some protocols.
+    """Judge a family by some protocols; return an evaluation for each, in their order.
 
     Parameters
     ----------
-    measured
-        Measurement kernels on one device.
-    tests
-        Test kernels on the same.
+    measured, tests
+        Measurement kernels on one device, and test kernels on the same.
     family
         A family or its name.
     level
-        Probability that the intervals should have; None for no intervals, which saves one fit
-        for each group. A row's interval rests on the scores of the other groups.
+        Probability that the intervals should have; None for no intervals, which saves one fit for each group. A row's
+        interval rests on the scores of the other groups.
     options
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
-
-    Returns
-    -------
-    tuple of Evaluation
-        One for each of `protocols`, in that order.
 
     Raises
     ------
@@ -157,49 +140,41 @@ def fit_and_evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] = UNASKED,
 ) -> tuple[FittedModel, tuple[Evaluation, ...]]:
-    """Fit a family to the measurement kernels and judge it by some protocols, with one design for both.
-
-    For the arguments see :func:`evaluate`.
-    """
+    """Fit a family to the measurement kernels and :func:`evaluate` it, with one design for both."""
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
     return fitted_model(fits), evaluate_fits(fits, level, protocols)
 
 
-def evaluate_fits(
-    fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED
-) -> tuple[Evaluation, ...]:
+def evaluate_fits(fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
-    scores = {}
+    scores: dict[str, Conformal] = {}
+    groups = sorted({row.group for row in fits.rows})
     if level is not None:
         check_level(level)
-        scores = {group: fits.scores_without(group) for group in sorted({row.group for row in fits.rows})}
-    found = {}
-    for name in protocols:
+        scores = {group: fits.scores_without(group) for group in groups}
+    evaluations = []
+    for name in dict.fromkeys(protocols):
         rows, unseen = _predict(fits, name)
-        own = _anchored_scores(fits) if name == "C" else scores
-        widths = None if level is None or not own else _half_widths(fits, rows, unseen, own, level)
-        found[name] = _comparisons(rows, unseen, widths)
-    device = fits.measured.device
-    return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
-
-
-def _anchored_scores(fits: FamilyFits) -> dict[str, Conformal]:
-    """Return for each group the scores of the other groups' anchored rows; nothing where there are no such rows."""
-    if fits.anchored is None:
-        return {}
-    return {group: fits.anchored.conformal.without(group) for group in sorted({row.group for row in fits.rows})}
+        of_group = scores
+        if name == "C":  # of the other groups' anchored rows, where there are such rows
+            of_group = {group: fits.anchored.conformal.without(group) for group in groups} if fits.anchored else {}
+        widths = None if level is None or not of_group else _half_widths(fits, rows, unseen, of_group, level)
+        cases = _comparisons(rows, unseen, widths)
+        evaluations.append(Evaluation(name, fits.family.name, fits.measured.device, level, cases))
+    return tuple(evaluations)
 
 
 def _half_widths(
-    fits: FamilyFits, rows: tuple[Measurement, ...], found: Unseen, scores: Mapping[str, Conformal], level: float
+    fits: FamilyFits, rows: tuple[Measurement, ...], unseen: Unseen, scores: Mapping[str, Conformal], level: float
 ) -> Floats:
     """Return half the width of each row's interval of log time, from the scores without its group."""
-    by_weight, groups = fits.by_weight(found), np.array([row.group for row in rows])
+    by_weight, groups = fits.by_weight(unseen), np.array([row.group for row in rows])
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):
-        own = groups == group
-        others, lack = scores[group], None if found.lack is None else found.lack[own]
-        widths[own] = others.half_width(others.quantile(level), {n: c[own] for n, c in by_weight.items()}, lack)
+        members = groups == group
+        others, lack = scores[group], None if unseen.lack is None else unseen.lack[members]
+        resting = {name: column[members] for name, column in by_weight.items()}
+        widths[members] = others.half_width(others.quantile(level), resting, lack)
     return widths
 
 
@@ -207,10 +182,10 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
     """Return the rows that a protocol predicts, and their predictions."""
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
-        rows, found = _predict(fits, _UNSCALED[protocol])
-        anchored = anchor_rows(rows, found)
+        rows, unseen = _predict(fits, _UNSCALED[protocol])
+        anchored = anchor_rows(rows, unseen)
         kept = tuple(rows[place] for place in anchored.places)
-        return kept, anchored.unseen if protocol == "C" else found.of(anchored.places)
+        return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.places)
     if protocol == "A":
         return tests, fits.predict_tests()
     if protocol == "B":
@@ -228,25 +203,17 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     places = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in places:
         sizes.setdefault(kernel, set()).add(size)
-    ordered = {kernel: sorted(found) for kernel, found in sizes.items()}
-    return [
-        ordered[kernel].index(size) if len(ordered[kernel]) > 1 else None for kernel, size in places
-    ]
+    ordered = {kernel: sorted(of_kernel) for kernel, of_kernel in sizes.items()}
+    return [ordered[kernel].index(size) if len(ordered[kernel]) > 1 else None for kernel, size in places]
 
 
-def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> Comparisons:
-    bounds = None if half_widths is None else np.transpose(scaled(found.seconds, half_widths)).tolist()
+def _comparisons(rows: tuple[Measurement, ...], unseen: Unseen, half_widths: Floats | None) -> Comparisons:
+    bounds = None if half_widths is None else np.transpose(scaled(unseen.seconds, half_widths)).tolist()
     cases = []
-    for i, (row, seconds, needs) in enumerate(zip(rows, found.seconds, found.needs, strict=True)):
-        predicted, interval = None if needs or np.isnan(seconds) else float(seconds), None
-        if predicted is not None and bounds is not None:
-            interval = bounds[i][0], bounds[i][1]
-        cases.append(
-            Comparison(
-                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval,
-                UNRANKED not in row.flags,
-            )
-        )
+    for i, (row, seconds, needs) in enumerate(zip(rows, unseen.seconds, unseen.needs, strict=True)):
+        predicted = None if needs or np.isnan(seconds) else float(seconds)
+        interval = None if predicted is None or bounds is None else (bounds[i][0], bounds[i][1])
+        cases.append(Comparison.of(row, predicted, needs, interval))
     return in_order(cases)
 
 
@@ -256,8 +223,3 @@ class Judged:
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
-
-    def by(self, protocol: str) -> Evaluation:
-        """Return the evaluation by one protocol."""
-        return next(one for one in self.evaluations if one.protocol == protocol)
-

@@ -1,7 +1,7 @@
 """Exact symbolic counts of what a Loopy kernel executes.
 
-Names are loaded at their first use, so that :mod:`perfmodel.counts.points.set_counter` can be imported
-on a machine where Loopy is broken or missing.
+Names are loaded at their first use, so that :mod:`perfmodel.counts.points.set_counter` can be imported on a machine
+where Loopy is broken or missing.
 """
 
 from __future__ import annotations

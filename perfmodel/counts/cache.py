@@ -1,10 +1,9 @@
 """The cache of counts, and of checks whether kernels can be built: in memory, and on disk for later processes.
 
-An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own
-persistent key), the options of the count, the versions of the libraries and the source of this
-package. On disk an entry is one JSON file, moved into place whole, so that processes may share a
-folder. Counts are made again where an entry cannot be read, and not stored where the folder cannot
-be written.
+An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own persistent key), the
+options of the count, the versions of the libraries and the source of this package. On disk an entry is one JSON file,
+moved into place whole, so that processes may share a folder. Counts are made again where an entry cannot be read, and
+not stored where the folder cannot be written.
 
 :func:`pinned` and :func:`installed` tell the libraries' versions, which are part of the hash and of error messages.
 """
@@ -67,10 +66,7 @@ def key_of(t_unit: Any, *options: object) -> str | None:
         content = LoopyKeyBuilder()(t_unit) + structured_types(t_unit)
     except (TypeError, NotImplementedError):
         return None
-    texts = [
-        repr(sorted(option.items())) if isinstance(option, Mapping) else repr(option)
-        for option in options
-    ]
+    texts = [repr(sorted(option.items())) if isinstance(option, Mapping) else repr(option) for option in options]
     return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()
 
 
@@ -81,20 +77,20 @@ def remembered(key: str | None, make: Callable[[], T], kind: type[T]) -> T:
     if key is None:
         return make()
     with _lock:
-        found: T | None = _memory.get(key)
-        if found is not None:
+        value: T | None = _memory.get(key)
+        if value is not None:
             _memory.move_to_end(key)
-            return found
+            return value
     path = folder() / f"{key}.json"
-    found = _read(path, kind)
-    if found is None:
-        found = make()
-        _write(path, found)
+    value = _read(path, kind)
+    if value is None:
+        value = make()
+        _write(path, value)
     with _lock:
-        _memory[key] = found
+        _memory[key] = value
         while len(_memory) > IN_MEMORY:
             _memory.popitem(last=False)
-    return found
+    return value
 
 
 def folder() -> Path:
@@ -110,17 +106,8 @@ def _environment() -> str:
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     libraries = ("loopy", "islpy", "islpy-barvinok", "pymbolic", "numpy")
-    return repr(([_version(name) for name in libraries], can_count(), digest.hexdigest()))
+    return repr(([installed(name) for name in libraries], can_count(), digest.hexdigest()))
 
-
-def _version(library: str) -> str:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-# {{{ on disk
 
 def _read(path: Path, kind: type[T]) -> T | None:
     try:
@@ -128,11 +115,11 @@ def _read(path: Path, kind: type[T]) -> T | None:
         counts = document["counts"]
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
-        found: T = kind.from_json(counts)
+        value: T = kind.from_json(counts)
         os.utime(path)  # the least recently used is dropped first
     except Exception:  # the counts are made again, whatever is wrong with the entry
         return None
-    return found
+    return value
 
 
 def _write(path: Path, counts: Storable) -> None:
@@ -164,8 +151,6 @@ def _trim(directory: Path) -> None:
             Path(path).unlink()
         total -= size
 
-# }}}
-
 
 def failure_in_library(error: Exception) -> LibraryVersionError | None:
     """Return the error to raise where one of another version may have failed; None where all are as pinned."""
@@ -187,7 +172,7 @@ def pinned() -> list[Requirement]:
         requirements = [Requirement(text) for text in metadata.requires("perfmodel") or ()]
     except metadata.PackageNotFoundError:
         return []
-    return [one for one in requirements if str(one.specifier).startswith("==") and one.marker is None]
+    return [pin for pin in requirements if str(pin.specifier).startswith("==") and pin.marker is None]
 
 
 def installed(name: str) -> str:

@@ -1,34 +1,47 @@
-"""``count``: from a Loopy translation unit to its :class:`KernelCounts`."""
+"""``count``: from a Loopy translation unit to its :class:`KernelCounts`; and what differs between two of these."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache as once
+from functools import cache as once, partial
 from typing import TYPE_CHECKING, Any
 
+import islpy as isl
 import numpy as np
 
+from perfmodel.counts import rows
 from perfmodel.counts.cache import failure_in_library, key_of, remembered
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.parts import INTEGERS
+from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
+from perfmodel.counts.quasipoly.arguments import parameters_of
+from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.instructions import Declared
 from perfmodel.counts.reading.statements import extract
 from perfmodel.counts.reading.values import Options, array_bytes, untouched_arrays
-from perfmodel.counts.rows import LaunchShape
-from perfmodel.counts.tabulation import tabulate
+from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import BudgetError, PerfModelError, StatisticsError, SubgroupSizeError, UnknownStatisticWarning
+from perfmodel.errors import (
+    BudgetError,
+    IncomparableCountsError,
+    PerfModelError,
+    StatisticsError,
+    SubgroupSizeError,
+    UnknownStatisticWarning,
+)
 from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
     import loopy as lp
 
+PARAM = isl.dim_type.param
 Number = int | float | Fraction
 
 
@@ -58,13 +71,12 @@ def count(
     subgroup_size : int
         Work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
-        Mean trip count of each data-dependent loop by its iname; probability of each
-        data-dependent test by its text.
+        Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text.
     include_index_arithmetic : bool
         Whether integer arithmetic on inames and size parameters is counted too.
     group_multiply_add : bool
-        Whether a product that is added at once counts as one operation of kind ``madd`` instead
-        of a ``mul`` and an ``add``.
+        Whether a product that is added at once counts as one operation of kind ``madd`` instead of a ``mul`` and an
+        ``add``.
     declared : mapping of str to mapping, optional
         For each C instruction, by its identifier, what one execution of it does, as in
         ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``: operations by type
@@ -76,18 +88,17 @@ def count(
     dtypes : mapping of str to numpy.dtype, optional
         Types of the arguments that get theirs only when the kernel is called.
     within : str
-        Counts a part of the kernel: the instructions that Loopy's match expression selects, as
-        ``"id:compute*"``, ``"writes:out"`` or ``"tag:update and not reads:a"``; all by default.
-        It sees the instructions of the scheduled kernel: Loopy makes ``<id>_<iname>_init`` and
-        ``<id>_<iname>_update`` of a reduction, and an instruction for each prefetch. Launches,
-        work-groups, work-items and barriers stay those of the whole kernel.
+        Counts a part of the kernel: the instructions that Loopy's match expression selects, as ``"id:compute*"``,
+        ``"writes:out"`` or ``"tag:update and not reads:a"``; all by default. It sees the instructions of the scheduled
+        kernel: Loopy makes ``<id>_<iname>_init`` and ``<id>_<iname>_update`` of a reduction, and an instruction for
+        each prefetch. Launches, work-groups, work-items and barriers stay those of the whole kernel.
     access_tags : collection of str
-        Counts only the accesses with one of these tags, as ``left`` in ``a$left[i]``; all by
-        default. Operations and barriers are counted as before.
+        Counts only the accesses with one of these tags, as ``left`` in ``a$left[i]``; all by default. Operations and
+        barriers are counted as before.
     budget : float
-        How much work a formula may take; 1 is half a million operations of isl for each set, about a
-        second. A count that needs more is evaluated at given sizes only; it is as exact, and its
-        text says so. The work is counted and not timed, so that equal kernels have equal counts.
+        How much work a formula may take; 1 is half a million operations of isl for each set, about a second. A count
+        that needs more is evaluated at given sizes only; it is as exact, and its text says so. The work is counted and
+        not timed, so that equal kernels have equal counts.
     check : bool
         Whether the kernel is built first, once: Loopy checks it and writes its code, and each access is compared with
         the memory that the code declares. The command line always does so. It takes about as long as scheduling; its
@@ -147,7 +158,7 @@ def count(
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
     if dtypes:
         t_unit = schedule.with_types(t_unit, dtypes)
-    if not 0 < budget < math.inf:
+    if not 0 < budget < float("inf"):
         raise BudgetError(budget)
     if not (isinstance(subgroup_size, int | np.integer) and 1 <= subgroup_size <= MOST_LANES):
         raise SubgroupSizeError(subgroup_size)
@@ -156,7 +167,10 @@ def count(
     with ALONE:
         try:
             for unknown in schedule.unknown_statistics(t_unit, scheduled, statistics or ()):
-                warnings.warn(_unknown(unknown), UnknownStatisticWarning, stacklevel=2)
+                warnings.warn(
+                    f"statistics[{unknown!r}] is not used, since the kernel has no such name; give a loop's iname or a "
+                    "test's text", UnknownStatisticWarning, stacklevel=2,
+                )
             if check:
                 key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
                 remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
@@ -186,21 +200,206 @@ def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> d
     """Return the types of the arguments that are size parameters, where they are not ``int32``."""
     (entry,) = scheduled.entrypoints
     arguments = scheduled[entry].arg_dict
-    found = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
-    return {name: kind if kind in INTEGERS else "int64" for name, kind in found.items() if kind != "int32"}
+    types = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
+    return {name: kind if kind in rows.INTEGERS else "int64" for name, kind in types.items() if kind != "int32"}
 
 
-def _unknown(key: str) -> str:
-    return f"statistics[{key!r}] is not used, since the kernel has no such name; give a loop's iname or a test's text"
-
-
-def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:
-    found = {}
-    for key, value in (statistics or {}).items():
+def _fractions(statistics: Mapping[str, Number]) -> Statistics:
+    fractions = {}
+    for key, value in statistics.items():
         try:
-            found[key] = Fraction(str(value))
+            fractions[key] = Fraction(str(value))
         except ValueError:
             raise StatisticsError(key, value) from None
-        if found[key] < 0:
+        if fractions[key] < 0:
             raise StatisticsError(key, value)
-    return found
+    return fractions
+
+
+# {{{ tables
+
+def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
+    """Return the counts of a program (Algorithm 1), each distinct set counted once."""
+    cardinalities = Cardinalities(program, subgroup_size, budget)
+    launches = tuple(
+        LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i), cardinalities.work_groups(i))
+        for i, launch in enumerate(program.launches)
+    )
+    operations = _operation_rows(program, cardinalities)
+    accesses = _access_rows(program, cardinalities)
+    barriers: dict[str, list[Count]] = defaultdict(list)
+    for site in program.barriers:
+        barriers[site.scope].append(cardinalities.barriers(site))
+    numbers = [row.count for table in (operations, accesses) for row in table]
+    numbers += [launch.work_groups for launch in launches]
+    numbers += [number for met in barriers.values() for number in met]
+    used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
+    used.update(*(number.parameters for number in numbers))
+    accessed = [access for statement in program.statements for access in statement.accesses]
+    if not used.issuperset(program.parameters):
+        parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
+        used.update(name for part in parts.values() for name in parameters_of(part))
+    return KernelCounts(
+        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
+        launches, operations, accesses,
+        tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
+        program, budget, tuple(sorted({access.shift[0] for access in accessed if access.shift})),
+    )
+
+
+def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
+    """Return that on whose parameters lines, strides and footprints of an access depend."""
+    shape = access.shape or ()  # where data decides, any cell may be touched
+    distances = (stride.distance for stride in access.lane_stride)
+    cells = shape if access.cells is None else (access.cells,)
+    return (*access.strides, access.offset, *distances, *cells)
+
+
+def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[OperationCount, ...]:
+    amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
+    for statement in program.statements:
+        for operation in statement.operations:
+            amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
+    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+    for (domain, dtype, kind), amount in amounts.items():
+        parts[dtype, kind].append(amount * cardinalities.count(domain))
+    return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
+
+
+def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
+    sites: dict[tuple[str, str, str], list[Site]] = defaultdict(list)
+    for statement in program.statements:
+        for access in statement.accesses:
+            sites[access.space, access.direction, access.array].append((statement.domain, access))
+    return tuple(row for key in sorted(sites) for row in _rows_of_array(sites[key], cardinalities))
+
+
+def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
+    sample = sites[0][1]
+    parts: dict[tuple[str, str, int], list[Count]] = defaultdict(list)
+    strides: dict[tuple[str, str, int], LaneStride | None] = {}
+    for domain, access in sites:
+        for stride, executions in _executions(domain, access, cardinalities):
+            key = ("indirect" if stride is None else str(stride.distance), access.dtype, access.bits)
+            parts[key].append(executions)
+            strides.setdefault(key, stride)
+    footprint = once(lambda: Footprint(sites, cardinalities))
+    return [
+        AccessCount.deferred(
+            partial(_cells, footprint, sample, strides[key]),
+            space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
+            indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
+        )
+        for key in sorted(parts)
+    ]
+
+
+def _executions(
+    domain: Domain, access: Access, cardinalities: Cardinalities
+) -> list[tuple[LaneStride | None, Count]]:
+    """Return the executions of an access at each of its lane strides (None: data decides)."""
+    whole = cardinalities.count(domain)
+    if len(access.lane_stride) < 2:
+        return [(access.lane_stride[0] if access.lane_stride else None, whole)]
+    others = []
+    for stride in access.lane_stride[1:]:
+        part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
+        others.append((stride, cardinalities.count(part)))
+    # what is left for the first distance needs no set of its own
+    left = sum((-1 * executions for _, executions in others), whole)
+    return [(access.lane_stride[0], left), *others]
+
+
+def _distance(stride: LaneStride | None) -> Count:
+    return Count.constant(0, "cell") if stride is None else Count(stride.distance, granularity="cell")
+
+
+def _cells(
+    footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
+) -> tuple[Count | None, Count | None]:
+    """Return the distinct cells, and those with the gaps of a stride above 1 in global memory filled.
+
+    The union of cells is made for private arrays too: it leaves out what is redundant in the domains, in place,
+    so that their texts, and the hash of the counts, are those of counts made before.
+    """
+    cells = footprint()
+    if sample.space == "private":
+        return None, None
+    wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
+    return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
+
+# }}}
+
+
+# {{{ changes
+
+@dataclass(frozen=True)
+class Change:
+    """One value of a table that is another function of the sizes now, with the counts as text, ``"none"`` for none.
+
+    As of the ``access_table``, the row ``"global load a float32 32"``, and its value ``"count"`` or ``"footprint"``.
+    """
+
+    table: str
+    row: str
+    value: str
+    old: str
+    new: str
+
+
+def changes(old: KernelCounts, new: KernelCounts) -> tuple[Change, ...]:
+    """Return the values in the tables of two counts of a kernel that differ as functions of the sizes.
+
+    Examples
+    --------
+    >>> import loopy as lp
+    >>> def scaled(text):
+    ...     return count(lp.make_kernel("{ [i]: 0 <= i < n }", text, [lp.GlobalArg("a", "float32", "n"), ...],
+    ...                                 lang_version=(2018, 2), assumptions="n >= 1"))
+    >>> change, *_ = changes(scaled("a[i] = 2"), scaled("a[i] = 2 {if=i > 0}"))
+    >>> change
+    Change(table='access_table', row='global store a float32 32 lane stride 0', value='count', old='n', new='n - 1')
+    """
+    return tuple(change for table in rows.TABLES for change in _changes_in(table, old, new))
+
+
+def parts(old: KernelCounts, new: KernelCounts) -> tuple[str, ...]:
+    """Return the parts of the JSON of two counts that differ, as ``"source.dataflow"``: why their hashes do."""
+    return tuple(_parts(old.to_json(), new.to_json(), ""))
+
+
+def _parts(old: dict[str, Any], new: dict[str, Any], before: str) -> Iterator[str]:
+    for name in dict.fromkeys((*old, *new)):
+        left, right = old.get(name), new.get(name)
+        if name == "source" and left and right:
+            yield from _parts(left, right, "source.")
+        elif left != right:
+            yield before + name
+
+
+def _changes_in(table: str, old: KernelCounts, new: KernelCounts) -> Iterator[Change]:
+    left, right = (dict(_values(getattr(counts, table))) for counts in (old, new))
+    for row, value in dict.fromkeys((*left, *right)):
+        was, now = left.get((row, value)), right.get((row, value))
+        try:
+            equal = was == now
+        except IncomparableCountsError:  # no formulas; a difference of the texts is all that is known
+            equal = False
+        if not equal:
+            texts = ["none" if count is None else str(count) for count in (was, now)]
+            if texts[0] == texts[1]:  # the granularity differs
+                texts = [repr(was), repr(now)]
+            yield Change(table, row, value, *texts)
+
+
+def _values(table: tuple[Any, ...]) -> Iterator[tuple[tuple[str, str], Count]]:
+    for row in table:
+        values = {field.name: getattr(row, field.name) for field in fields(row)}
+        stride, indirect = values.pop("stride", None), values.pop("indirect", False)  # rows are told apart by them too
+        named = [str(value) for value in values.values() if not isinstance(value, Count | None)]
+        how = ["indirect"] if indirect else [] if stride is None else [f"lane stride {stride}"]
+        for name, value in values.items():
+            if isinstance(value, Count):
+                yield (" ".join((*named, *how)), name), value
+
+# }}}

@@ -4,70 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.counts.counters.banks import bank_conflicts
+from perfmodel import errors
+from perfmodel.counts import rows
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
+from perfmodel.counts.counters.cells import bank_conflicts
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.nest import Issue, Nest
 from perfmodel.counts.nests.nests import issues_of, nests_of
-from perfmodel.counts.parts import given, lanes, reading_counts, size_types
 from perfmodel.counts.program.program import Access, Domain, Node, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
-from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.rows import (
-    COLUMNS,
-    GRANULARITIES,
-    AccessCount,
-    BarrierCount,
-    LaunchCount,
-    LaunchShape,
-    OperationCount,
-    Utilization,
-    access_rows,
-    barrier_rows,
-    html_rows,
-    launch_rows,
-    matches,
-    operation_rows,
-    read_row,
-    records,
-    total,
-    write_row,
-)
+from perfmodel.counts.quasipoly.count import Count, given
+from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import data_frame, html_table
 from perfmodel.documents import one_line, require
-from perfmodel.errors import (
-    CountsSchemaError,
-    FlowUnknownError,
-    TrafficCacheError,
-    UnknownArrayError,
-    UnknownGranularityError,
-    UnknownOrderError,
-)
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.threads import ALONE, alone
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from perfmodel.facts import DeviceFacts
+
 SCHEMA = "perfmodel.counts/1"
-#: Each table's rows, in the order of the attributes of :class:`KernelCounts`.
-TABLES: Mapping[str, type[Any]] = {
-    "launch_table": LaunchCount,
-    "operation_table": OperationCount,
-    "access_table": AccessCount,
-    "barrier_table": BarrierCount,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +94,7 @@ class KernelCounts(Lazy):
         """The domains, accesses and barriers that were counted."""
         if isinstance(self.source, Program):
             return self.source
-        with reading_counts():
+        with rows.reading_counts():
             return read_program(self.source)
 
     @property
@@ -135,10 +105,8 @@ class KernelCounts(Lazy):
     @property
     def access_maps(self) -> tuple[tuple[Domain, Access], ...]:
         """Each access with the domain at whose points it is executed."""
-        return tuple(
-            (statement.domain, access)
-            for statement in self.program.statements for access in statement.accesses
-        )
+        statements = self.program.statements
+        return tuple((statement.domain, access) for statement in statements for access in statement.accesses)
 
     @cached_property
     def flow(self) -> Flow | None:
@@ -163,22 +131,29 @@ class KernelCounts(Lazy):
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
-        Raises
-        ------
-        FlowUnknownError, PlacesUnknownError
-            The counts were stored before dataflow, or the places of instructions, were recorded.
+        Raises what :attr:`nests` does.
         """
         return issues_of(self._known_flow)
 
     @property
     def _known_flow(self) -> Flow:
         if self.flow is None:
-            raise FlowUnknownError(self.name)
+            raise errors.FlowUnknownError(self.name)
         return self.flow
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:
         return Cardinalities(self.program, self.subgroup_size, self.budget)
+
+    def check_launch(self, facts: DeviceFacts) -> None:
+        """Raise a LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
+        needs = {
+            "max_work_group_size": (prod(self.launch.group_shape), "work-items"),
+            "local_memory_bytes": (self.launch.local_bytes, "bytes of local memory"),
+        }
+        for key, (needed, what) in needs.items():
+            if key in facts and needed > facts.value(key):
+                raise errors.LaunchLimitError(self.name, needed, what, facts.name, facts.value(key))
 
     # }}}
 
@@ -187,17 +162,12 @@ class KernelCounts(Lazy):
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
         """Return the operations of a type and kind; an argument left out sums over it."""
         wanted = {"dtype": dtype, "kind": kind}
-        return total(row.count for row in self.operation_table if matches(row, wanted))
+        return total(row.count for row in self.operation_table if rows.matches(row, wanted))
 
     @alone
     def accesses(
-        self,
-        space: str | None = None,
-        direction: str | None = None,
-        array: str | None = None,
-        dtype: str | None = None,
-        bits: int | None = None,
-        granularity: str = "workitem",
+        self, space: str | None = None, direction: str | None = None, array: str | None = None,
+        dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
     ) -> Count:
         """Return the accesses that match; an argument left out sums over it.
 
@@ -208,20 +178,15 @@ class KernelCounts(Lazy):
         ValueError
             The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
         """
-        if granularity not in GRANULARITIES:
-            raise UnknownGranularityError(granularity, GRANULARITIES)
+        if granularity not in rows.GRANULARITIES:
+            raise errors.UnknownGranularityError(granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
-            raise UnknownArrayError(array, self._arrays())
+            raise errors.UnknownArrayError(array, self._arrays())
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
-            return total(row.count for row in self.access_table if matches(row, wanted))
-        return total(
-            (
-                self._cardinalities.count(domain, granularity)
-                for domain, access in self.access_maps if matches(access, wanted)
-            ),
-            granularity,
-        )
+            return total(row.count for row in self.access_table if rows.matches(row, wanted))
+        domains = (domain for domain, access in self.access_maps if rows.matches(access, wanted))
+        return total((self._cardinalities.count(domain, granularity) for domain in domains), granularity)
 
     @alone
     def footprint(self, array: str, direction: str = "load") -> Count:
@@ -229,9 +194,9 @@ class KernelCounts(Lazy):
         for row in self.access_table:
             if (row.array, row.direction) == (array, direction) and row.footprint is not None:
                 return row.footprint
-        raise UnknownArrayError(array, self._arrays())
+        raise errors.UnknownArrayError(array, self._arrays())
 
-    def utilization(self, array: str, direction: str = "load") -> Utilization:
+    def utilization(self, array: str, direction: str = "load") -> rows.Utilization:
         """Return the share of cells used among those that lie between the used ones.
 
         That is the number of cells over the number of cells with the gaps along the unit-stride axis filled,
@@ -239,13 +204,13 @@ class KernelCounts(Lazy):
         sizes it gives a Fraction; its two counts are attributes.
         """
         cells = self.footprint(array, direction)
-        rows = (row for row in self.access_table if matches(row, {"array": array, "direction": direction}))
-        return Utilization(cells, tuple(row.filled for row in rows if row.filled is not None) or (cells,))
+        wanted = {"array": array, "direction": direction}
+        filled = [row.filled for row in self.access_table if rows.matches(row, wanted)]
+        return rows.Utilization(cells, tuple(count for count in filled if count is not None) or (cells,))
 
     @alone
     def lines(
-        self, array: str, line_bytes: int = 64, per: str = "workgroup",
-        direction: str | None = None, **sizes: int,
+        self, array: str, line_bytes: int = 64, per: str = "workgroup", direction: str | None = None, **sizes: int
     ) -> Count:
         """Return the distinct cache lines of an array that are touched.
 
@@ -254,33 +219,29 @@ class KernelCounts(Lazy):
         line_bytes : int
             Size of a line.
         per : str
-            ``"instance"`` (each execution of each access by each sub-group: its transactions),
-            ``"subgroup"``, ``"workgroup"`` or ``"launch"`` (everything that the unit touches in
-            a launch); the lines of the units are summed.
+            ``"instance"`` (each execution of each access by each sub-group: its transactions), ``"subgroup"``,
+            ``"workgroup"`` or ``"launch"`` (everything that the unit touches in a launch); the lines of the units are
+            summed.
         direction : str, optional
             ``"load"`` or ``"store"``; both together if left out.
         **sizes : int
-            Fixed values of the size parameters. The count is then that of the array as it lies
-            in memory, as it is without them where strides are numbers. Else every row begins on a line,
-            and where the assumptions don't say so the count is an upper bound.
+            Fixed values of the size parameters. The count is then that of the array as it lies in memory, as it is
+            without them where strides are numbers. Else every row begins on a line, and where the assumptions don't
+            say so the count is an upper bound.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
         if per not in UNITS:
-            raise UnknownGranularityError(per, UNITS)
+            raise errors.UnknownGranularityError(per, UNITS)
         values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
-        found = self._sites(array, direction)
-        return Lines(self._cardinalities, found, line_bytes, values).count(per)
+        return Lines(self._cardinalities, self._sites(array, direction), line_bytes, values).count(per)
 
     @alone
-    def bank_conflicts(
-        self, array: str, banks: int = 32, direction: str | None = None
-    ) -> Count:
+    def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
         """Return the serialised sub-group accesses to an array in local memory.
 
-        For each access by a sub-group it is the maximum over banks of the distinct 4-byte words
-        in that bank; divided by the accesses at sub-group granularity it is the factor beta of
-        the SPT model.
+        For each access by a sub-group it is the maximum over banks of the distinct 4-byte words in that bank; divided
+        by the accesses at sub-group granularity it is the factor beta of the SPT model.
         """
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
@@ -351,20 +312,20 @@ class KernelCounts(Lazy):
         [4096.0, 256.0]
         """
         if order not in ORDERS:
-            raise UnknownOrderError(order, ORDERS)
+            raise errors.UnknownOrderError(order, ORDERS)
         numbers = capacity, line_bytes, sets
         if not all(isinstance(number, int) for number in numbers) or not 0 < line_bytes <= capacity or sets < 0:
-            raise TrafficCacheError(*numbers)
+            raise errors.TrafficCacheError(*numbers)
         if sets and capacity // line_bytes % sets:
-            raise TrafficCacheError(*numbers)
+            raise errors.TrafficCacheError(*numbers)
         if self.flow is None:
-            raise FlowUnknownError(self.name)
+            raise errors.FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
                 self._traffic_plans[order] = traffic_plan(self._cardinalities, order)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
-            raise UnknownArrayError(array, plan.arrays)
+            raise errors.UnknownArrayError(array, plan.arrays)
         return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
 
     @cached_property
@@ -375,8 +336,8 @@ class KernelCounts(Lazy):
     def idle_lanes(self) -> Count:
         """Return the lanes of the launch that do nothing.
 
-        These are the lanes of partly filled sub-groups that hold no work-item, and the
-        work-items that execute no operation and no access.
+        These are the lanes of partly filled sub-groups that hold no work-item, and the work-items that execute no
+        operation and no access.
         """
         slots = total(row.lanes(self.subgroup_size) for row in self.launch_table)
         active = active_work_items(self._cardinalities)
@@ -387,23 +348,23 @@ class KernelCounts(Lazy):
     def depth(self) -> tuple[OperationCount, ...]:
         """Return the operations on the longest chain of dependences of a work-item.
 
-        Sequential trips multiply, parallel inames enter once; each count is of granularity
-        ``"chain"``. :attr:`flow` gives the accesses and barriers of the chain too.
+        Sequential trips multiply, parallel inames enter once; each count is of granularity ``"chain"``. :attr:`flow`
+        gives the accesses and barriers of the chain too.
 
         Raises
         ------
         FlowUnknownError
             The counts were stored before dataflow was recorded.
         """
-        rows = [row for row in self._known_flow.depth.rows if row.is_operation]
-        return tuple(OperationCount(row.where, row.kind, row.count) for row in rows)
+        chain = self._known_flow.depth.rows
+        return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
         wanted = {"array": array, "direction": direction}
-        found = [(domain, access) for domain, access in self.access_maps if matches(access, wanted)]
-        if not found:
-            raise UnknownArrayError(array, self._arrays())
-        return found
+        sites = [(domain, access) for domain, access in self.access_maps if rows.matches(access, wanted)]
+        if not sites:
+            raise errors.UnknownArrayError(array, self._arrays())
+        return sites
 
     def barriers(self, scope: str = "local") -> Count:
         """Return the barriers executed: those of a work-item times the work-items, idle ones included."""
@@ -443,7 +404,7 @@ class KernelCounts(Lazy):
         """Return the counts as a table for a notebook."""
         shape = "x".join(map(str, self.launch.group_shape)) or "1"
         notes = f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
-        return html_table(html_rows(self._rows), f"{self._signature}, work-groups of {shape}", [notes], left=3)
+        return html_table(rows.html_rows(self._rows), f"{self._signature}, work-groups of {shape}", [notes], left=3)
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
         """Return a row for each count as a pandas table: what is counted, its formula, and its value at given sizes.
@@ -461,18 +422,15 @@ class KernelCounts(Lazy):
             As of calling a :class:`~perfmodel.counts.Count`.
         """
         at = {**(sizes or {}), **more_sizes}
-        return data_frame(records(self._rows, at), [*COLUMNS, *["value"] * bool(at)])
+        return data_frame(rows.records(self._rows, at), [*rows.COLUMNS, *["value"] * bool(at)])
 
     @property
     def _signature(self) -> str:
         return f"{self.name}({', '.join(self.parameters)})"
 
     @property
-    def _rows(self) -> Iterator[tuple[dict[str, Any], Count]]:
-        yield from launch_rows(self.launch_table)
-        yield from operation_rows(self.operation_table)
-        yield from access_rows(self.access_table)
-        yield from barrier_rows(self.barrier_table)
+    def _rows(self) -> rows.Shown:
+        return rows.shown(self.launch_table, self.operation_table, self.access_table, self.barrier_table)
 
     # }}}
 
@@ -481,11 +439,11 @@ class KernelCounts(Lazy):
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able dictionary of schema ``perfmodel.counts/1``."""
         source = self.source
-        tables = {name: [write_row(row) for row in getattr(self, name)] for name in TABLES}
+        tables = {name: list(map(rows.write_row, getattr(self, name))) for name in rows.TABLES}
         return {
             "schema": SCHEMA, "name": self.name, "parameters": list(self.parameters),
             "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
-            "launch": write_row(self.launch), **tables,
+            "launch": rows.write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
             **({"offsets": list(self.offsets)} if self.offsets else {}),
@@ -506,15 +464,16 @@ class KernelCounts(Lazy):
             If it lacks a part, or a part is not what it should be.
         """
         if document.get("schema") != SCHEMA:
-            raise CountsSchemaError(document.get("schema"), SCHEMA)
-        with reading_counts():
+            raise errors.CountsSchemaError(document.get("schema"), SCHEMA)
+        with rows.reading_counts():
             return cls(
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
-                assumptions=given(document, "assumptions", str), subgroup_size=lanes(document["subgroup_size"]),
-                launch=read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
+                assumptions=given(document, "assumptions", str), subgroup_size=rows.lanes_of(document["subgroup_size"]),
+                launch=rows.read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
                 budget=document.get("budget", 1.0), offsets=tuple(document.get("offsets", ())),
-                untouched=tuple(document.get("untouched", ())), types=size_types(document.get("types", {})),
-                **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
+                untouched=tuple(document.get("untouched", ())), types=rows.size_types(document.get("types", {})),
+                **{name: tuple(rows.read_row(kind, row) for row in document[name])
+                   for name, kind in rows.TABLES.items()},
             )
 
     @cached_property
@@ -523,7 +482,7 @@ class KernelCounts(Lazy):
 
         Loopy itself generates different code for different values of ``PYTHONHASHSEED`` where it keeps several
         unrolled loops' results in registers: the order of the private array's axes and the order of these loops vary.
-        The hash follows the code then; :func:`perfmodel.counts.changes.changes` finds the values equal.
+        The hash follows the code then; :func:`perfmodel.counts.counting.changes` finds the values equal.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

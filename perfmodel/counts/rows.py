@@ -1,8 +1,9 @@
-"""The rows of a kernel's tables of counts: values, their selection, their JSON, and tables for notebooks and pandas."""
+"""The rows of a kernel's tables of counts: values, their selection, their JSON, how they are shown, and changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import groupby
@@ -10,11 +11,16 @@ from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import islpy as isl
+
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.documents import shortened
+from perfmodel.documents import MOST_LANES, shortened
+from perfmodel.errors import CountsFormatError
 from perfmodel.threads import ALONE
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
+#: Types that a size may have; any other is taken as the widest.
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DEFERRED = ("footprint", "filled")  # of an access row: counted when they are asked for
 Row = TypeVar("Row")
 
@@ -45,9 +51,8 @@ class AccessCount:
     count : Count
         Executions by work-items.
     footprint, filled : Count or None
-        Distinct cells F of the array in this direction, and F with its gaps filled for this
-        stride (None where the stride is below 2, or they are not known). They are counted when
-        they are first read.
+        Distinct cells F of the array in this direction, and F with its gaps filled for this stride (None where the
+        stride is below 2, or they are not known). They are counted when they are first read.
     """
 
     space: str
@@ -145,32 +150,41 @@ def matches(row: object, wanted: Mapping[str, object]) -> bool:
 
 def total(counts: Iterable[Count], granularity: str = "workitem") -> Count:
     """Return the sum of counts; the sum of none is 0 of the given granularity."""
-    found: Count | None = None
+    number: Count | None = None
     for _, group in groupby(counts, key=id):  # of one domain: isl scales faster than it adds
         same = list(group)
-        if found is None or same[0].polynomial.n_piece() == 1:
+        if number is None or same[0].polynomial.n_piece() == 1:
             same = [len(same) * same[0]]
         for count in same:
-            found = count if found is None else found + count
-    return Count.constant(0, granularity) if found is None else found
+            number = count if number is None else number + count
+    return Count.constant(0, granularity) if number is None else number
+
+
+#: Each table's rows, in the order of the attributes of a ``KernelCounts``.
+TABLES: Mapping[str, type[Any]] = MappingProxyType({
+    "launch_table": LaunchCount, "operation_table": OperationCount, "access_table": AccessCount,
+    "barrier_table": BarrierCount,
+})
 
 
 # {{{ JSON
 
 def write_row(row: Any) -> dict[str, Any]:
     """Return a row, or a launch's shape, as a JSON-able dictionary."""
-    return {field.name: _written(getattr(row, field.name)) for field in fields(row)}
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {
+        name: value.to_json() if isinstance(value, Count) else list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+    }
 
 
 def read_row(kind: type[Row], data: Mapping[str, Any]) -> Row:
-    """Read what :func:`write_row` wrote; each part must be of its field's type.
-
-    Raises
-    ------
-    TypeError
-        If a part is missing, unknown, or of another type.
-    """
-    row = kind(**{name: _read(value) for name, value in data.items()})
+    """Read what :func:`write_row` wrote; a TypeError where a part is missing, unknown, or of another type."""
+    row = kind(**{
+        name: Count.from_json(value) if isinstance(value, Mapping)
+        else tuple(value) if isinstance(value, list) else value
+        for name, value in data.items()
+    })
     for field in fields(row):  # type: ignore[arg-type]  # each kind is a dataclass
         if not _OF_TYPE[str(field.type)](getattr(row, field.name)):
             raise TypeError(f"{field.name} is {shortened(data[field.name])}, not of type {field.type}")
@@ -182,66 +196,73 @@ def _whole(value: object) -> bool:
 
 
 #: Whether a value is of a field's type, by the type as the rows write it.
-_OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
-    {
-        "str": lambda value: isinstance(value, str),
-        "bool": lambda value: isinstance(value, bool),
-        "int": _whole,
-        "tuple[int, ...]": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
-        "Count": lambda value: isinstance(value, Count),
-        "Count | None": lambda value: value is None or isinstance(value, Count),
-    }
-)
+_OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
+    "str": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int": _whole,
+    "tuple[int, ...]": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
+    "Count": lambda value: isinstance(value, Count),
+    "Count | None": lambda value: value is None or isinstance(value, Count),
+})
+
+@contextmanager
+def reading_counts() -> Iterator[None]:
+    """Raise what goes wrong in a document of counts as a CountsFormatError."""
+    try:
+        yield
+    except KeyError as error:
+        raise CountsFormatError(f"lacks {shortened(error.args[0])}") from error
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, isl.Error) as error:
+        if isinstance(error, CountsFormatError):
+            raise
+        said = shortened(" ".join(str(error).split()), 200, quoted=False)
+        raise CountsFormatError(f"holds a part that is no count ({said})") from error
 
 
-def _written(value: Any) -> Any:
-    return value.to_json() if isinstance(value, Count) else list(value) if isinstance(value, tuple) else value
+def size_types(types: Any) -> dict[str, str]:
+    """Return the types of arguments by their names, if each is a type of integers."""
+    if not isinstance(types, dict) or not all(isinstance(kind, str) and kind in INTEGERS for kind in types.values()):
+        raise CountsFormatError(f"has types = {shortened(types)}; they are {', '.join(INTEGERS)}, by argument")
+    return types
 
 
-def _read(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return Count.from_json(value)
-    return tuple(value) if isinstance(value, list) else value
+def lanes_of(size: Any) -> int:
+    """Return the size of sub-groups, if it can be one."""
+    if type(size) is not int or not 1 <= size <= MOST_LANES:
+        raise CountsFormatError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
+    return size
 
 # }}}
 
 
+# {{{ tables for notebooks and pandas
+
 COLUMNS = ("what", "dtype", "kind", "space", "direction", "array", "bits", "stride", "count", "exact", "granularity")
 """Columns of :func:`records`; with sizes there is also ``value``."""
-HEADER = ("what", "of what", "executions")
 LONGEST = 90  # characters of a formula in a notebook
-Table = Iterable[tuple[dict[str, Any], Count]]
+Shown = Iterable[tuple[dict[str, Any], Count]]  # counts, each with what it counts
 
 
-def launch_rows(rows: Iterable[LaunchCount]) -> Iterator[tuple[dict[str, Any], Count]]:
-    """Yield launches and work-groups of each device kernel, each with what it counts."""
-    for row in rows:
-        yield {"what": "launches", "kind": row.name}, row.launches
-        yield {"what": "work-groups", "kind": row.name}, row.work_groups
-
-
-def operation_rows(rows: Iterable[OperationCount]) -> Iterator[tuple[dict[str, Any], Count]]:
-    """Yield operations, each with its type and kind."""
-    for row in rows:
-        yield {"what": "operation", "dtype": row.dtype, "kind": row.kind}, row.count
-
-
-def access_rows(rows: Iterable[AccessCount]) -> Iterator[tuple[dict[str, Any], Count]]:
-    """Yield accesses, each with its array and the distance between neighbouring lanes."""
-    for row in rows:
+def shown(
+    launches: Iterable[LaunchCount], operations: Iterable[OperationCount], accesses: Iterable[AccessCount],
+    barriers: Iterable[BarrierCount],
+) -> Shown:
+    """Yield the counts of all tables, each with what it counts."""
+    for launch in launches:
+        yield {"what": "launches", "kind": launch.name}, launch.launches
+        yield {"what": "work-groups", "kind": launch.name}, launch.work_groups
+    for operation in operations:
+        yield {"what": "operation", "dtype": operation.dtype, "kind": operation.kind}, operation.count
+    for row in accesses:
         yield {
             "what": "access", "dtype": row.dtype, "space": row.space, "direction": row.direction, "array": row.array,
             "bits": row.bits, "stride": "indirect" if row.indirect else str(row.stride),
         }, row.count  # fmt: skip
+    for barrier in barriers:
+        yield {"what": "barrier", "space": barrier.scope}, barrier.count
 
 
-def barrier_rows(rows: Iterable[BarrierCount]) -> Iterator[tuple[dict[str, Any], Count]]:
-    """Yield barriers, each with its scope."""
-    for row in rows:
-        yield {"what": "barrier", "space": row.scope}, row.count
-
-
-def records(table: Table, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def records(table: Shown, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Yield rows of :data:`COLUMNS`; where sizes are given, with the ``value`` of each count at them."""
     for known, count in table:
         row = {**dict.fromkeys(COLUMNS, ""), "bits": None, **known, "count": str(count), "exact": count.exact}
@@ -249,10 +270,10 @@ def records(table: Table, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
         yield {**row, "value": count(**sizes)} if sizes else row
 
 
-def html_rows(table: Table) -> list[tuple[str, ...]]:
+def html_rows(table: Shown) -> list[tuple[str, ...]]:
     """Return the heading and a row of text for each count."""
     rows = [(known["what"], _words(known), shortened(str(count), LONGEST, quoted=False)) for known, count in table]
-    return [HEADER, *rows]
+    return [("what", "of what", "executions"), *rows]
 
 
 def _words(known: Mapping[str, Any]) -> str:
@@ -260,3 +281,5 @@ def _words(known: Mapping[str, Any]) -> str:
         return " ".join(str(known[name]) for name in ("dtype", "kind", "space") if name in known)
     stride = "indirect" if known["stride"] == "indirect" else f"stride {known['stride']}"
     return f"{known['space']} {known['direction']} of {known['array']}, {known['bits']} bits, {stride}"
+
+# }}}

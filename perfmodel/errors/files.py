@@ -30,28 +30,6 @@ class OutputFullError(OutputError):
     advice = "what it held before is unchanged: make room, or give a place on another disk"
 
 
-class FileAccessError(PerfModelError, OSError):
-    """A file or folder that was given cannot be used."""
-
-    path: str | Path
-    problem: str  # the system's message
-    message = "'{path}' cannot be used: {problem}; give another path, or make this one accessible."
-
-
-class NoFolderError(PerfModelError, OSError):
-    """The current folder was removed."""
-
-    message = "the current folder was removed, or may not be read; change to another one, and run the command again."
-
-
-class ResourceError(PerfModelError, OSError):
-    """The system refused memory, a process, or something else that is no file that was given."""
-
-    problem: str  # the system's message
-    message = """the system refused what this needs: {problem}; make room, or ask for less (fewer --jobs, for example),
-    and run it again: every file that was written is whole."""
-
-
 class OutOfMemoryError(PerfModelError, RuntimeError):
     """Memory ended."""
 

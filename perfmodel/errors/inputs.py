@@ -49,13 +49,6 @@ class ArgumentError(PerfModelError, TypeError):
     message = "{argument} is {found}; give {allowed}."
 
 
-class NoDocstringsError(PerfModelError, ImportError):
-    """Python removes docstrings, which Loopy needs when it is imported."""
-
-    message = """Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2), and Loopy cannot be imported then;
-    leave PYTHONOPTIMIZE unset, or set it to 1."""
-
-
 class MissingExtraError(PerfModelError, ImportError):
     """A library that is needed only for this is not installed."""
 

@@ -1,6 +1,6 @@
 """One fact of a device; the keys of the facts that models use, each with its unit and meaning; and checks of documents.
 
-Facts that OpenCL reports (:mod:`perfmodel.opencl.queries`) are listed where a model uses them. A user's own family may
+Facts that OpenCL reports (:mod:`perfmodel.opencl.device`) are listed where a model uses them. A user's own family may
 use other keys.
 """
 
@@ -163,7 +163,7 @@ def _value(said: str, key: str, value: Any) -> FactValue:
     words = KEYS[key].words if key in KEYS else ()
     if words and value not in words:
         raise DocumentError(f"{said}, none of {', '.join(words)}")
-    if isinstance(value, list) and all(type(one) is int for one in value):
+    if isinstance(value, list) and all(type(number) is int for number in value):
         value = tuple(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and value >= 0):

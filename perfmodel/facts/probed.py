@@ -91,12 +91,12 @@ def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFac
     The ways of a cache that no probe could tell are those that the operating system tells, if its size is told too.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
-    found = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
+    probed = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
     for level in LEVELS:
         told = known.get(f"{level}_told_ways")
-        if told is not None and f"{level}_bytes" in {**found, **known}:
-            found.setdefault(f"{level}_ways", told)
-    return facts.updated({**found, **known})
+        if told is not None and f"{level}_bytes" in {**probed, **known}:
+            probed.setdefault(f"{level}_ways", told)
+    return facts.updated({**probed, **known})
 
 
 # {{{ caches
@@ -178,14 +178,14 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
     """Return for each stride [B] the most lines whose loads stay below a time; strides that stay below are left out."""
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
-    found = {}
+    fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
         lines = [(int(key[1]), seconds) for key, seconds in curve.items() if key[0] == stride]
         above = [count for count, seconds in lines if seconds > bound_s]
         below = [count for count, _ in lines if above and count < min(above)]
         if above and below and np.median([s for n, s in lines if n >= min(above)]) > bound_s:
-            found[stride] = max(below)
-    return found
+            fewest[stride] = max(below)
+    return fewest
 
 
 def _power_of_two(sets: float, tolerance: float) -> bool:
@@ -224,12 +224,12 @@ def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep,
         return ()
     valleys = [int(np.argmin(slope[a:b])) + a for a, b in pairwise(peaks)]
     plateaus = [float(y[0]), *(float(np.interp(_middle(slope, at, grid), x, y)) for at in valleys), float(y[-1])]
-    found = []
+    rises = []
     for low, high in pairwise(plateaus):
         if high - low >= LEAST_RISE:
             at = int(np.searchsorted(y, (low + high) / 2, side="right")) - 1
-            found.append(CurveStep(places[at], places[at + 1], 2.0**low, 2.0**high))
-    return tuple(found)
+            rises.append(CurveStep(places[at], places[at + 1], 2.0**low, 2.0**high))
+    return tuple(rises)
 
 
 def smooth(heights: Floats) -> Floats:
@@ -313,22 +313,22 @@ def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     width = in_step(runs, "float32")
     if not width:
         return {}
-    found = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_told(width)}")}
+    facts = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_told(width)}")}
     growth = _growth(runs, width)
     if growth is not None:
         few, many, ratio = growth
         order = "multithreaded" if ratio < FREE else "lockstep" if width > 1 else "serial"
         more = f"{many} lanes take {ratio:.2g} times as long as {few}"
-        found["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_told(width)}, and {more}")
+        facts["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_told(width)}, and {more}")
     for dtype, key in zip(DTYPES, ("vector_lanes", "vector_lanes_float64"), strict=True):
         lanes = in_step(runs, dtype)
         if lanes > 1:
-            found[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_told(lanes)}")
+            facts[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_told(lanes)}")
         elif lanes == 1 and (ratio := _vector_gain(runs, dtype)):
             gain = 2 ** max(0, round(log2(ratio)))
             said = f"a nest without a loop is {ratio:.3g} times as fast as the same with a loop"
-            found[key] = Fact(gain, "work-items", f"measured, {dtype}: {said}, to a power of two")
-    return found
+            facts[key] = Fact(gain, "work-items", f"measured, {dtype}: {said}, to a power of two")
+    return facts
 
 
 def _told(width: int) -> str:
@@ -371,14 +371,14 @@ def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
     It is zero where the most barriers take less than :data:`CLEAR` times as long as the fewest.
     """
     curve = times(newest(runs, BARRIERS), "items", "barriers")
-    found = {}
+    slopes = {}
     for items in sorted({int(key[0]) for key in curve}):
         line = [(float(key[1]), s) for key, s in curve.items() if key[0] == items and float(key[1]) > 0]
         if len(line) > 1:
             numbers, seconds = np.array(line).T
             slope = float(np.polynomial.Polynomial.fit(numbers, seconds, deg=1).convert().coef[1])
-            found[items] = slope if seconds[-1] > CLEAR * seconds[0] else 0.0
-    return found
+            slopes[items] = slope if seconds[-1] > CLEAR * seconds[0] else 0.0
+    return slopes
 
 
 def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:

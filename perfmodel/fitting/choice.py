@@ -30,9 +30,9 @@ Computer Models*, Journal of the Royal Statistical Society B 63 (2001), section 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,9 +42,6 @@ from scipy.optimize import nnls
 from perfmodel import features
 from perfmodel.models import Family, find_family
 
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Each batch makes the measured set at most this many times as large before times are predicted anew.
@@ -53,47 +50,21 @@ GROWTH = 1.5
 SETUP_S, RUNS = 0.03, 30
 
 
-@dataclass(frozen=True)
-class ModelError:
-    """Relative errors of a model, and their correlation.
-
-    The default values are those of ``stevens_kloeckner_2016`` on the measurement kernels of the device on
-    which its errors are largest (``docs/lab/choosing.md``).
-
-    Parameters
-    ----------
-    by_class, by_variant, by_all
-        Deviations c, v and a that the rows of a class, of a variant and all rows share [1].
-    noise
-        Deviation s of each single row; the uncertainty of its trial's time is part of it [1].
-    decades
-        Scale l of the change of errors with the time [powers of ten].
-    """
-
-    by_class: float = 0.45
-    by_variant: float = 0.3
-    by_all: float = 0.25
-    noise: float = 0.2
-    decades: float = 1.0
+BY_CLASS, BY_VARIANT, BY_ALL = 0.45, 0.3, 0.25
+"""Deviations c, v and a of a model's relative errors that the rows of a class, of a variant and all rows share [1]:
+of ``stevens_kloeckner_2016`` on the device where its errors are largest (``docs/lab/choosing.md``)."""
+NOISE = 0.2
+"""Deviation s of each single row; the uncertainty of its trial's time is part of it [1]."""
+DECADES = 1.0
+"""Scale l of the change of errors with the time [powers of ten]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Configurations that could be measured.
+    """Configurations that could be measured: feature values, shape (n_rows, n_features), and names, one for each row.
 
-    Parameters
-    ----------
-    matrix
-        Feature values, shape (n_rows, n_features).
-    kernels, variants
-        Names of each row's class and variant, length n_rows.
-    cost
-        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
-    expected
-        Time of a trial of each row [s], shape (n_rows,). Without trials, None: times are then
-        predicted by fits to the rows measured so far.
-    error
-        Errors of the model.
+    `cost` gives from times of rows [s] the times that measuring them takes [s]. The `expected` times are those of
+    trials [s], shape (n_rows,). Without trials, None, times are predicted by fits to the rows measured so far.
     """
 
     matrix: Floats
@@ -101,7 +72,6 @@ class Candidates:
     variants: Sequence[str]
     cost: Callable[[Floats], Floats] = np.array
     expected: Floats | None = None
-    error: ModelError = ModelError()
 
 
 def choose(candidates: Candidates, measure: Callable[[int], float], wanted: int) -> tuple[int, ...]:
@@ -110,12 +80,12 @@ def choose(candidates: Candidates, measure: Callable[[int], float], wanted: int)
     `measure` returns the time of the configuration at a position [s], infinity if it fails. At least as many
     configurations as there are features are measured, since a fit needs them.
     """
-    times, found = np.full(len(candidates.matrix), np.nan), []
+    times, measured = np.full(len(candidates.matrix), np.nan), []
     while batch := choose_next(candidates, times, wanted):
         for row in batch:
             times[row] = measure(row)
-            found.append(row)
-    return tuple(found)
+            measured.append(row)
+    return tuple(measured)
 
 
 def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int, ...]:
@@ -124,14 +94,8 @@ def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int
     The first batch has one row for each feature. Each further batch is half as large as the number of
     measured rows, but not larger than the number of rows that are missing.
 
-    Parameters
-    ----------
-    candidates
-        All rows.
-    times
-        Measured times [s], shape (n_rows,): NaN for a row that is not measured yet, infinity for one that failed.
-    wanted
-        Number of rows to measure in all; it is at least the number of features.
+    The measured `times` [s] have the shape (n_rows,): NaN for a row that is not measured yet, infinity for one that
+    failed. At least as many rows as there are features are `wanted` in all.
     """
     matrix, done = candidates.matrix, np.isfinite(times)
     open_rows = np.isnan(times)
@@ -154,35 +118,34 @@ def _most_informative(
     factor = np.linalg.cholesky(covariance[np.ix_(known, known)])
     explained = solve_triangular(factor, covariance[np.ix_(known, rest)], lower=True)
     left, precision = within - explained.T @ explained, np.linalg.inv(within)
-    found: list[int] = []
+    chosen: list[int] = []
     free = np.ones(len(rest), dtype=np.bool_)
     for _ in range(size):
         gain = np.log(left.diagonal() * precision.diagonal())
         # When most rows are measured, the gain may be negative; cheap rows then come first.
         worth = np.where(gain > 0, gain / cost[rest], gain * cost[rest])
         place = int(np.argmax(np.where(free, worth, -np.inf)))
-        noise = candidates.error.noise**2
         for matrix, pivot in ((left, left[place, place]), (precision, precision[place, place])):
             matrix -= np.outer(matrix[:, place], matrix[place] / pivot)
         # The chosen row is known except for its noise, and no longer belongs to the rest.
-        left[place, place], precision[place, place] = noise, 1 / noise
+        left[place, place], precision[place, place] = NOISE**2, 1 / NOISE**2
         free[place] = False
-        found.append(int(rest[place]))
-    return tuple(found)
+        chosen.append(int(rest[place]))
+    return tuple(chosen)
 
 
 def _covariance(candidates: Candidates, seconds: Floats) -> Floats:
     """Return K, shape (n_rows, n_rows)."""
-    error, decades = candidates.error, np.log10(seconds) / candidates.error.decades
+    decades = np.log10(seconds) / DECADES
     relative = candidates.matrix / seconds[:, np.newaxis]
     relative = relative / np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
     kernels, variants = np.asarray(candidates.kernels), np.asarray(candidates.variants)
     alike = np.equal.outer(kernels, kernels)
-    shared = error.by_class**2 * alike + error.by_variant**2 * (alike & np.equal.outer(variants, variants))
+    shared = BY_CLASS**2 * alike + BY_VARIANT**2 * (alike & np.equal.outer(variants, variants))
     near = np.exp(-0.5 * np.subtract.outer(decades, decades) ** 2)
-    found: Floats = relative @ relative.T + (shared + error.by_all**2) * near
-    found[np.diag_indices(len(found))] += error.noise**2
-    return found
+    covariance: Floats = relative @ relative.T + (shared + BY_ALL**2) * near
+    covariance[np.diag_indices(len(covariance))] += NOISE**2
+    return covariance
 
 
 def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
@@ -198,43 +161,17 @@ def _expected(candidates: Candidates, times: Floats) -> Floats:
     """Return times of all rows [s]: measured ones, and for the others those of trials or of a non-negative fit."""
     done = np.flatnonzero(np.isfinite(times))
     if candidates.expected is not None:
-        found = np.array(candidates.expected, dtype=np.float64)
+        seconds = np.array(candidates.expected, dtype=np.float64)
     elif not done.size:
         return np.ones(len(times))
     else:
         relative = candidates.matrix[done] / times[done, np.newaxis]
         scale = np.sqrt((relative**2).sum(axis=0))
         scale[scale == 0] = 1.0
-        found = candidates.matrix @ (nnls(relative / scale, np.ones(done.size))[0] / scale)
-        found = np.maximum(found, float(times[done].min()))
-    found[done] = times[done]
-    return found
-
-
-# {{{ for campaigns
-
-class Measurable(Protocol):
-    """A configuration that could be measured."""
-
-    @property
-    def kernel(self) -> str:
-        """Its class."""
-
-    @property
-    def variant(self) -> Mapping[str, Any]:
-        """What changes its code."""
-
-    @property
-    def parameters(self) -> Mapping[str, int]:
-        """Its sizes."""
-
-    @property
-    def counts(self) -> KernelCounts:
-        """Its counts."""
-
-    @property
-    def seconds(self) -> float:
-        """What a trial took [s]."""
+        seconds = candidates.matrix @ (nnls(relative / scale, np.ones(done.size))[0] / scale)
+        seconds = np.maximum(seconds, float(times[done].min()))
+    seconds[done] = times[done]
+    return seconds
 
 
 def measuring_s(seconds: Floats) -> Floats:
@@ -242,34 +179,28 @@ def measuring_s(seconds: Floats) -> Floats:
     return SETUP_S + RUNS * seconds
 
 
-def candidates(planned: Sequence[Measurable], family: Family) -> Candidates:
-    """Return configurations with the values of the features that a family uses."""
+def candidates(planned: Sequence[Any], family: Family) -> Candidates:
+    """Return a campaign's configurations (:mod:`perfmodel.measuring.subject`) with the features that a family uses."""
     values = [features.evaluate(case.counts, case.parameters) for case in planned]
     names = family.select({name for row in values for name, value in row.items() if value != 0})
     matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
-    return Candidates(
-        matrix.reshape(len(planned), len(names)),
-        tuple(case.kernel for case in planned),
-        tuple(str(sorted(case.variant.items())) for case in planned),
-        measuring_s,
-        np.array([case.seconds for case in planned], dtype=np.float64),
-    )
+    kernels = tuple(case.kernel for case in planned)
+    variants = tuple(str(sorted(case.variant.items())) for case in planned)
+    seconds = np.array([case.seconds for case in planned], dtype=np.float64)
+    return Candidates(matrix.reshape(len(planned), len(names)), kernels, variants, measuring_s, seconds)
 
 
 def chooser(
     share: float, family: str | Family = "stevens_kloeckner_2016"
-) -> Callable[[Sequence[Measurable]], Callable[[Floats], tuple[int, ...]]]:
+) -> Callable[[Sequence[Any]], Callable[[Floats], tuple[int, ...]]]:
     """Return the function that chooses configurations, for :func:`perfmodel.measuring.measure`.
 
     It chooses at most this share of them, in (0, 1], but at least as many as the family has features.
     """
     taken = find_family(family)
 
-    def begin(planned: Sequence[Measurable]) -> Callable[[Floats], tuple[int, ...]]:
-        table = candidates(planned, taken)
-        wanted = math.floor(share * len(planned))
+    def begin(planned: Sequence[Any]) -> Callable[[Floats], tuple[int, ...]]:
+        table, wanted = candidates(planned, taken), math.floor(share * len(planned))
         return lambda times: choose_next(table, times, wanted)
 
     return begin
-
-# }}}

@@ -104,19 +104,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Predictions of rows by fits that have not seen them.
+    """Predictions of rows by fits that have not seen them, NaN where withheld.
 
-    Parameters
-    ----------
-    seconds
-        Predicted times [s], shape (n_rows,); NaN where withheld.
-    needs
-        For each row the features that it exercises and its fit never saw; empty where predicted.
-    by_weight
-        Seconds that rest on each weight of the design's model, shape (n_rows, n_weights), NaN where withheld; None
-        where they are not known.
-    lack
-        What each prediction lacks of support in its fit, shape (n_rows,); likewise.
+    `needs` are for each row the features that it exercises and its fit never saw, none where it is predicted. Where
+    they are known, `by_weight` are the seconds that rest on each weight of the design's model, shape (n_rows,
+    n_weights), and `lack` is what each prediction lacks of support in its fit, shape (n_rows,), as the `seconds` are.
     """
 
     seconds: Floats
@@ -355,12 +347,17 @@ class Conformal(BaseModel):
         return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight, lack)
 
 
-def scaled(seconds: npt.ArrayLike, half_width: npt.ArrayLike) -> tuple[Floats, Floats]:
+def scaled(seconds: Any, half_width: Any) -> tuple[Any, Any]:
     """Return :math:`p e^{-h}` and :math:`p e^{h}` for half widths h; 0 and infinity where p is not above zero."""
+    if isinstance(seconds, float):
+        if not (seconds > 0 and half_width <= WIDEST):
+            return 0.0, math.inf
+        factor = math.exp(half_width)
+        return seconds / factor, seconds * factor
     p, h = np.asarray(seconds, dtype=np.float64), np.asarray(half_width, dtype=np.float64)
     unknown = ~(p > 0) | ~(h <= WIDEST)
-    factor = np.exp(np.where(unknown, 0.0, h))
-    return np.where(unknown, 0.0, p / factor), np.where(unknown, math.inf, p * factor)
+    factors = np.exp(np.where(unknown, 0.0, h))
+    return np.where(unknown, 0.0, p / factors), np.where(unknown, math.inf, p * factors)
 
 
 def calibrate(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares as minimise
 
 from perfmodel.errors import NoStartError
-from perfmodel.fitting.least_squares import (
-    Array,
-    Groups,
-    Solution,
-    TrainingRows,
-    marks_of,
-    solve_least_squares,
-    standard_errors,
-)  # fmt: skip
+from perfmodel.expressions import Expression
+from perfmodel.fitting import least_squares
+from perfmodel.fitting.least_squares import Array, Groups, Solution, TrainingRows
 from perfmodel.fitting.linear import TUNING, row_weights, spread
 from perfmodel.fitting.weights_file import Mark
 from perfmodel.lazy import Lazy
@@ -101,49 +95,11 @@ POLISH = (1e-12, 300)
 and then from the best that these led to."""
 
 
-class TimeModel(Protocol):
-    """What a fit needs of an expression."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the numbers that it takes of a kernel, in the order of the columns."""
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of what is fitted, in order."""
-
-    def value(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Any:
-        """Return the times [s], shape (n_rows,), of feature values of that shape."""
-
-    def jacobian(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Array:
-        """Return the derivatives by the weights, shape (n_rows, n_weights)."""
-
-
-@dataclass(frozen=True)
-class LinearModel(Lazy):
-    """The sum of features, each times a weight of its own."""
-
-    features: tuple[str, ...]
-
-    @cached_property
-    def weights(self) -> tuple[str, ...]:
-        """The features' names after ``w_``."""
-        return tuple(f"w_{name}" for name in self.features)
-
-    def value(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Any:
-        """Return the sum."""
-        return self.jacobian(features, weights) @ np.asarray(weights)
-
-    def jacobian(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Array:
-        """Return the features."""
-        return np.stack([np.asarray(features[name], np.float64) for name in self.features], axis=-1)
-
-
 @dataclass(frozen=True, eq=False)
 class Problem(Lazy):
     r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
-    model: TimeModel
+    model: Expression
     rows: TrainingRows
     box: WeightBounds
 
@@ -215,7 +171,7 @@ class NonlinearFit:
 
 
 def fit_nonlinear(
-    model: TimeModel,
+    model: Expression,
     rows: TrainingRows,
     box: WeightBounds,
     start: Array,
@@ -226,10 +182,7 @@ def fit_nonlinear(
 ) -> NonlinearFit:
     """Fit times by a model, from several starting points, and keep the best; `start` is as of :func:`start_points`.
 
-    Raises
-    ------
-    NoStartError
-        If the model is finite at none of the starting points.
+    If the model is finite at none of the starting points, it is a NoStartError.
     """
     problem = Problem(model, rows, box)
     best, attempts = None, []
@@ -242,7 +195,7 @@ def fit_nonlinear(
         if best is None or run.cost < best.cost:
             best = run
     if best is None:
-        raise NoStartError(str(getattr(model, "text", model)), len(attempts))
+        raise NoStartError(model.text, len(attempts))
     best = _settled(problem, problem.solve(best.weights) or best)
     best, bend = _robust(problem, best, loss)
     factors = row_weights(loss, problem.residuals(best.weights), bend)
@@ -285,15 +238,15 @@ def _diagnosed(problem: Problem, run: OptimizeResult, attempts: tuple[Attempt, .
     inverse, none = np.zeros((weights.size, residuals.size)), np.zeros(0)
     solution = Solution(none, 0, 1.0, (), inverse[:0], none.astype(np.bool_), float(residuals.size))
     if free.any():
-        solution = solve_least_squares(slopes[:, free], residuals)
+        solution = least_squares.solve_least_squares(slopes[:, free], residuals)
     inverse[free] = solution.inverse
-    errors = standard_errors(inverse, residuals, factors, solution.freedom)
+    errors = least_squares.standard_errors(inverse, residuals, factors, solution.freedom)
     places = np.flatnonzero(free)
     confounded = tuple(tuple(int(places[i]) for i in group) for group in solution.confounded)
     undetermined = ~moves
     for group in confounded:
         undetermined[list(group)] = True
     errors[undetermined | held] = np.inf
-    marks = marks_of(weights, errors, inverse, held, np.zeros(weights.size, dtype=np.bool_), undetermined)
+    marks = least_squares.marks_of(weights, errors, inverse, held, np.zeros(weights.size, dtype=np.bool_), undetermined)
     evaluations = sum(attempt.evaluations for attempt in attempts)
     return NonlinearFit(weights, errors, marks, solution, confounded, attempts, evaluations, run.status > 0)

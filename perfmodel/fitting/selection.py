@@ -40,22 +40,19 @@ scales from pairwise differences; of the score: I. J. Good, *Rational Decisions*
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from perfmodel.fitting.conformal import WIDEST
+from perfmodel.fitting.conformal import STRICT, WIDEST, Floats
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
-
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 REACH = 12.0
 """The integrals end where the inverse hyperbolic sine of an error is so large: at 81,000 standard deviations."""
@@ -79,14 +76,8 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
     The integral is taken by the trapezoid rule in :math:`\operatorname{arsinh}(x - \min z)`, where it converges
     exponentially; no random numbers are drawn. The time is in proportion to the number of variants.
 
-    Parameters
-    ----------
-    seconds
-        Predicted times [s], above zero, shape (n_variants,).
-    deviation
-        Scale :math:`\sigma` of the errors of log time [1].
-    freedom
-        Degrees of freedom of Student's distribution, an even number; None for normal errors.
+    The predicted times [s] are above zero, shape (n_variants,); `deviation` is the scale :math:`\sigma` of the errors
+    of log time. With an even number of degrees of `freedom` errors have Student's distribution, else a normal one.
 
     Examples
     --------
@@ -96,16 +87,15 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
     logs = np.log(np.asarray(seconds, dtype=np.float64))
     places = (logs - logs.min()) / max(deviation, ROUNDING)
     density, survival = distribution(freedom)
-    found = np.zeros(len(places))
+    chances = np.zeros(len(places))
     nodes, widths = _nodes(freedom)
     several = max(1, CHUNK // len(places))
     for begin in range(0, len(nodes), several):
         x = nodes[begin : begin + several, np.newaxis] - places
         logs = np.log(np.maximum(survival(x), SMALLEST))
         others = np.exp(np.minimum(logs.sum(axis=1, keepdims=True) - logs, 0.0))
-        found += widths[begin : begin + several] @ (density(x) * others)
-    total: Floats = found / found.sum()
-    return total
+        chances += widths[begin : begin + several] @ (density(x) * others)
+    return np.asarray(chances / chances.sum())
 
 
 def smallest_set(probabilities: npt.ArrayLike, level: float) -> int:
@@ -157,18 +147,17 @@ def distribution(freedom: int | None) -> tuple[Function, Function]:
 
     def density(x: Floats) -> Floats:
         squared = freedom / (freedom + x * x)
-        found: Floats = scale * np.sqrt(squared)
+        product: Floats = scale * np.sqrt(squared)
         for _ in range(freedom // 2):  # a power of its own would be slow
-            found *= squared
-        return found
+            product *= squared
+        return product
 
     def survival(x: Floats) -> Floats:
         squared = freedom / (freedom + x * x)  # the cosine's square, where the sine is x / sqrt(freedom + x^2)
         terms = np.ones_like(x)
         for k in range(freedom // 2 - 1, 0, -1):  # Horner's rule
             terms = 1 + squared * ((2 * k - 1) / (2 * k)) * terms
-        found: Floats = 0.5 - 0.5 * x / np.sqrt(freedom + x * x) * terms
-        return found
+        return np.asarray(0.5 - 0.5 * x / np.sqrt(freedom + x * x) * terms)
 
     return density, survival
 
@@ -200,7 +189,7 @@ class Scatter(BaseModel):
         Kernels at given sizes with two variants or more, from which these come.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = STRICT
     deviation: Annotated[float, Field(ge=0, le=WIDEST)]
     freedom: Literal[2, 4, 8] | None = None
     cells: int = Field(ge=1)
@@ -208,16 +197,9 @@ class Scatter(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class VariantErrors:
-    """Errors of the variants of one kernel at the same sizes.
+    """Variants of one kernel at the same sizes.
 
-    Parameters
-    ----------
-    kernel, group
-        Name of the kernel class, and its group.
-    logs
-        Logarithms of the measured times [log s], shape (n_variants,).
-    errors
-        Those of the measured over the predicted times [1], of the same shape.
+    `logs` are of the measured times [log s], `errors` those of measured over predicted times [1], shape (n_variants,).
     """
 
     kernel: str
@@ -227,24 +209,18 @@ class VariantErrors:
 
 
 def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
-    """Return the cells of measured rows with two variants or more.
+    """Return the cells of measured rows with two variants or more, from measured and predicted times [s].
 
-    Parameters
-    ----------
-    rows
-        Measured rows.
-    times, predicted
-        Measured and predicted times [s], shape (n_rows,); rows whose prediction is NaN, or not above zero, are left
-        out.
+    Rows whose prediction is NaN, or not above zero, are left out.
     """
-    found: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
+    cells: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
     for place, row in enumerate(rows):
         if predicted[place] > 0:
-            found.setdefault((row.kernel, tuple(sorted(row.parameters.items()))), []).append(place)
+            cells.setdefault((row.kernel, tuple(sorted(row.parameters.items()))), []).append(place)
     logs = np.log(times)
     return tuple(
         VariantErrors(kernel, rows[places[0]].group, logs[places], logs[places] - np.log(predicted[places]))
-        for (kernel, _), places in found.items()
+        for (kernel, _), places in cells.items()
         if len(places) > 1
     )
 
@@ -259,7 +235,7 @@ def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
     groups = sorted({cell.group for cell in cells})
     freedom = None
     if len(groups) > 1:
-        scores = {one: _score(cells, groups, one) for one in FREEDOMS}
+        scores = {tried: _score(cells, groups, tried) for tried in FREEDOMS}
         freedom = max(scores, key=scores.__getitem__)
     return Scatter(deviation=min(scale(cells, freedom), WIDEST), freedom=freedom, cells=len(cells))
 
@@ -285,11 +261,7 @@ def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int |
                 predicted = np.exp(cell.logs - cell.errors)
                 best = probabilities_of_best(predicted, deviation, freedom)[np.argmin(cell.logs)]
                 by_kernel.setdefault(cell.kernel, []).append(float(np.log(max(best, LEAST))))
-    return _mean({kernel: float(np.mean(scores)) for kernel, scores in by_kernel.items()})
-
-
-def _mean(values: Mapping[str, float]) -> float:
-    return float(np.mean(list(values.values())))
+    return float(np.mean([float(np.mean(scores)) for scores in by_kernel.values()]))
 
 
 def _median(values: Floats, weights: Floats) -> float:

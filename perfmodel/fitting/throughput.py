@@ -23,28 +23,25 @@ The rate of a row is computed from the median of its times, so that one lucky ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import methodcaller
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import Fact
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.store import Measurement, Measurements
-
+from perfmodel.store import Measurement, Measurements
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -76,12 +73,10 @@ NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I
 
 @dataclass(frozen=True)
 class Throughput:
-    """How fast a device performs an operation.
+    """How fast a device performs an operation, one of :data:`CLASSES`.
 
     Parameters
     ----------
-    operation
-        One of :data:`CLASSES`.
     latency_s
         Latency of one operation alone [s].
     bandwidth_per_s
@@ -107,12 +102,11 @@ class Throughput:
     def facts(self) -> dict[str, Fact]:
         """Return latency and bandwidth as facts of the device, in SI units."""
         latency, rate, unit = _KEYS[self.operation]
-        said = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}"
-        source = f"{said}; {self.note}" if self.note else said
-        found = {latency: Fact(self.latency_s, "s", source)}
+        source = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}" + f"; {self.note}" * bool(self.note)
+        facts = {latency: Fact(self.latency_s, "s", source)}
         if rate:
-            found[rate] = Fact(self.bandwidth_per_s * PER_OPERATION[self.operation], unit, source)
-        return found
+            facts[rate] = Fact(self.bandwidth_per_s * PER_OPERATION[self.operation], unit, source)
+        return facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +139,15 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
     both = [name for name in ("memory", "local", "register") if all(name in one for one in lines.values())]
-    squares = {hides: sum(found[name][0].squares for name in both) for hides, found in lines.items()}
+    squares = {hides: sum(fitted[name][0].squares for name in both) for hides, fitted in lines.items()}
     hides = squares[True] < (1 - 1e-6) * squares[False]
-    found = []
+    fits = []
     for name, (line, rows) in lines[hides].items():
         note = "; ".join(filter(None, (line.note, "" if hides else NOT_HIDDEN))) if name != "launch" else ""
         total = float(np.sum((np.sum(1 / rows.times) / np.sum(1 / rows.times**2) / rows.times - 1) ** 2))
         r_squared = 1 - line.squares / total if total else 0.0
-        found.append(Throughput(name, line.latency, 1 / line.seconds, r_squared, rows.times.size, hides, note))
-    return tuple(found)
+        fits.append(Throughput(name, line.latency, 1 / line.seconds, r_squared, rows.times.size, hides, note))
+    return tuple(fits)
 
 
 def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
@@ -166,13 +160,13 @@ def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
 
 
 def _lines(measurements: Measurements, hides: bool) -> dict[str, tuple[_Line, _Rows]]:
-    found = {}
+    lines = {}
     for name in CLASSES:
         rows = _rows(measurements, name, hides)
         line = _bent_line(rows) if rows.times.size > rows.fixed.shape[1] + 1 else None
         if line is not None:
-            found[name] = line, rows
-    return found
+            lines[name] = line, rows
+    return lines
 
 
 def _rows(measurements: Measurements, operation: str, hides: bool) -> _Rows:
@@ -197,15 +191,15 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
         facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
     counts = measurements.counts[row.counts_hash]
     case = Case(counts, row.parameters, facts, "synchronous_parallel_throughput")
-    found = {name: float(value) for name, value in busiest_core(case).items()}
-    return {**found, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
+    core = {name: float(value) for name, value in busiest_core(case).items()}
+    return {**core, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
     """Return the best regression over all multiplicities at which latency may give way to bandwidth, if any."""
     multiplicity = rows.amounts / rows.waits
-    found = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
-    return min((line for line in found if line is not None), key=lambda line: line.squares, default=None)
+    lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
+    return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
 
 
 def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
@@ -238,23 +232,12 @@ CACHE_KEY = "cache_bandwidth_bytes_per_s"
 BEYOND = 2.0
 """The memory roof uses rows that move more bytes than the caches hold, by this factor."""
 
-Amount: TypeAlias = Callable[[Case], Any]
-
 
 @dataclass(frozen=True)
 class Roof:
-    """The highest rate that was measured.
+    """The highest rate that was measured, in bytes or operations a second: ``B/s`` or ``operation/s``.
 
-    Parameters
-    ----------
-    key
-        Key of the device's fact.
-    rate, unit
-        Bytes or operations a second: ``B/s`` or ``operation/s``.
-    kernel
-        Kernel, variant and sizes that reached it.
-    rows
-        Number of measurements that were compared.
+    It is a fact of the device by its `key`; `kernel`, with variant and sizes, reached it, of so many `rows` compared.
     """
 
     key: str
@@ -271,18 +254,28 @@ class Roof:
 
 def roofs(measurements: Measurements) -> tuple[Roof, ...]:
     """Return the roofs of one device's measurements; a roof without any row is left out."""
-    streams = tuple(_rates(measurements, _isolates("global_*_stride1"), global_bytes))
+
+    def best(rates: Sequence[_Rate]) -> float:
+        return max((rate.rate for rate in rates), default=0.0)
+
+    streams = _rates(measurements, global_bytes, "global_*_stride1")
     large = BEYOND * _cached_bytes(measurements.facts)
-    beyond = [one for one in streams if one.amount >= large]
-    within = [one for one in streams if BEYOND * one.amount <= large]
-    found = [
-        _roof("memory_bandwidth_bytes_per_s", "B/s", beyond or streams),
-        _roof(CACHE_KEY, "B/s", within if _best(within) > _best(beyond) > 0 else ()),
-    ]
-    found += [_peak(measurements, dtype) for dtype in ("float32", "float64")]
-    local = tuple(_rates(measurements, lambda _: True, local_bytes))
-    found.append(_roof("local_bandwidth_bytes_per_s", "B/s", local))
-    return tuple(roof for roof in found if roof is not None)
+    beyond = [stream for stream in streams if stream.amount >= large]
+    within = [stream for stream in streams if BEYOND * stream.amount <= large]
+    rates = {
+        ("memory_bandwidth_bytes_per_s", "B/s"): beyond or streams,
+        (CACHE_KEY, "B/s"): within if best(within) > best(beyond) > 0 else [],
+    }
+    for dtype in ("float32", "float64"):
+        pattern = f"op_{dtype}_*"
+        rates[f"peak_flops_{dtype}", "operation/s"] = _rates(measurements, methodcaller("total", pattern), pattern)
+    rates["local_bandwidth_bytes_per_s", "B/s"] = _rates(measurements, local_bytes)
+    highest_rates = []
+    for (key, unit), of_roof in rates.items():
+        if of_roof:
+            highest = max(of_roof, key=lambda rate: rate.rate)
+            highest_rates.append(Roof(key, highest.rate, unit, label(highest.row), len(of_roof)))
+    return tuple(highest_rates)
 
 
 def roof_facts(found: tuple[Roof, ...]) -> Mapping[str, Fact]:
@@ -296,46 +289,32 @@ class _Rate(NamedTuple):
     row: Measurement
 
 
-def _rates(measurements: Measurements, meant: Callable[[Measurement], bool], amount: Amount) -> Iterator[_Rate]:
-    """Yield the rate [1/s] and the amount of each row that a roof uses, unless the amount is zero."""
+def _rates(measurements: Measurements, amount: Callable[[Case], Any], isolated: str | None = None) -> list[_Rate]:
+    """Return the rate [1/s] and the amount of each row without a flag, unless the amount is zero or unknown.
+
+    With a pattern, only of rows whose kernel isolates a feature of such a name.
+    """
+    rates = []
     for row in measurements:
-        if row.flags or not meant(row) or row.counts_hash not in measurements.counts:
+        if row.flags or row.counts_hash not in measurements.counts:
+            continue
+        if isolated is not None and not fnmatchcase(row.isolates or "", isolated):
             continue
         try:
-            found = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
+            value = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
         except MissingFactError:  # the size of a transfer is unknown
             continue
-        if found > 0:
-            yield _Rate(found / row.median, found, row)
-
-
-def _peak(measurements: Measurements, dtype: str) -> Roof | None:
-    pattern = f"op_{dtype}_*"
-    rates = _rates(measurements, _isolates(pattern), lambda case: case.total(pattern))
-    return _roof(f"peak_flops_{dtype}", "operation/s", tuple(rates))
-
-
-def _roof(key: str, unit: str, rates: Sequence[_Rate]) -> Roof | None:
-    if not rates:
-        return None
-    best = max(rates, key=lambda one: one.rate)
-    return Roof(key, best.rate, unit, label(best.row), len(rates))
-
-
-def _best(rates: Sequence[_Rate]) -> float:
-    return max((one.rate for one in rates), default=0.0)
-
-
-def _isolates(pattern: str) -> Callable[[Measurement], bool]:
-    return lambda row: fnmatchcase(row.isolates or "", pattern)
+        if value > 0:
+            rates.append(_Rate(value / row.median, value, row))
+    return rates
 
 
 def _cached_bytes(facts: DeviceFacts | None) -> float:
     """Return the size of all second-level caches together [B]: on a CPU each core has its own."""
     if facts is None or "l2_bytes" not in facts:
         return 0.0
-    own = "device_type" in facts and facts.value("device_type") == "cpu" and "compute_units" in facts
-    return float(facts.value("l2_bytes")) * (float(facts.value("compute_units")) if own else 1.0)
+    each = "device_type" in facts and facts.value("device_type") == "cpu" and "compute_units" in facts
+    return float(facts.value("l2_bytes")) * (float(facts.value("compute_units")) if each else 1.0)
 
 
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
@@ -344,10 +323,9 @@ _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
-    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof
-    (:mod:`perfmodel.fitting.throughput`) replaces the result of the regression (:mod:`perfmodel.fitting.throughput`).
-    Each fact keeps its source. Facts that cannot be derived, for example because counts of an earlier version hold no
-    dataflow, are left out.
+    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
+    the result of the regression. Each fact keeps its source. Facts that cannot be derived, for example because counts
+    of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):
         return measurements

@@ -153,18 +153,10 @@ class FittedWeights(BaseModel):
 
     Parameters
     ----------
-    family
-        Name of the family.
-    device
-        Name of the device that was measured.
     subgroup_size
         Work-items in a sub-group, for which the measured kernels were counted.
-    options
-        How the fit was made, with the seed of its starting points.
-    rows
-        Measurements that went into the fit.
-    measurements
-        SHA-256 of these measurements (:func:`perfmodel.fitting.fit_design.rows_hash`).
+    rows, measurements
+        Number of measurements that went into the fit, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
     residuals
@@ -173,8 +165,6 @@ class FittedWeights(BaseModel):
         Warnings about the weights, one sentence each.
     features
         Names of all weights, so that a missing one is noticed.
-    weights
-        Each weight by its name.
     conformal
         Scores for the intervals of predictions.
     measured
@@ -183,14 +173,12 @@ class FittedWeights(BaseModel):
         Errors between variants of one kernel; None in files from before they were kept.
     anchored
         How far predictions are off that one run of the kernel scales; None likewise.
-    definition
-        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`). In a file, the
-        path of a family's file is relative to the folder of the weights.
-    definition_sha256
-        SHA-256 of the family's file; empty where the family comes from none.
+    definition, definition_sha256
+        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its
+        file, else empty. In a file, the path of a family's file is relative to the folder of the weights.
     facts
-        Facts of the device as the fit knew them, for predictions; None where the family is a plain
-        sum. A document ``perfmodel.device/1``.
+        Facts of the device as the fit knew them, for predictions, a document ``perfmodel.device/1``; None where the
+        family is a plain sum.
     """
 
     model_config = STRICT
@@ -243,16 +231,9 @@ def folder_of(path: str | Path) -> Path:
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family that weights belong to; no file is run for it.
+    """Return the family that weights belong to, for which no file is run: one in a Python file is a FamilyUnaskedError.
 
-    Raises
-    ------
-    UnknownFamilyError
-        If there is none of that name.
-    FamilyUnaskedError
-        If it is in a Python file.
-    ExpressionError
-        If it is an expression that cannot be used.
+    If there is none of that name, or its expression cannot be used, it is an UnknownFamilyError or ExpressionError.
     """
     if fitted.family_file:
         raise errors.FamilyUnaskedError(path, fitted.family_file)

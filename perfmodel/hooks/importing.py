@@ -25,7 +25,7 @@ from perfmodel.kernels import KernelClass, load_file
 from perfmodel.kernels.execution import execute, surroundings
 from perfmodel.measuring.subject import GeneratedCode
 from perfmodel.store import Measurement, Measurements
-from perfmodel.store.tuner_files import TunerResult, TunerResults, read_results
+from perfmodel.store.exchange import TunerResult, TunerResults, read_results
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -94,7 +94,7 @@ def import_results(
     Parameters
     ----------
     path
-        A cache file of Kernel Tuner, or a T4 file (:mod:`perfmodel.store.tuner_files`).
+        A cache file of Kernel Tuner, or a T4 file (:mod:`perfmodel.store.exchange`).
     kernel
         A Python file with ``build(**configuration)``, ``KERNEL`` or ``variants()``; or a kernel class, or a function
         ``build``.
@@ -361,7 +361,7 @@ def _surrounded(path: Path, build: Build, **variant: Any) -> TranslationUnit:
 
 def _naming(results: TunerResults) -> str:
     """Return the parameter that names variants: the one called so, or the only one that there is."""
-    names = {name for one in results.results for name in one.configuration if name not in BLOCK_SIZES}
+    names = {name for result in results.results for name in result.configuration if name not in BLOCK_SIZES}
     if VARIANT in names:
         return VARIANT
     if len(names) == 1:

@@ -63,8 +63,8 @@ def built(build: Build, configuration: Configuration) -> TranslationUnit:
         said = one_line(f"{type(error).__name__}: {error}")
         raise ConfigurationError(in_words(configuration), f"cannot be built: {said}") from error
     if not isinstance(unit, TranslationUnit):
-        found = f"gives {type(unit).__name__}, where build() must return a loopy.TranslationUnit"
-        raise ConfigurationError(in_words(configuration), found)
+        problem = f"gives {type(unit).__name__}, where build() must return a loopy.TranslationUnit"
+        raise ConfigurationError(in_words(configuration), problem)
     return unit
 
 
@@ -111,8 +111,8 @@ def device_code(
     from perfmodel.measuring.subject import GeneratedCode
 
     if len(counts.launch_table) != 1 or (launches := counts.launches()(**sizes)) != 1:
-        found = len(counts.launch_table) if len(counts.launch_table) != 1 else launches
-        raise ConfigurationError(configuration, f"takes {found} launches, and the tuner makes one")
+        taken = len(counts.launch_table) if len(counts.launch_table) != 1 else launches
+        raise ConfigurationError(configuration, f"takes {taken} launches, and the tuner makes one")
     (launch,) = counts.launch_table
     scheduled = schedule(unit)
     kernel = scheduled.default_entrypoint

@@ -1,7 +1,5 @@
 """Kernel classes: the kernels to measure, their sizes, and the files that hold them."""
 
-from __future__ import annotations
-
 from perfmodel.kernels.files import discover, load_file
 from perfmodel.kernels.kernel_class import (
     WORK_GROUPS,
@@ -15,14 +13,6 @@ from perfmodel.kernels.kernel_class import (
 )
 
 __all__ = [
-    "WORK_GROUPS",
-    "KernelClass",
-    "Ladder",
-    "Parameters",
-    "Variant",
-    "WorkGroup",
-    "assume",
-    "discover",
-    "load_file",
+    "WORK_GROUPS", "KernelClass", "Ladder", "Parameters", "Variant", "WorkGroup", "assume", "discover", "load_file",
     "work_groups",
-]
+]  # fmt: skip

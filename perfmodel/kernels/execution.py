@@ -22,15 +22,7 @@ _beside: dict[str, Path] = {}
 
 @dataclass(frozen=True)
 class Source:
-    """A kernel file as it was when it ran.
-
-    Parameters
-    ----------
-    path
-        Where it lies.
-    content
-        Its text.
-    """
+    """A kernel file's path and its text when it ran."""
 
     path: Path
     content: bytes
@@ -49,17 +41,9 @@ class ProcessEndError(BaseException):
 def execute(path: Path) -> dict[str, Any]:
     """Run a file and return the names that it defines.
 
-    It is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``, so that what
-    it does only as a program is left out.
-
-    Raises
-    ------
-    KernelFileSyntaxError
-        The file is not Python.
-    KernelFileMissingError
-        It cannot be read.
-    KernelFileExecutionError
-        It raised, or asked to end the process.
+    It is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``, so that what it
+    does only as a program is left out. Raises KernelFileMissingError where it cannot be read, KernelFileSyntaxError
+    where it is not Python, KernelFileExecutionError where it raised or asked to end the process.
     """
     try:
         content = path.read_bytes()
@@ -83,13 +67,7 @@ def _pickled(name: str) -> bytes:
 
 
 def restore(source: Source) -> None:
-    """Run a kernel file of another process here, unless it has: what it defines can be unpickled then.
-
-    Raises
-    ------
-    KernelFileExecutionError
-        It raised; a module beside it may be missing on this machine.
-    """
+    """Run a kernel file of another process here, unless it has: what it defines can be unpickled then."""
     if _executed.get(_module_name(source.path)) != source:
         _run(source, source.path)
 
@@ -114,10 +92,7 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
 def surroundings(path: Path) -> Iterator[None]:
     """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
 
-    Raises
-    ------
-    KernelFileExecutionError
-        The block raised, or asked to end the process. An interrupt is raised as it is.
+    KernelFileExecutionError says that the block raised, or asked to end the process. An interrupt is raised as it is.
     """
     folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
     process = os.getpid()

@@ -11,23 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper, origin
 from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import Bench, origin
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import sample
+from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
 #: A variant is visited once, and once more after all others if its time does not rise.
@@ -48,16 +45,9 @@ def prove_isolation(
 ) -> tuple[Isolation, ...]:
     """Prove what `path` does not hold yet, and give the newest proof of each variant.
 
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
-    ForeignDeviceError
-        The store belongs to another device.
-    BrokenDeviceError
-        The device runs nothing, or nothing any more.
-    DeviceBusyError
-        Another campaign on the device does not end within `campaign.wait_s`.
+    Raises ForeignDeviceError where the store belongs to another device, DeviceBusyError where another campaign on the
+    device does not end within `campaign.wait_s`, and BrokenDeviceError or OutputError where device or store do not
+    work.
     """
     progress, file, facts = progress or Silent(), isolation_path(path), device.facts
     known = read_isolations(path) if file.is_file() else ()

@@ -30,7 +30,7 @@ def lock_path(facts: DeviceFacts) -> Path:
     """File that a campaign on this device locks; all drivers of the CPU share one.
 
     It lies in a folder of the user's own, so that nobody else can hold or replace it, and on this machine, as the
-    device does.  Two equal cards share one: they have the same name, and so the same default store.
+    device does. Two equal cards share one: they have the same name, and so the same default store.
     """
     name = "cpu" if "device_type" in facts and facts.value("device_type") == "cpu" else facts.slug
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"  # elsewhere the system's folder is the user's own
@@ -39,16 +39,9 @@ def lock_path(facts: DeviceFacts) -> Path:
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the device's lock, after waiting up to `wait_s` [s] for a campaign that holds it.
+    """Hold the device's lock, after waiting up to `wait_s` [s] for a campaign that holds it, or raise DeviceBusyError.
 
-    The system releases the lock when a process ends, however it ends.
-
-    Raises
-    ------
-    DeviceBusyError
-        Another campaign still holds it.
-    OutputError
-        The lock's file cannot be made.
+    The system releases the lock when a process ends, however it ends. OutputError says that its file cannot be made.
     """
     path = lock_path(facts)
     lock = FileLock(path, poll_interval=POLL_S, thread_local=False)  # a worker's lock is given back by a thread
@@ -80,16 +73,10 @@ def _acquire(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> N
 
 
 def _make_own(folder: Path) -> None:
-    """Make the folder, for nobody but this user.
-
-    Raises
-    ------
-    OSError
-        It cannot be made, or is a link, or another user's.
-    """
+    """Make the folder, for nobody but this user; PermissionError if it is a link, or another user's."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
         raise PermissionError(f"'{folder}' is not a folder of your own")
 
 
@@ -114,9 +101,9 @@ PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close
 def pin_threads() -> None:
     """Ask the drivers of CPUs to keep each of their threads on a core of its own, unless a variable is set already.
 
-    Otherwise the system may wake two threads on one core, and then all short runs of a visit take
-    twice as long, or none do.  Call it before devices are first listed.  It does nothing if the
-    process may not use all cores.  Records hold the settings in ``versions``.
+    Otherwise the system may wake two threads on one core, and then all short runs of a visit take twice as long, or
+    none do. Call it before devices are first listed. It does nothing if the process may not use all cores. Records hold
+    the settings in ``versions``.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):

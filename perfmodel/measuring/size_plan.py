@@ -14,10 +14,9 @@ from typing import TypeVar
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import DocumentError
 from perfmodel.kernels import Ladder, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign, Team
-from perfmodel.measuring.record import AnyBench
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, append_line, canonical, paths, read_lines
 from perfmodel.store.measurement import Seconds, Size
 
@@ -64,24 +63,11 @@ def search_sizes(
 ) -> tuple[Parameters, ...]:
     """Choose parameter sets from small to large (paper, section 4.2).
 
-    The search tries one exponent after another until a rung reaches `least`, which is the lowest rung taken.  From
-    there it goes up in the ladder's own steps and takes each rung.  It ends when it has as many rungs as wanted,
-    when the next one does not fit into memory, and when a run takes longer than the campaign allows or, since a
-    step up at least doubles the time, would do so.  The first `campaign.least_rungs` rungs are taken even if they
-    take longer.  If no rung reaches `least`, the largest that fits and is short enough is taken alone.
-
-    Parameters
-    ----------
-    sizes : Ladder
-        The class's ladder.
-    run_trial : callable
-        Trial runs at parameters.
-    fits : callable
-        Whether parameters fit into the device's memory.
-    least : Least
-        What the lowest rung must reach.
-    campaign : Campaign
-        Number of rungs and longest run.
+    The search tries one exponent after another until a rung reaches `least`, which is the lowest rung taken. From there
+    it goes up in the ladder's own steps and takes each rung. It ends when it has as many rungs as wanted, when the next
+    one does not fit into memory, and when a run takes longer than the campaign allows or, since a step up at least
+    doubles the time, would do so. The first `campaign.least_rungs` rungs are taken even if they take longer. If no rung
+    reaches `least`, the largest that fits and is short enough is taken alone.
     """
     wanted = min(sizes.rungs, campaign.rungs or sizes.rungs)
     taken: list[Rung] = []
@@ -148,24 +134,10 @@ class PlanError(Exception):
         super().__init__(failure.message)
 
 
-def plan_sizes(
-    timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None
-) -> Plan:
-    """Choose the parameter sets at which to measure all of `team`.
+def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None) -> Plan:
+    """Choose the parameter sets at which to measure all of `team`, the variants of one class, or raise PlanError.
 
-    Parameters
-    ----------
-    timekeeper : Timekeeper
-        The device, the campaign's settings, and the counts of variants.
-    team : tuple of Subject
-        The variants, of one class.
-    time : callable
-        Time of a trial run [s]; :meth:`Bench.trial` by default.
-
-    Raises
-    ------
-    PlanError
-        A variant cannot be built, counted or run, or does not fit into the memory.
+    `time` gives the time of a trial run [s]; by default the bench does (:meth:`Bench.trial`).
     """
     bench, kernel, seen = timekeeper.bench, team[0].kernel, {}
     campaign, time = bench.campaign, time or bench.trial
@@ -217,7 +189,7 @@ def plan_path(store: Path | str) -> Path:
     return rows.with_name(f"{rows.stem}.plan.jsonl")
 
 
-def plan_key(bench: AnyBench, team: Team) -> str:
+def plan_key(bench: Bench, team: Team) -> str:
     """Key of a plan: the device, the code of the team, and the settings on which sizes depend."""
     facts = bench.device.facts
     device = [facts.name, facts.platform, facts.driver]
@@ -226,13 +198,7 @@ def plan_key(bench: AnyBench, team: Team) -> str:
 
 
 def read_plans(path: Path) -> dict[str, Plan]:
-    """Plans in a file, by key; none if there is no such file.
-
-    Warns
-    -----
-    SetAsideWarning
-        A line is no plan of this schema. It is left out, so that the sizes are searched again.
-    """
+    """Plans in a file, by key; a line that is none is left out with a SetAsideWarning: its sizes are searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {plan.key: Plan(plan.parameters, plan.seconds) for _, plan in plans}
 

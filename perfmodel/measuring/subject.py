@@ -10,48 +10,26 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from perfmodel.errors import KernelArgumentError
 from perfmodel.kernels import KernelClass, Parameters, Variant
-from perfmodel.opencl import quiet_compiler
 from perfmodel.threads import guest_streams, redirected
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
 
-@dataclass(frozen=True)
-class Enqueue:
-    """One enqueue of a device kernel whose arguments are set."""
-
-    kernel: Any
-    groups: tuple[int, ...]
-    work_group: tuple[int, ...]
-
-    def __call__(self, queue: Any) -> Any:
-        """Enqueue the kernel and return its event."""
-        import pyopencl as cl
-
-        return cl.enqueue_nd_range_kernel(queue, self.kernel, self.groups, self.work_group, g_times_l=True)
-
-
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """The code that Loopy generates for a translation unit.
+    """The code that Loopy generates for a translation unit with the types of all arguments fixed.
 
     It travels to other processes as it is: what Loopy generates may depend on Python's hash of texts, which differs
     between processes.
-
-    Parameters
-    ----------
-    t_unit : loopy.TranslationUnit
-        With the types of all arguments fixed.
     """
 
     t_unit: TranslationUnit
@@ -81,64 +59,10 @@ class GeneratedCode:
         """The one kernel that the host calls."""
         return self.t_unit.default_entrypoint
 
-    def compile(self, context: Any) -> CompiledCode:
-        """Compile the code for the device of `context`."""
-        import pyopencl as cl
-
-        options = list(self.kernel.options.build_options)
-        with quiet_compiler():
-            program = cl.Program(context, self.text).build(options=options)
-        kernels = {name: cl.Kernel(program, name) for name in program.kernel_names.split(";")}
-        return CompiledCode(self, context, kernels)
-
     @cached_property
     def host_function(self) -> tuple[str, str]:
         """Name of Loopy's host function, and its Python code."""
         return self._generated.host_programs[self.kernel.name].name, self._generated.host_code()
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledCode:
-    """Generated code, compiled for one device."""
-
-    generated: GeneratedCode
-    context: Any
-    kernels: Mapping[str, Any]
-
-    def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> tuple[Enqueue, ...]:
-        """Set the arguments (buffers and scalars by name) and return what one call enqueues.
-
-        Loopy's own host function does both.  It runs here with a :class:`_Recorder` in place of pyopencl, which
-        notes each enqueue and enqueues nothing, so that the order of arguments and the grid are Loopy's own.
-        """
-        import numpy as np
-        import pyopencl as cl
-        import pyopencl.array
-        import pyopencl.tools
-
-        recorder = _Recorder()
-        names = {"_lpy_cl": recorder, "_lpy_np": np, "_lpy_cl_array": cl.array, "_lpy_cl_tools": cl.tools}
-        name, code = self.generated.host_function
-        exec(compile(code, "<loopy host code>", "exec"), names)
-        host: Any = names[name]
-        allocator = cl.tools.DeferredAllocator(self.context)
-        host(SimpleNamespace(**self.kernels), queue, **arguments, allocator=allocator)
-        return tuple(recorder.enqueues)
-
-
-@dataclass
-class _Recorder:
-    """Stands in for pyopencl and notes the enqueues."""
-
-    enqueues: list[Enqueue] = field(default_factory=list)
-
-    def enqueue_nd_range_kernel(self, queue: Any, kernel: Any, groups: Any, work_group: Any, *options: Any) -> None:
-        self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
-
-    def __getattr__(self, name: str) -> Any:
-        import pyopencl as cl
-
-        return getattr(cl, name)
 
 
 #: So many elements are drawn, and repeated in larger arrays.
@@ -191,10 +115,7 @@ def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument,
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, float]) -> dict[str, Any]:
     """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that Loopy adds to them.
 
-    Raises
-    ------
-    KernelArgumentError
-        An argument has no value, or a value no argument.
+    KernelArgumentError says that an argument has no value, or a value no argument.
     """
     from loopy import ValueArg
 
@@ -203,8 +124,8 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
     wanted = {a.name: a.dtype.numpy_dtype for a in kernel.args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
         raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
-    found = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
-    return {**found, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
+    typed = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
+    return {**typed, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
 
 
 def offset_arguments(kernel: Any) -> set[str]:
@@ -232,28 +153,13 @@ def contents(dtype: np.dtype[Any], seed: int) -> Any:
 
 
 def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None = None) -> Any:
-    """Memory of `array` on the host, shape (elements,).
-
-    Its contents are ``draw(generator, shape)``, by default numbers in [0.5, 2).
-    """
+    """Memory of `array` on the host, shape (elements,): ``draw(generator, shape)``, by default numbers in [0.5, 2)."""
     if draw is None:
         return np.resize(contents(array.dtype, seed), array.elements)
     flat = np.zeros(array.elements, array.dtype)
     if array.elements:
         array.view(flat)[...] = draw(np.random.default_rng(seed), array.shape)
     return flat
-
-
-def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
-    """Memory of `array` on the device, filled with repetitions of `block`."""
-    import pyopencl as cl
-
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))
-    for start in range(0, array.elements, max(len(block), 1)):
-        part = block[: array.elements - start]
-        cl.enqueue_copy(queue, buffer, part, dst_offset=start * array.dtype.itemsize)
-    queue.finish()
-    return buffer
 
 
 def _evaluate(expressions: Any, parameters: Parameters) -> tuple[int, ...]:
@@ -263,10 +169,7 @@ def _evaluate(expressions: Any, parameters: Parameters) -> tuple[int, ...]:
 
 
 class FailedError(Exception):
-    """A configuration failed with this status.
-
-    It never leaves this package: the campaign turns it into a record.
-    """
+    """A configuration failed with this status; the campaign turns it into a record."""
 
     def __init__(self, status: str, message: str) -> None:
         self.status = status
@@ -285,16 +188,17 @@ def stage(status: str) -> Iterator[None]:
     except FailedError:
         raise
     except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FailedError(status, message[:500]) from error
+        raise FailedError(status, one_line(error)) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return in one line what an exception says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A kernel class in one variant.
-
-    Once its code is generated, it travels to other processes with it, and is not built again there.
-    """
+    """A kernel class in one variant. Its generated code travels with it to other processes."""
 
     kernel: KernelClass
     variant: Variant

@@ -93,18 +93,12 @@ def follow_supervisor() -> bool:
 def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
     """Run a command that measures, again whenever a configuration ends it, and return its exit status.
 
-    A configuration that was under way when the process died is tried once more, since an earlier configuration
-    may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
-    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between
-    configurations is also followed by one new start, if the start before did not end in the same way.  So every
-    start measures or records something, and there is an end.
-
-    Parameters
-    ----------
-    command : sequence of str
-        Program and arguments; the program calls :func:`follow_supervisor`.
-    tell : callable
-        Takes a message whenever the command is started again.
+    The program calls :func:`follow_supervisor`; `tell` takes a message whenever it is started again. A configuration
+    that was under way when the process died is tried once more, since an earlier configuration may have caused the
+    damage. If the process dies there twice in a row, the configuration is recorded as failed (``runtime``). A process
+    that leaves in the middle of one, by ``os._exit``, dies too. A death between configurations is also followed by one
+    new start, if the start before did not end in the same way. So every start measures or records something, and there
+    is an end.
     """
     began_s, suspect, in_between = monotonic(), None, False
     begins: dict[str, int] = {}
@@ -149,7 +143,7 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
     """Run the command once; the second interrupt kills it, where the first does not end it."""
     reading, writing = os.pipe()
     environment = {**os.environ, **told, PIPE: str(writing)}
-    found, interrupts = _Child(), 0
+    state, interrupts = _Child(), 0
     with os.fdopen(reading, "rb") as pipe:
         try:
             child = subprocess.Popen(command, env=environment, pass_fds=(writing,))
@@ -158,15 +152,15 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
         while child.returncode is None:
             try:
                 for line in pipe:
-                    found.read(line)
+                    state.read(line)
                 child.wait()
             except KeyboardInterrupt:
                 interrupts += 1
                 child.send_signal(signal.SIGKILL if interrupts > 1 else signal.SIGINT)
                 if interrupts == 1:
                     tell(INTERRUPT)
-    found.status, found.interrupted = child.returncode, interrupts > 0
-    return found
+    state.status, state.interrupted = child.returncode, interrupts > 0
+    return state
 
 
 @contextmanager
@@ -199,13 +193,13 @@ def recorded_before(path: Path) -> tuple[Measurement, ...]:
     if str(rows) not in begins:
         _report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
         return ()
-    found = []
+    records = []
     with rows.open("rb") as file:
         file.seek(begins[str(rows)])
         for line in file:
             with suppress(DocumentError):  # `store.read` reports it
-                found.append(read_row(line))
-    return tuple(found)
+                records.append(read_row(line))
+    return tuple(records)
 
 
 def begin_result() -> None:

@@ -1,6 +1,7 @@
-"""The clock of a campaign: times of single runs, flags of suspicious visits, and versions that times depend on.
+"""What a device runs and how long: compiled code, the clock of a campaign, and flags of suspicious visits.
 
-A run is timed from before the enqueue until the device is idle. Each flag is a word with a stated bound.
+A run is timed from before the enqueue until the device is idle. Each flag is a word with a stated bound. Versions that
+times depend on are here, too.
 """
 
 from __future__ import annotations
@@ -8,36 +9,107 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from time import perf_counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+import pyopencl.tools
+
+from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
-from perfmodel.measuring.subject import Enqueue
+from perfmodel.measuring.subject import ArrayArgument, GeneratedCode
+from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
+
+
+@dataclass(frozen=True)
+class Enqueue:
+    """One enqueue of a device kernel whose arguments are set."""
+
+    kernel: Any
+    groups: tuple[int, ...]
+    work_group: tuple[int, ...]
+
+    def __call__(self, queue: Any) -> Any:
+        """Enqueue the kernel and return its event."""
+        return cl.enqueue_nd_range_kernel(queue, self.kernel, self.groups, self.work_group, g_times_l=True)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledCode:
+    """Generated code, compiled for one device."""
+
+    generated: GeneratedCode
+    context: Any
+    kernels: Mapping[str, Any]
+
+    def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> tuple[Enqueue, ...]:
+        """Set the arguments (buffers and scalars by name) and return what one call enqueues.
+
+        Loopy's own host function does both. It runs here with a :class:`_Recorder` in place of pyopencl, which notes
+        each enqueue and enqueues nothing, so that the order of arguments and the grid are Loopy's own.
+        """
+        recorder = _Recorder()
+        names = {"_lpy_cl": recorder, "_lpy_np": np, "_lpy_cl_array": cl.array, "_lpy_cl_tools": cl.tools}
+        name, code = self.generated.host_function
+        exec(compile(code, "<loopy host code>", "exec"), names)
+        host: Any = names[name]
+        allocator = cl.tools.DeferredAllocator(self.context)
+        host(SimpleNamespace(**self.kernels), queue, **arguments, allocator=allocator)
+        return tuple(recorder.enqueues)
+
+
+@dataclass
+class _Recorder:
+    """Stands in for pyopencl and notes the enqueues."""
+
+    enqueues: list[Enqueue] = field(default_factory=list)
+
+    def enqueue_nd_range_kernel(self, queue: Any, kernel: Any, groups: Any, work_group: Any, *options: Any) -> None:
+        self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(cl, name)
+
+
+def compiled(generated: GeneratedCode, context: Any) -> CompiledCode:
+    """Compile code for the device of `context`."""
+    options = list(generated.kernel.options.build_options)
+    with quiet_compiler():
+        program = cl.Program(context, generated.text).build(options=options)
+    kernels = {name: cl.Kernel(program, name) for name in program.kernel_names.split(";")}
+    return CompiledCode(generated, context, kernels)
+
+
+def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
+    """Memory of `array` on the device, filled with repetitions of `block`."""
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))
+    for start in range(0, array.elements, max(len(block), 1)):
+        part = block[: array.elements - start]
+        cl.enqueue_copy(queue, buffer, part, dst_offset=start * array.dtype.itemsize)
+    queue.finish()
+    return buffer
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Times of the runs in order.
+    """Times of the runs in order [s], by the host's clock from before the enqueue until the device is idle.
 
-    Parameters
-    ----------
-    host_s : tuple of float
-        Host clock from before the enqueue until the device is idle [s].
-    device_s : tuple of float
-        The device's own times, from the first start to the last end [s].
-    complete : bool
-        False if runs were left out because those before took too long.
+    Beside them the device's own, from the first start to the last end. They are not `complete` if runs were left out
+    because those before took too long.
     """
 
     host_s: tuple[float, ...]
@@ -62,20 +134,10 @@ def sample(
     queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
     enough: tuple[float, int] = (float("inf"), 0),
 ) -> Samples:  # fmt: skip
-    """Run a kernel `runs` times, each on an idle queue, and note the times.
+    """Run what one call of a kernel enqueues, each time on an idle in-order queue with profiling, and note the times.
 
-    Parameters
-    ----------
-    queue : pyopencl.CommandQueue
-        In order, with profiling.
-    enqueues : tuple of Enqueue
-        What one call of the kernel enqueues.
-    runs : int
-        Number of runs.
-    timeout_s : float
-        No run is begun when those before took longer [s].
-    enough : (float, int)
-        So many runs suffice once they took longer than this [s].
+    No run is begun when those before took longer than `timeout_s` [s]; of `enough`, so many runs suffice once they took
+    longer than a time [s].
     """
     host: list[float] = []
     device: list[float] = []
@@ -119,22 +181,18 @@ def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: floa
     ``clock``
         The device's times and the host's contradict each other.
     ``bound``
-        The minimum is below `least_s`: faster than the device can be, so that the counted
-        work was not done.
+        The minimum is below `least_s`: faster than the device can be, so that the counted work was not done.
     """
-    found = {
+    holds_by_word = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
         "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
         "bound": min(samples.host_s[campaign.dropped :]) < least_s,
     }
-    return tuple(word for word, holds in found.items() if holds)
+    return tuple(word for word, holds in holds_by_word.items() if holds)
 
 
 def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
-    """Whether a run took the device longer than the host, or the host much longer.
-
-    The latter compares the minima: host > 2 device + 10 launch overheads.
-    """
+    """Whether a run took the device longer than the host, or the host much longer: of minima h > 2 d + 10 overheads."""
     host, device = samples.host_s[dropped:], samples.device_s[dropped:]
     if not device:
         return False
@@ -143,10 +201,9 @@ def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
 
 
 def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFacts) -> float:
-    """Time below which the device cannot do the counted work [s].
+    """Time below which the device cannot do the counted work [s]; 0 where it does not report its units and clock.
 
-    The larger of operations / peak rate and distinct global bytes / rate of the nearest
-    cache, exact counts only; 0 where the device does not report its units and clock.
+    The larger of operations / peak rate and distinct global bytes / rate of the nearest cache, exact counts only.
     """
     if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
         return 0.0
@@ -156,18 +213,12 @@ def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFac
         return 0.0
     operations = sum(int(r.count(**parameters)) for r in counts.operation_table if r.count.exact)
     cells = {
-        (row.array, row.direction): (row.footprint, _octets(row.dtype))
+        (row.array, row.direction): (row.footprint, np.dtype(row.dtype).itemsize)
         for row in counts.access_table
         if row.space == "global" and row.footprint is not None and row.footprint.exact
     }
     octets = sum(int(cell(**parameters)) * size for cell, size in cells.values())
     return max(operations / peaks[0], octets / peaks[1]) / cycles_s
-
-
-def _octets(dtype: str) -> int:
-    import numpy as np
-
-    return np.dtype(dtype).itemsize
 
 
 #: Libraries whose versions a record holds.
@@ -177,10 +228,10 @@ LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
-    found = {"python": sys.version.split()[0]}
+    known = {"python": sys.version.split()[0]}
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return {**found, **{name: os.environ[name] for name in PINNED if name in os.environ}}
+            known[name] = "not installed"
+    return {**known, **{name: os.environ[name] for name in PINNED if name in os.environ}}

@@ -46,8 +46,7 @@ def find_family(name: str | Family) -> Family:
     ----------
     name
         A family's name, or the definition of one: ``expr:`` and an expression over features and weights
-        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``,
-        which is run.
+        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``, which is run.
 
     Raises
     ------
@@ -67,13 +66,7 @@ def find_family(name: str | Family) -> Family:
 
 
 def named_family(name: str) -> Family:
-    """Return the family of that name among :func:`families`; nothing that the name may stand for is run.
-
-    Raises
-    ------
-    UnknownFamilyError
-        If there is none; the message lists those that exist.
-    """
+    """Return the family of that name among :func:`families`, as :func:`find_family` does, but run no file."""
     if name not in families():
         raise UnknownFamilyError(name, tuple(families()))
     return families()[name]

@@ -51,9 +51,9 @@ FAMILY = Family(
         Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness",
                words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
-    parts={f"{name}_time": _sum(own) for name, own in RESOURCES.items()},
+    parts={f"{name}_time": _sum(quantities) for name, quantities in RESOURCES.items()},
     expression="overhead_time + " + reduce(
-        lambda one, other: f"smooth_max({one}, {other}, w_sharpness)", (f"{name}_time" for name in _OVERLAPPING)
+        lambda left, right: f"smooth_max({left}, {right}, w_sharpness)", (f"{name}_time" for name in _OVERLAPPING)
     ),
     additive=False,
     resources={name: tuple(RESOURCES[name]) for name in _OVERLAPPING},

@@ -21,8 +21,7 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
   that takes every path, less those of the mean work-item: an upper bound. O_bank, likewise: an issue for each
   serialised access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
-- miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to
-  memory.
+- miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to memory.
 """
 
 from __future__ import annotations

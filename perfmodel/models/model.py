@@ -38,21 +38,17 @@ class Weight:
 
     Parameters
     ----------
-    name
-        Identifier beginning with ``w_``.
-    unit
-        As in ``s/operation``; empty for a pure number.
-    start
-        Value at which a fit begins, in `unit`. With None the fit begins where all terms take a similar time.
-    lower, upper
-        Bounds that a fit keeps.
+    name, unit
+        Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
+    start, lower, upper
+        Value at which a fit begins, in `unit`, and bounds that it keeps. With None it begins where all terms take a
+        similar time.
     fact
-        Key of the device's fact that gives the number. The weight is fitted only if the device does not have
-        the fact and the options of the fit allow it.
-    words
-        What one unit of it is charged for, or what the number is, for reports: ``a cache line stored to``.
-    counted
-        What a rate of it counts, as in ``line``; empty where a rate says nothing.
+        Key of the device's fact that gives the number. The weight is fitted only if the device does not have the fact
+        and the options of the fit allow it.
+    words, counted
+        What one unit of it is charged for, or what the number is, for reports: ``a cache line stored to``; and what a
+        rate of it counts, as in ``line``, empty where a rate says nothing.
     """
 
     name: str
@@ -85,7 +81,7 @@ class Family(Lazy):
     Parameters
     ----------
     name, citation
-        Identifier (the name of the family's file), and the paper and section that define the family.
+        Identifier, which begins as the name of its file does, and the paper and section that define the family.
     features
         Patterns (as for file names) of the features in the sum ``total``.
     sums
@@ -108,8 +104,8 @@ class Family(Lazy):
     words, advice
         By its name what a part of the run time stands for, and what to try where it is the largest, for reports.
     definition
-        Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an
-        expression, or the path of a file.
+        Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an expression, or the
+        path of a file.
     sha256
         Of that file; empty where the family comes from none.
     """

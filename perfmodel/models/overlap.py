@@ -6,10 +6,9 @@ r"""On-chip work and global memory that overlap, as far as the device lets them.
 The sharpness s is fitted with the weights: at 1 nothing overlaps, and T is the linear model; the larger it is,
 the more T is the maximum of both. What launches and work-groups cost comes on top of it.
 
-Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2), and name in
-their outlook (section 6.2) as the most obvious extension "how much information on potentially overlapped
-operations can be obtained through a fitted model". The features are theirs unless others are chosen; weights
-are never negative.
+Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2), and name in their
+outlook (section 6.2) as the most obvious extension "how much information on potentially overlapped operations can be
+obtained through a fitted model". The features are theirs unless others are chosen; weights are never negative.
 """
 
 from __future__ import annotations

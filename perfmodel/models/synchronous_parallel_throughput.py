@@ -11,21 +11,18 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
   words apart count s times, at most once for each lane and block; indirect ones count as
   uncoalesced. Where the device's transaction is known, it takes the place of the sub-group.
 - s, local memory (4.3): words, times the bank-conflict factor beta where the number of banks is known.
-- r, register operations (4.4): operations; an addition and a multiplication of one type are one
-  (fused, 5.2.3).
+- r, register operations (4.4): operations; an addition and a multiplication of one type are one (fused, 5.2.3).
 - y, barriers (4.5): those that each work-item meets.
 
 :math:`M_g = M_o M_I` etc.; :math:`M_y = M_o`. :math:`M_I` is the kernel's instruction-level parallelism
-(:mod:`perfmodel.quantities.instructions`): independent loads for g, all instructions between barriers for s and
-r; 1 where it is not known (4.7). :math:`M_o` (4.7) are the work-items for each core: of as many groups
-as there are, or fit into local memory, registers and the device's limits, as far as those are known.
-:math:`M_o = 1` on a CPU, or where measurements say that oversubscription hides nothing (fact
-``oversubscription``, :mod:`perfmodel.fitting.throughput`). A core is a lane: ``lanes_per_unit`` of each
-compute unit, else as many as a sub-group has. Latencies are in seconds, bandwidths those of the
-device, in SI units.
+(:mod:`perfmodel.quantities.instructions`): independent loads for g, all instructions between barriers for s and r; 1
+where it is not known (4.7). :math:`M_o` (4.7) are the work-items for each core: of as many groups as there are, or fit
+into local memory, registers and the device's limits, as far as those are known. :math:`M_o = 1` on a CPU, or where
+measurements say that oversubscription hides nothing (fact ``oversubscription``, :mod:`perfmodel.fitting.throughput`). A
+core is a lane: ``lanes_per_unit`` of each compute unit, else as many as a sub-group has. Latencies are in seconds,
+bandwidths those of the device, in SI units.
 
-The printed 4.7 divides by a b too many; 5.2.5 and 7.1.3 have it as here. A barrier's bandwidth is
-always fitted.
+The printed 4.7 divides by a b too many; 5.2.5 and 7.1.3 have it as here. A barrier's bandwidth is always fitted.
 """
 
 from __future__ import annotations

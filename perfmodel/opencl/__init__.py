@@ -1,27 +1,14 @@
 """Discovery and health of OpenCL devices.
 
-A device that is listed may still not work: its compiler may fail on every kernel, or end the
-process. :func:`check` builds and runs a small kernel in a process of its own, and :func:`find`
-returns only devices that pass.
+A device that is listed may still not work: its compiler may fail on every kernel, or end the process. :func:`check`
+builds and runs a small kernel in a process of its own, and :func:`find` returns only devices that pass.
 """
 
-from __future__ import annotations
-
-from perfmodel.opencl.device import Device, devices
+from perfmodel.opencl.device import Device, devices, quiet_compiler
 from perfmodel.opencl.health import Health, check, survey
-from perfmodel.opencl.queries import quiet_compiler
 from perfmodel.opencl.selection import RegisterUse, count_registers, find, identify, read_registers
 
 __all__ = [
-    "Device",
-    "Health",
-    "RegisterUse",
-    "check",
-    "count_registers",
-    "devices",
-    "find",
-    "identify",
-    "quiet_compiler",
-    "read_registers",
-    "survey",
-]
+    "Device", "Health", "RegisterUse", "check", "count_registers", "devices", "find", "identify", "quiet_compiler",
+    "read_registers", "survey",
+]  # fmt: skip

@@ -1,14 +1,46 @@
-"""The OpenCL devices of this machine as plain values."""
+"""The OpenCL devices of this machine as values, and what OpenCL, or the system of a CPU's caches, tells of them."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from perfmodel.documents import one_line
 from perfmodel.errors import NoDeviceError
-from perfmodel.facts import DeviceFacts
-from perfmodel.opencl.queries import facts_of, identity_of
+from perfmodel.facts import DeviceFacts, Fact
+
+SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
+"""Linux has a folder ``index*`` here for each cache of the first processor."""
+_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
+# key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
+_NUMBERS = (
+    ("compute_units", "", "max_compute_units"),
+    ("clock_mhz", "MHz", "max_clock_frequency"),
+    ("global_memory_bytes", "B", "global_mem_size"),
+    ("max_alloc_bytes", "B", "max_mem_alloc_size"),
+    ("cache_bytes", "B", "global_mem_cache_size"),
+    ("cache_line_bytes", "B", "global_mem_cacheline_size"),
+    ("local_memory_bytes", "B", "local_mem_size"),
+    ("max_work_group_size", "work-items", "max_work_group_size"),
+    ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
+)
+# Queries of one vendor: extension that has the query, key, unit, attribute.
+_VENDOR_NUMBERS = (
+    ("cl_nv_device_attribute_query", "registers_per_work_group", "registers", "registers_per_block_nv"),
+    ("cl_amd_device_attribute_query", "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
+    ("cl_amd_device_attribute_query", "local_memory_banks", "", "local_mem_banks_amd"),
+    ("cl_amd_device_attribute_query", "global_memory_channels", "", "global_mem_channels_amd"),
+)
+_SUBGROUP_SIZES = (
+    ("cl_nv_device_attribute_query", "warp_size_nv"),
+    ("cl_amd_device_attribute_query", "wavefront_width_amd"),
+)
+_CAPABILITY = ("compute_capability_major_nv", "compute_capability_minor_nv")
+_SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
 
 
 @dataclass(frozen=True)
@@ -63,9 +95,7 @@ class Device:
         if self.index >= len(handles):
             raise NoDeviceError(f"the OpenCL device {self.index} ('{self.name}') is gone")
         context = cl.Context([handles[self.index]])
-        queue = cl.CommandQueue(
-            context, properties=cl.command_queue_properties.PROFILING_ENABLE
-        )
+        queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         return context, queue
 
 
@@ -77,9 +107,7 @@ def devices() -> tuple[Device, ...]:
     tuple of Device
         In the order in which OpenCL lists them; empty if there is none.
     """
-    return tuple(
-        Device(index, facts_of(handle)) for index, handle in enumerate(_handles())
-    )
+    return tuple(Device(index, facts_of(handle)) for index, handle in enumerate(_handles()))
 
 
 def identities() -> tuple[Device, ...]:
@@ -101,3 +129,150 @@ def _handles() -> list[Any]:
         except cl.Error:  # a platform without its hardware
             continue
     return handles
+
+
+def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
+    """Return ``l1_told_bytes`` [B] and ``l1_told_ways`` to ``l3_told_ways``; what is not told is left out.
+
+    Caches of instructions are left out. A virtual machine tells what its host pretends.
+    """
+    facts: dict[str, Fact] = {}
+    for cache in sorted(folder.glob("index*")):
+        with suppress(OSError, ValueError, KeyError):
+            level = int(_word(cache, "level"))
+            if _word(cache, "type") == "Instruction" or not 1 <= level <= 3:
+                continue
+            size = _word(cache, "size")
+            octets = int(size[:-1]) * _UNITS[size[-1]]
+            facts[f"l{level}_told_bytes"] = Fact(octets, "B", f"told by the operating system: {cache}/size")
+            ways = int(_word(cache, "ways_of_associativity"))
+            if ways > 0:
+                source = f"told by the operating system: {cache}/ways_of_associativity"
+                facts[f"l{level}_told_ways"] = Fact(ways, "", source)
+    return facts
+
+
+def _word(cache: Path, name: str) -> str:
+    return (cache / name).read_text(encoding="ascii").strip()
+
+
+@contextmanager
+def quiet_compiler() -> Iterator[None]:
+    """Build programs without pyopencl's warning about compiler output, which Intel's compiler always writes."""
+    import pyopencl as cl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        yield
+
+
+def identity_of(handle: Any) -> DeviceFacts:
+    """Query a device for its names, and for the facts that tell it from others of them; builds nothing."""
+    facts = {"device_type": Fact(_type_of(handle), "", _source("type"))}
+    if (units := _query(handle, "max_compute_units")) is not None:
+        facts["compute_units"] = Fact(int(units), "", _source("max_compute_units"))
+    if facts["device_type"].value == "cpu":
+        facts.update(told_caches())
+    return _described(handle, facts)
+
+
+def facts_of(handle: Any) -> DeviceFacts:
+    """Query a ``pyopencl.Device`` for every fact that a model may use; those that it does not report are left out."""
+    facts = {
+        key: Fact(int(value), unit, _source(attribute))
+        for key, unit, attribute in _NUMBERS
+        if (value := _query(handle, attribute)) is not None
+    }
+    facts.update(_vendor_facts(handle))
+    shape = tuple(int(size) for size in handle.max_work_item_sizes)
+    facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
+    facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
+    facts["opencl_version"] = Fact(handle.version.strip(), "", _source("version"))
+    has_float64 = bool(_query(handle, "double_fp_config"))
+    facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
+    facts["subgroup_size"] = _subgroup_size(handle)
+    if facts["device_type"].value == "cpu":
+        facts.update(told_caches())
+    return _described(handle, facts)
+
+
+def _described(handle: Any, facts: Mapping[str, Fact]) -> DeviceFacts:
+    return DeviceFacts.from_mapping(
+        handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
+    )
+
+
+def _vendor_facts(handle: Any) -> dict[str, Fact]:
+    """Run the queries of the device's vendor; a device of another vendor may answer them wrongly."""
+    extensions = handle.extensions.split()
+    facts = {
+        key: Fact(int(value), unit, _source(attribute))
+        for extension, key, unit, attribute in _VENDOR_NUMBERS
+        if extension in extensions and (value := _query(handle, attribute)) is not None
+    }
+    if "cl_nv_device_attribute_query" in extensions:
+        parts = [_query(handle, attribute) for attribute in _CAPABILITY]
+        if None not in parts:
+            version = ".".join(str(part) for part in parts)
+            facts["compute_capability"] = Fact(version, "", ", ".join(map(_source, _CAPABILITY)))
+    return facts
+
+
+def _source(attribute: str) -> str:
+    return f"CL_DEVICE_{attribute.upper()}"
+
+
+def _query(handle: Any, attribute: str) -> Any:
+    """Value of one attribute; None if the device does not know it."""
+    import pyopencl as cl
+
+    try:
+        return getattr(handle, attribute)
+    except (cl.Error, AttributeError):
+        return None
+
+
+def _type_of(handle: Any) -> str:
+    import pyopencl as cl
+
+    kinds = cl.device_type
+    for kind, word in ((kinds.GPU, "gpu"), (kinds.CPU, "cpu"), (kinds.ACCELERATOR, "accelerator")):
+        if handle.type & kind:
+            return word
+    return "custom"
+
+
+def _subgroup_size(handle: Any) -> Fact:
+    """Find the sub-group size, from the best source first; the source of the fact names it."""
+    unit = "work-items"
+    extensions = handle.extensions.split()
+    for extension, attribute in _SUBGROUP_SIZES:
+        if extension in extensions and (size := _query(handle, attribute)):
+            return Fact(int(size), unit, _source(attribute))
+    multiple = _query(handle, "preferred_work_group_size_multiple")
+    if _query(handle, "max_num_sub_groups") or not multiple:
+        size, kernel_multiple = _query_kernel(handle)
+        if size:
+            return Fact(size, unit, "CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 256 work-items")
+        multiple = multiple or kernel_multiple
+    if multiple:
+        return Fact(int(multiple), unit, "preferred work-group size multiple (the device tells no size)")
+    return Fact(1, unit, "assumed (the device tells neither a size nor a preferred multiple)")
+
+
+def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
+    """Build a small kernel and query its sub-group size and its preferred multiple."""
+    import pyopencl as cl
+
+    try:
+        context = cl.Context([handle])  # in a variable: a program does not keep its context alive
+        with quiet_compiler():
+            kernel = cl.Program(context, _SMALL_KERNEL).build().small
+    except cl.Error:  # a device that builds nothing; `check` reports it
+        return None, None
+    try:
+        size = kernel.get_sub_group_info(handle, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, (256,))
+    except cl.Error:
+        size = None
+    multiple = kernel.get_work_group_info(cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)
+    return size, multiple

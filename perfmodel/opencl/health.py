@@ -82,10 +82,8 @@ def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...
         If a driver crashes or hangs as soon as the devices are listed.
     """
     listed = _probe("list", time_limit)["devices"]
-    found = (
-        Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed)
-    )
-    return tuple((device, check(device, time_limit)) for device in found)
+    known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
+    return tuple((device, check(device, time_limit)) for device in known)
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
@@ -123,15 +121,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def run_small_kernel(device: Device) -> None:
-    """Build a kernel that no cache holds, run it, and check its result.
-
-    Work-item :math:`i` writes :math:`3 i + s` for a random constant :math:`s`.
-
-    Raises
-    ------
-    ArithmeticError
-        If the result is wrong.
-    """
+    """Build a kernel that no cache holds, run it, and check that item :math:`i` writes :math:`3 i + s`, s random."""
     import numpy as np
     import pyopencl as cl
 
@@ -147,9 +137,7 @@ def run_small_kernel(device: Device) -> None:
     expected = 3 * np.arange(_WORK_ITEMS) + salt
     if not np.array_equal(expected, result):
         wrong = int(np.flatnonzero(expected != result)[0])
-        raise ArithmeticError(
-            f"element {wrong} is {result[wrong]}, not {expected[wrong]}: a kernel ran wrongly"
-        )
+        raise ArithmeticError(f"element {wrong} is {result[wrong]}, not {expected[wrong]}: a kernel ran wrongly")
 
 
 def health(device: Device) -> dict[str, Any]:
@@ -182,11 +170,11 @@ def end_with_parent(parent: int) -> None:
 
 def main(argument: str) -> None:
     """Write the answer for one argument to standard output."""
-    found = devices()
+    listed = devices()
     if argument == "list":
-        answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in found]}
-    elif int(argument) < len(found):
-        answer = health(found[int(argument)])
+        answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in listed]}
+    elif int(argument) < len(listed):
+        answer = health(listed[int(argument)])
     else:
         answer = {"ok": False, "seconds": 0.0, "message": "the device is no longer listed"}
     sys.stdout.write("\n" + json.dumps(answer) + "\n")

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
-from perfmodel.opencl.device import Device, devices, identities
+from perfmodel.opencl.device import Device, devices, identities, quiet_compiler
 from perfmodel.opencl.health import Health, check
-from perfmodel.opencl.queries import quiet_compiler
 
 
 def find(selector: str | None = None) -> Device:
@@ -40,9 +39,7 @@ def find(selector: str | None = None) -> Device:
         failures.append((device, health))
     device, health = failures[0]
     if selector is None:
-        raise NoDeviceError(
-            f"no listed OpenCL device works ('{device.name}' failed: {health.message})"
-        )
+        raise NoDeviceError(f"no listed OpenCL device works ('{device.name}' failed: {health.message})")
     raise BrokenDeviceError(device.name, health.message)
 
 
@@ -81,9 +78,7 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
     for rule in rules:
         if wanted and (matches := [device for device in listed if rule(device)]):
             return matches
-    raise UnknownDeviceError(
-        selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed)
-    )
+    raise UnknownDeviceError(selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed))
 
 
 VERBOSE_OPTION = "-cl-nv-verbose"
@@ -133,7 +128,7 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
     >>> dict(read_registers(log))
     {'sum0': RegisterUse(registers=12, spilled_bytes=0)}
     """
-    found: dict[str, RegisterUse] = {}
+    uses: dict[str, RegisterUse] = {}
     entry, subject, spilled = "", "", 0
     for line in build_log.splitlines():
         if begins := _ENTRY.search(line):
@@ -144,9 +139,9 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
         if (spills := _SPILLS.search(line)) and subject == entry:
             spilled = int(spills[1]) + int(spills[2])
         if (used := _USED.search(line)) and entry:
-            found[entry] = RegisterUse(int(used[1]), spilled)
+            uses[entry] = RegisterUse(int(used[1]), spilled)
             entry = ""
-    return found
+    return uses
 
 
 def count_registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Mapping[str, RegisterUse] | None:

@@ -1,22 +1,25 @@
-"""From which size on another variant of a kernel is the fastest."""
+"""From which size on another variant of a kernel is the fastest.
+
+Variants are predicted as everywhere (:class:`~perfmodel.predicting.predictions.Predicting`), at all sizes of a range
+or, where these are too many, at those of a grid and then between neighbours with different winners.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from itertools import groupby
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel import features
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -25,17 +28,7 @@ WINDOW = 1 << 16
 
 
 class Effort(NamedTuple):
-    """How many sizes are compared.
-
-    Parameters
-    ----------
-    exhaustive
-        Largest number of sizes that are all compared; of more, those of a geometric grid are.
-    grid
-        Number of sizes in that grid.
-    parts
-        Number of sizes that one refinement compares between two neighbours with different winners.
-    """
+    """How many sizes are compared: all of them up to a number, else a grid, whose gaps are refined in some parts."""
 
     exhaustive: int = 1 << 17
     grid: int = 1 << 14
@@ -83,16 +76,14 @@ def crossover(
     ----------
     a, b
         Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
-    model
-        A fitted model.
+    model, allow_unmeasured
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     parameter, low, high
         The size parameter that varies, and its range, both ends included.
     fixed, **more_fixed
         The other size parameters.
     names
         Names of the variants.
-    allow_unmeasured
-        Whether features that no measurement exercised may be counted as free.
 
     Returns
     -------
@@ -107,9 +98,9 @@ def crossover(
     UnmeasuredFeatureError, ParameterError
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
-    counted = (model.counted(a), model.counted(b))
-    compared = _Field(counted, model, parameter, {**(fixed or {}), **more_fixed}, allow_unmeasured)
-    return _leads(*_winners(compared, low, high), names)
+    asked = Predicting(model, allow_unmeasured=allow_unmeasured)
+    compared = _Compared(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
+    return compared.leads(low, high, names)
 
 
 def leads_of(
@@ -135,24 +126,23 @@ def leads_of(
     NoCommonSizeError, ParameterError
         As of :func:`crossover`.
     """
-    def field_of(*names: str) -> _Field:
-        return _Field(tuple(variants[name] for name in names), model, parameter, dict(fixed or {}), allow_unmeasured)
+    def compared(*kernels: KernelCounts) -> _Compared:
+        return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
 
     withheld: dict[str, PerfModelError] = {}
     spared = PerfModelError if leave_out else UnmeasuredFeatureError
-    for name in variants:
-        alone = field_of(name)
+    for name, counts in variants.items():
         try:
-            ends = alone.probed(low, high)
-            alone.timed(np.unique([*ends[:1], *ends[-1:]]))
+            ends = compared(counts).probed(low, high)
+            compared(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
         except ParameterError:  # sizes are wrong for all of them
             raise
         except spared as error:
             withheld[name] = error
-    names = tuple(name for name in variants if name not in withheld)
-    if not names:
+    kept = {name: counts for name, counts in variants.items() if name not in withheld}
+    if not kept:
         raise next(iter(withheld.values()))
-    return _leads(*_winners(field_of(*names), low, high), names), withheld
+    return compared(*kept.values()).leads(low, high, tuple(kept)), withheld
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
@@ -164,9 +154,7 @@ def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
     >>> leads_at([Ranking([RankedVariant("a", 1.0)], sizes={"n": n}) for n in (4, 8)], "n")
     (Lead(name='a', low=4, high=8),)
     """
-    best = [(ranking.sizes[parameter], ranking[0].name) for ranking in rankings if ranking]
-    groups = (list(group) for _, group in groupby(best, key=lambda pair: pair[1]))
-    return tuple(Lead(group[0][1], group[0][0], group[-1][0]) for group in groups)
+    return _leads((ranking[0].name, ranking.sizes[parameter]) for ranking in rankings if ranking)
 
 
 def leads_between(
@@ -190,52 +178,61 @@ def leads_between(
         return leads_at(rankings, parameter)
 
 
-def _winners(variants: _Field, low: int, high: int) -> tuple[Integers, Integers]:
-    """Return sizes of a range in ascending order, and the place of the fastest variant at each."""
-    known, effort = variants.probed(low, high), variants.effort
-    lattice = _lattice(variants, known, low, high)
-    if len(lattice) <= effort.exhaustive:
-        places = np.arange(len(lattice))
-    else:
-        places = np.unique(np.geomspace(1, len(lattice), effort.grid).astype(np.int64) - 1)
-    tried = np.union1d(lattice.start + lattice.step * places, [*known[:1], *known[-1:]])  # the grid may miss all
-    sizes, seconds = variants.timed(tried)
-    winners = fastest(seconds)
-    while len(added := np.setdiff1d(_between(tried, sizes, winners, lattice.step, effort.parts), tried)):
-        tried = np.union1d(tried, added)
-        new, its_seconds = variants.timed(added)
-        order = np.argsort(np.concatenate([sizes, new]))
-        sizes = np.concatenate([sizes, new])[order]
-        seconds = np.concatenate([seconds, its_seconds], axis=1)[:, order]
-        winners = fastest(seconds)
-    return sizes, winners
+def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
+    """Return the leads of the winners' names at ascending sizes."""
+    groups = (list(group) for _, group in groupby(winners, key=lambda winner: winner[0]))
+    return tuple(Lead(*group[0], group[-1][1]) for group in groups)
 
 
 @dataclass(frozen=True, eq=False)
-class _Field:
-    """Variants that are compared over one size."""
+class _Compared:
+    """Variants that are compared over one size parameter, the others fixed."""
 
+    asked: Predicting
     variants: tuple[KernelCounts, ...]
-    model: FittedModel
     parameter: str
     fixed: Mapping[str, int]
-    allow_unmeasured: bool
 
-    @property
-    def effort(self) -> Effort:
-        return ONE_BY_ONE if self.model.family.resources else ARRAYS
+    def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
+        """Return which variant is the fastest from which size of a range on."""
+        known, effort = self.probed(low, high), ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
+        if len(known) == 0:
+            assumptions = tuple(dict.fromkeys(kernel.assumptions for kernel in self.variants))
+            raise NoCommonSizeError(self.parameter, low, high, assumptions)
+        # Equally spaced sizes that include all which meet the assumptions: those near both ends are known.
+        step = int(np.gcd.reduce(np.diff(known))) or 1
+        lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
+        if len(lattice) <= effort.exhaustive:
+            places = np.arange(len(lattice))
+        else:
+            places = np.unique(np.geomspace(1, len(lattice), effort.grid).astype(np.int64) - 1)
+        tried = np.union1d(lattice.start + lattice.step * places, [*known[:1], *known[-1:]])  # the grid may miss all
+        sizes, seconds = self.timed(tried)
+        winners = fastest(seconds)
+        while len(added := np.setdiff1d(_between(tried, sizes, winners, step, effort.parts), tried)):
+            tried = np.union1d(tried, added)
+            new_sizes, new_seconds = self.timed(added)
+            order = np.argsort(np.concatenate([sizes, new_sizes]))
+            sizes = np.concatenate([sizes, new_sizes])[order]
+            seconds = np.concatenate([seconds, new_seconds], axis=1)[:, order]
+            winners = fastest(seconds)
+        return _leads(zip((names[place] for place in winners), sizes.tolist(), strict=True))
 
     def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
         """Return the sizes that meet the assumptions of all variants, and the time of each variant there [s]."""
-        allowed = self.allowed(np.asarray(sizes, dtype=np.int64))
-        seconds = np.empty((len(self.variants), len(allowed)))
-        for place, kernel in enumerate(self.variants if len(allowed) else ()):
-            at = {**self.fixed, self.parameter: allowed}
-            seconds[place] = self.model.predict(kernel, at, allow_unmeasured=self.allow_unmeasured).seconds
-        return allowed, seconds
+        at = {**self.fixed, self.parameter: sizes}
+        made = self.asked.predicted({str(place): kernel for place, kernel in enumerate(self.variants)}, at)
+        allowed = np.all([variant.allowed for variant in made.variants.values()], axis=0)
+        return sizes[allowed], np.array([variant.prediction.seconds[allowed] for variant in made.variants.values()])
 
-    def allowed(self, sizes: Integers) -> Integers:
-        """Return the sizes that meet the assumptions of all variants."""
+    def probed(self, low: int, high: int) -> Integers:
+        """Return the sizes near both ends of a range that meet the assumptions of all variants."""
+        first = np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64)
+        last = np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64)
+        return np.unique(np.concatenate([self._allowed(first), self._allowed(last)]))
+
+    def _allowed(self, sizes: Integers) -> Integers:
+        """Return the sizes that meet the assumptions of all variants, without a prediction."""
         for kernel in self.variants:
             while len(sizes):
                 try:
@@ -246,14 +243,6 @@ class _Field:
                         raise
                     sizes = np.delete(sizes, error.indices)
         return sizes
-
-    def probed(self, low: int, high: int) -> Integers:
-        """Return the sizes near both ends of a range that meet the assumptions of all variants."""
-        ends = [
-            np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64),
-            np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64),
-        ]
-        return np.unique(np.concatenate([self.allowed(sizes) for sizes in ends]))
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
@@ -271,25 +260,13 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
     count = seconds.shape[1]
     # For each variant and size, the next size at which it is not among the fastest.
     ends = np.minimum.accumulate(np.where(near, count, np.arange(count))[:, ::-1], axis=1)[:, ::-1]
-    found, place = np.zeros(count, np.int64), 0
+    leaders, place = np.zeros(count, np.int64), 0
     while place < count:
         leader = int(np.argmax(near[:, place]))
         end = max(int(ends[leader, place]), place + 1)  # a time that is no number is faster than none
-        found[place:end] = leader
+        leaders[place:end] = leader
         place = end
-    return found
-
-
-def _lattice(variants: _Field, known: Integers, low: int, high: int) -> range:
-    """Return equally spaced sizes that include all sizes which meet the assumptions of all variants.
-
-    Those near both ends of the range are known.
-    """
-    if len(known) == 0:
-        assumptions = tuple(dict.fromkeys(one.assumptions for one in variants.variants))
-        raise NoCommonSizeError(variants.parameter, low, high, assumptions)
-    step = int(np.gcd.reduce(np.diff(known))) or 1
-    return range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
+    return leaders
 
 
 def _between(tried: Integers, sizes: Integers, winners: Integers, step: int, most: int) -> Integers:
@@ -303,8 +280,3 @@ def _between(tried: Integers, sizes: Integers, winners: Integers, step: int, mos
         count = (high - low) // step
         parts.append(low + step * np.linspace(0, count, min(count, most) + 1).astype(np.int64))
     return np.unique(np.concatenate(parts))
-
-
-def _leads(sizes: Integers, winners: Integers, names: Sequence[str]) -> tuple[Lead, ...]:
-    starts = [0, *(np.flatnonzero(winners[1:] != winners[:-1]) + 1).tolist(), len(sizes)]
-    return tuple(Lead(names[winners[i]], int(sizes[i]), int(sizes[end - 1])) for i, end in pairwise(starts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
-from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive
-from perfmodel.fitting.conformal import WIDEST, Quantiles, check_level, scaled
-from perfmodel.fitting.weights_file import family_of
+from perfmodel.fitting.conformal import Quantiles, check_level, scaled
+from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.fitting import FamilyFits
-    from perfmodel.fitting.cautions import Caution
     from perfmodel.store import Measurements
-
 
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
@@ -89,14 +86,17 @@ class Prediction:
             yield self
             return
         shape = np.shape(self.seconds)
-        sizes = {name: np.broadcast_to(value, shape) for name, value in self.sizes.items()}
-        terms = {name: np.broadcast_to(value, shape) for name, value in self.terms.items()}
-        bounds = self.interval and [np.broadcast_to(bound, shape) for bound in self.interval]
-        for place in np.ndindex(shape):
+
+        def rows(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+            """Yield the numbers of each size, of all columns."""
+            lists = [np.broadcast_to(column, shape).ravel().tolist() for column in columns]
+            return zip(*lists, strict=True) if lists else repeat((), self.seconds.size)
+
+        columns = rows([self.seconds]), rows(self.terms.values()), rows(self.interval or ()), rows(self.sizes.values())
+        for (seconds,), terms, bounds, sizes in zip(*columns, strict=True):
             yield Prediction(
-                float(self.seconds[place]), {name: float(value[place]) for name, value in terms.items()},
-                (float(bounds[0][place]), float(bounds[1][place])) if bounds else None, self.unmeasured, self.cautions,
-                self.kernel, {name: value[place].item() for name, value in sizes.items()}, self.level,
+                seconds, dict(zip(self.terms, terms, strict=True)), bounds or None, self.unmeasured, self.cautions,
+                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level,
             )  # fmt: skip
 
     # {{{ showing
@@ -118,15 +118,17 @@ class Prediction:
         free = ", ".join(self.unmeasured)
         notes = [*self.warnings, *[f"counted as free, never measured: {free}"] * bool(free)]
         if np.ndim(self.seconds):
-            rows = [_size_row(one) for one in self.at_each_size()]
-            return html_table([(*self.sizes, "seconds", "interval", "largest term"), *rows], self._title, notes, left=0)
+            rows = [(*self.sizes, "seconds", "interval", "largest term")]
+            for point in self.at_each_size():
+                largest = max(point.terms.items(), key=lambda pair: abs(pair[1]), default=("-", 0.0))[0]
+                times = seconds_text(point.seconds), interval_text(point.interval)
+                rows.append((*map(str, point.sizes.values()), *times, largest))
+            return html_table(rows, self._title, notes, left=0)
         if not self.adds_up:
             notes.append("the terms overlap: they do not add up to the time")
         shown = sorted(((name, value) for name, value in self.terms.items() if value), key=lambda pair: -abs(pair[1]))
-        cells = [
-            (name, seconds_text(value), percent(value / self.seconds if self.seconds > 0 else None))
-            for name, value in shown
-        ]
+        shares = (percent(value / self.seconds if self.seconds > 0 else None) for _, value in shown)
+        cells = [(name, seconds_text(value), share) for (name, value), share in zip(shown, shares, strict=True)]
         return html_table([("term", "seconds", "share"), *cells], self._title, notes)
 
     def to_frame(self) -> DataFrame:
@@ -141,20 +143,13 @@ class Prediction:
             pandas is not installed.
         """
         columns = [*self.sizes, "seconds", "low_s", "high_s", *(f"term.{name}" for name in self.terms)]
-        return data_frame(map(_record, self.at_each_size()), columns)
+        rows = (
+            (*point.sizes.values(), point.seconds, *(point.interval or (np.nan, np.nan)), *point.terms.values())
+            for point in self.at_each_size()
+        )
+        return data_frame((dict(zip(columns, row, strict=True)) for row in rows), columns)
 
     # }}}
-
-
-def _size_row(one: Prediction) -> tuple[str, ...]:
-    largest = max(one.terms.items(), key=lambda pair: abs(pair[1]), default=("-", 0.0))[0]
-    return (*map(str, one.sizes.values()), seconds_text(one.seconds), interval_text(one.interval), largest)
-
-
-def _record(one: Prediction) -> dict[str, Any]:
-    low, high = one.interval or (np.nan, np.nan)
-    terms = {f"term.{name}": value for name, value in one.terms.items()}
-    return {**one.sizes, "seconds": one.seconds, "low_s": low, "high_s": high, **terms}
 
 
 @dataclass(frozen=True)
@@ -207,7 +202,7 @@ class FittedModel(Lazy):
             pandas is not installed.
         """
         weights = self.fitted.weights.items()
-        rows = ({"weight": name, **one.model_dump(), "marks": " ".join(one.marks)} for name, one in weights)
+        rows = ({"weight": name, **weight.model_dump(), "marks": " ".join(weight.marks)} for name, weight in weights)
         return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
 
     @cached_property
@@ -248,7 +243,7 @@ class FittedModel(Lazy):
         A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
         """
         known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
-        given = {one.name: one.fact for one in self.family.weights if one.fact and one.fact in facts}
+        given = {weight.name: weight.fact for weight in self.family.weights if weight.fact and weight.fact in facts}
         weights = {
             name: weight.model_copy(update={"value": float(known.value(given[name])), "standard_error": None})
             if name in given else weight
@@ -302,7 +297,7 @@ class FittedModel(Lazy):
         with ALONE:
             counts = self.counted(kernel)
             if self.facts is not None:
-                check_launch(counts, self.facts)
+                counts.check_launch(self.facts)
             at = {**(sizes or {}), **more_sizes}
             at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
             case = Case(counts, at, self.facts, self.family.name)
@@ -316,7 +311,7 @@ class FittedModel(Lazy):
             seconds, terms = self._run_time.evaluate(values)
             half_width = self.half_width(level, values)
             cautions = tuple(self._cautions(seconds, features, half_width, level))
-            interval = _interval(seconds, half_width)
+            interval = None if half_width is None else scaled(seconds, half_width)
             return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
 
     def by_terms(
@@ -326,11 +321,6 @@ class FittedModel(Lazy):
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
         (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
-
-        Raises
-        ------
-        ParameterError, MissingFactError, QuantitiesError
-            As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
         _, terms = self._run_time.evaluate(values)
@@ -377,8 +367,8 @@ class FittedModel(Lazy):
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features that the family uses and that no measurement exercised, sorted."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
-        found = [name for name in values if name not in weights and (takes(name) or name in needs)]
-        return tuple(sorted(name for name in found if np.any(values[name])))
+        free = [name for name in values if name not in weights and (takes(name) or name in needs)]
+        return tuple(sorted(name for name in free if np.any(values[name])))
 
     @cached_property
     def _never_exercised(self) -> frozenset[str]:
@@ -396,9 +386,8 @@ def fit(
 ) -> FittedModel:
     """Fit a model family to measurements.
 
-    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`).
-    Features that no measurement exercises get no weight. The model's ``notes`` name features whose weights the
-    measurements do not determine separately.
+    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features
+    that no measurement exercises get no weight. The model's ``notes`` name those that are not determined separately.
 
     Parameters
     ----------
@@ -406,10 +395,8 @@ def fit(
         Measured kernels of one device with their counts.
     family
         A model family or its name.
-    nonnegative
-        Whether weights below zero are ruled out; `options` has this setting too.
-    options
-        Other settings of the fit.
+    options, nonnegative
+        Settings of the fit; `nonnegative` is that of the options, and rules out weights below zero.
     others
         Measured kernels that the fit does not use, such as test kernels. With their errors, the intervals
         rest on more groups of kernels.
@@ -436,24 +423,13 @@ def fitted_model(fits: FamilyFits) -> FittedModel:
     return FittedModel(fits.weights, fits.known.facts, fits.family)
 
 
-def _interval(seconds: Any, half_width: Any) -> tuple[Any, Any] | None:
-    if half_width is None:
-        return None
-    if not isinstance(seconds, float):
-        return scaled(seconds, half_width)
-    if not (seconds > 0 and half_width <= WIDEST):
-        return 0.0, math.inf
-    factor = math.exp(half_width)
-    return seconds / factor, seconds * factor
-
-
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    The facts of the device are those of the fit. If the file does not hold them, they are read
-    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own: a
-    value that cannot be found by its name, or the path of a Python file. Nothing that a weights
-    file names is run; the file that you give must have the SHA-256 that the weights file keeps.
+    The facts of the device are those of the fit. If the file does not hold them, they are read from ``device.json`` and
+    ``facts.yaml`` beside it. `family` is needed only for a user's own: a value that cannot be found by its name, or the
+    path of a Python file. Nothing that a weights file names is run; the file that you give must have the SHA-256 that
+    the weights file keeps.
 
     Raises
     ------
@@ -470,13 +446,10 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
-    facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
+    device, written = Path(path).with_name("device.json"), Path(path).with_name(FACTS_FILE)
+    facts = None
+    if fitted.facts:
+        facts = DeviceFacts.from_json(fitted.facts)
+    elif device.is_file():
+        facts = read_device(device).updated(read_facts(written) if written.is_file() else {})
     return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given, Path(path))
-
-
-def _facts_beside(path: Path) -> DeviceFacts | None:
-    device = path.with_name("device.json")
-    if not device.is_file():
-        return None
-    facts, written = read_device(device), path.with_name(FACTS_FILE)
-    return facts.updated(read_facts(written)) if written.is_file() else facts

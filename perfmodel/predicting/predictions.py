@@ -14,14 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import check_level
+from perfmodel.fitting.selection import Scatter
 from perfmodel.lazy import Lazy
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
@@ -29,21 +31,12 @@ from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
-    from numpy.typing import NDArray
-
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.model import FittedModel
 
 ROWS = 50_000
 """Sizes of all variants that travel between processes at once, about."""
 TITLE = "counting and predicting"
 #: Every size by its name: an integer, or of several sizes an array, shape (n_sizes,).
 Sizes: TypeAlias = Mapping[str, Any]
-
-
-def length_of(sizes: Sizes) -> int:
-    """Return how many sizes there are; a kernel without size parameters has one."""
-    return max((np.size(values) for values in sizes.values()), default=1)
 
 
 def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
@@ -55,12 +48,17 @@ def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
         if values.size and values.dtype.kind not in "iu":  # an empty list has no integers to be told by
             raise ParameterError(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
     try:
-        shape = np.broadcast_shapes(*(one.shape for one in arrays.values()))
+        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
     except ValueError:
-        several = ", ".join(f"{name} {one.shape}" for name, one in arrays.items())
-        raise ParameterError(next(iter(arrays)), f"has a shape that does not fit the others ({several})",
-                             tuple(arrays)) from None  # fmt: skip
-    return {name: np.broadcast_to(one, shape).ravel().astype(np.int64) for name, one in arrays.items()}
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
+        problem = f"has a shape that does not fit the others ({shapes})"
+        raise ParameterError(next(iter(arrays)), problem, tuple(arrays)) from None
+    return {name: np.broadcast_to(values, shape).ravel().astype(np.int64) for name, values in arrays.items()}
+
+
+def length_of(sizes: Sizes) -> int:
+    """Return how many sizes there are; a kernel without size parameters has one."""
+    return max((np.size(values) for values in sizes.values()), default=1)
 
 
 def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
@@ -80,18 +78,9 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes.
 
-    Parameters
-    ----------
-    prediction
-        Its prediction: numbers, or arrays of shape (n_sizes,), NaN where ``allowed`` is false.
-    allowed
-        At which sizes the kernel's assumptions hold, shape (n_sizes,).
-    problem
-        Why there is no prediction at the others; an empty text where there is one at all.
-    broken
-        The error of the last size that breaks an assumption.
-    counts
-        The variant's counts, where they were made in this process.
+    Its `prediction` has numbers, or arrays of shape (n_sizes,) that are NaN where sizes are not `allowed`: they break
+    the kernel's assumptions, as the `problem` says. `broken` is the error of the last of them, where none is allowed of
+    those that were predicted at once. Its `counts` are there if this process made them.
     """
 
     prediction: Prediction
@@ -100,6 +89,10 @@ class Predicted:
     broken: AssumptionError | None = None
     counts: KernelCounts | None = None
 
+    def at_each_size(self) -> Iterator[tuple[bool, Prediction]]:
+        """Yield whether each size is allowed, with the prediction there."""
+        return zip(self.allowed.tolist(), self.prediction.at_each_size(), strict=True)
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions(Lazy):
@@ -107,12 +100,8 @@ class Predictions(Lazy):
 
     Parameters
     ----------
-    sizes
-        The size parameters.
-    variants
-        By name each variant that can be predicted, in the order given.
-    errors
-        By name why others cannot be.
+    variants, errors
+        By name each variant that can be predicted, in the order given, and why others cannot be.
     level
         Probability of the intervals.
     scatter
@@ -139,7 +128,7 @@ class Predictions(Lazy):
     @property
     def counts(self) -> dict[str, KernelCounts]:
         """The counts of the variants by name, of those that were counted in this process."""
-        return {name: one.counts for name, one in self.variants.items() if one.counts is not None}
+        return {name: variant.counts for name, variant in self.variants.items() if variant.counts is not None}
 
     def required(self) -> Predictions:
         """Return this where any variant has a prediction at any size.
@@ -149,11 +138,10 @@ class Predictions(Lazy):
         PerfModelError
             Why there is none: that all sizes break an assumption, or else the first error.
         """
-        if any(one.allowed.any() for one in self.variants.values()):
-            return self
-        broken = (one.broken for one in self.variants.values() if one.broken is not None)
-        for error in (*broken, *self.errors.values()):
-            raise error
+        if not any(variant.allowed.any() for variant in self.variants.values()):
+            broken = (variant.broken for variant in self.variants.values() if variant.broken is not None)
+            for error in (*broken, *self.errors.values()):
+                raise error
         return self
 
 # }}}
@@ -186,8 +174,8 @@ class Predicting:
     --------
     ::
 
-        found = Predicting(model, spared=PerfModelError, jobs=-1).predicted(variants, {"n": numpy.array([256, 512])})
-        found.variants["tiled"].prediction.seconds, found.errors
+        made = Predicting(model, spared=PerfModelError, jobs=-1).predicted(variants, {"n": numpy.array([256, 512])})
+        made.variants["tiled"].prediction.seconds, made.errors
     """
 
     model: FittedModel
@@ -217,9 +205,9 @@ class Predicting:
         check_level(self.level)
         if any(map(np.ndim, sizes.values())):
             sizes = columns_of(sizes)
-        found = dict(self.stream(variants, sizes))
-        good = {name: one for name, one in found.items() if isinstance(one, Predicted)}
-        errors = {name: one for name, one in found.items() if isinstance(one, PerfModelError)}
+        outcomes = dict(self.stream(variants, sizes))
+        good = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Predicted)}
+        errors = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, PerfModelError)}
         scatter = scatter_of(self.model, anchored=self.anchors is not None)
         return Predictions(dict(sizes), good, errors, self.level, scatter, self.anchors or {})
 
@@ -231,10 +219,9 @@ class Predicting:
         Several sizes are given as :func:`columns_of` returns them. With `rows` so many sizes are predicted at once, and
         terms are left out: memory for a long table is small. For the errors that are raised see :meth:`predicted`.
         """
-        basis = self.model if self.anchors is None else to_be_anchored(self.model)
-        options = {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
-        here = rows is None and self.jobs in (None, 1)
-        task = _Task(basis, sizes, self.level, self.allow_unmeasured, options, rows, here)
+        model = self.model if self.anchors is None else to_be_anchored(self.model)
+        asked = replace(self, model=model, anchors=None, progress=None)
+        task = _Task(asked, sizes, rows, here=rows is None and self.jobs in (None, 1))
         with closing(self._outcomes(task, variants)) as outcomes:
             for name, outcome in outcomes:
                 if isinstance(outcome, Predicted):
@@ -265,86 +252,80 @@ class Predicting:
             return
         pool = Pool(self.jobs, self.progress)
         if pool.alone or not self.model.family.definition.endswith(".py"):
-            yield from pool.stream(task, variants, TITLE, most=max(1, (task.rows or ROWS) // max(1, task.length)))
+            most = max(1, (task.rows or ROWS) // max(1, length_of(task.sizes)))
+            yield from pool.stream(task, variants, TITLE, most)
             return
         # no other process can import a family that is in a user's file: they count, and this one predicts
-        with closing(pool.stream(Counting(task.options, here=False), variants, TITLE)) as counted:
+        with closing(pool.stream(Counting(self._counting, here=False), variants, TITLE)) as counted:
             for name, counts in counted:
                 failed = isinstance(counts, PerfModelError)
                 yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
 
-    def _anchored(self, name: str, found: Predicted) -> Predicted:
+    def _anchored(self, name: str, plain: Predicted) -> Predicted:
         if self.anchors is None:
-            return found
+            return plain
         if name not in self.anchors:
             raise AnchorError(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
-        return replace(found, prediction=self.anchors[name].applied(found.prediction))
+        return replace(plain, prediction=self.anchors[name].applied(plain.prediction))
+
+    @property
+    def _counting(self) -> dict[str, Any]:
+        return {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
+
+    def _prediction(self, counts: KernelCounts, sizes: Sizes) -> Prediction:
+        return self.model.predict(counts, sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts one variant; for the parameters see :class:`Predicting`.
+    """Counts and predicts one variant; with `rows`, so many sizes at once and without terms.
 
-    Parameters
-    ----------
-    rows
-        How many sizes are predicted at once, without terms; None for all of them.
-    here
-        Whether the counts stay in this process, with what the prediction computes of them.
+    Only where the task is done `here`, in this process, the counts are kept with what the prediction computes of them.
     """
 
-    model: FittedModel
+    asked: Predicting
     sizes: Sizes
-    level: float
-    allow_unmeasured: bool
-    options: Mapping[str, Any]
     rows: int | None
     here: bool
 
-    @property
-    def length(self) -> int:
-        return length_of(self.sizes)
-
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
         """Return the variant at all sizes."""
-        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.asked._counting)
         if not self.here:
             counts = replace(counts)  # those in the cache stay small
         kept = counts if self.here else None
-        if not any(np.ndim(values) for values in self.sizes.values()):
-            return Predicted(self._predicted(counts, self.sizes), np.ones(1, dtype=bool), counts=kept)
-        allowed, broken, parts = np.zeros(self.length, dtype=bool), None, []
-        rows = self.rows or max(1, self.length)
-        for first in range(0, self.length, rows):
-            places = np.arange(first, min(first + rows, self.length))
+        if not any(map(np.ndim, self.sizes.values())):
+            return Predicted(self.asked._prediction(counts, self.sizes), np.ones(1, dtype=bool), counts=kept)
+        length = length_of(self.sizes)
+        rows = self.rows or max(1, length)
+        allowed, broken, parts = np.zeros(length, dtype=bool), None, []
+        for first in range(0, length, rows):
             try:
-                places, prediction = self._where_allowed(counts, places)
+                places, prediction = self._where_allowed(counts, np.arange(first, min(first + rows, length)))
             except AssumptionError as error:
                 broken = error
             else:
                 allowed[places] = True
                 parts.append((places, prediction if self.rows is None else replace(prediction, terms={}, sizes={})))
         problem = "" if allowed.all() else f"breaks the kernel's assumptions {counts.assumptions}"
-        return Predicted(self._joined(parts), allowed, problem, broken, kept)
-
-    def _predicted(self, counts: KernelCounts, sizes: Sizes) -> Prediction:
-        return self.model.predict(counts, sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
+        return Predicted(self._joined(parts, length), allowed, problem, broken, kept)
 
     def _where_allowed(self, counts: KernelCounts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Prediction]:
         """Return those of the places whose sizes meet the kernel's assumptions, and the prediction there."""
         while True:
             try:
-                return places, self._predicted(counts, {name: values[places] for name, values in self.sizes.items()})
+                at = {name: values[places] for name, values in self.sizes.items()}
+                return places, self.asked._prediction(counts, at)
             except AssumptionError as error:
                 if not error.indices or len(error.indices) == len(places):
                     raise
                 places = np.delete(places, list(error.indices))
 
-    def _joined(self, parts: Sequence[tuple[NDArray[np.int64], Prediction]]) -> Prediction:
+    def _joined(self, parts: Sequence[tuple[NDArray[np.int64], Prediction]], length: int) -> Prediction:
         """Return one prediction at all sizes of those of some."""
 
         def column(values: Iterator[Any]) -> NDArray[np.float64]:
-            whole = np.full(self.length, np.nan)
+            whole = np.full(length, np.nan)
             for (places, _), value in zip(parts, values, strict=True):
                 whole[places] = value
             return whole
@@ -372,12 +353,8 @@ class Anchor:
 
     Parameters
     ----------
-    kernel
-        Name of the kernel, or of its variant.
-    device
-        Name of the device on which it ran.
-    sizes
-        Its size parameters.
+    kernel, device
+        Names of the kernel, or of its variant, and of the device on which it ran.
     measured
         Measured time [s]: the minimum of one visit, or of some where the first was suspicious.
     predicted
@@ -408,25 +385,17 @@ class Anchor:
         """The cautions in words, one sentence each."""
         return tuple(map(str, self.cautions))
 
-    def applied(self, found: Prediction) -> Prediction:
+    def applied(self, plain: Prediction) -> Prediction:
         """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives."""
-        interval = found.interval and (self.factor * found.interval[0], self.factor * found.interval[1])
-        terms = {name: self.factor * part for name, part in found.terms.items()}
-        cautions = (*found.cautions, *self.cautions)
-        return replace(found, seconds=self.factor * found.seconds, terms=terms, interval=interval, cautions=cautions)
+        interval = plain.interval and (self.factor * plain.interval[0], self.factor * plain.interval[1])
+        terms = {name: self.factor * part for name, part in plain.terms.items()}
+        cautions = (*plain.cautions, *self.cautions)
+        return replace(plain, seconds=self.factor * plain.seconds, terms=terms, interval=interval, cautions=cautions)
 
 
 @dataclass(frozen=True)
 class AnchoredModel(Lazy):
-    """A fitted model for one kernel, scaled by what the kernel takes at a small size.
-
-    Parameters
-    ----------
-    model
-        The fitted model.
-    anchor
-        The kernel's run.
-    """
+    """A fitted model for one kernel, scaled by what the kernel takes at a small size: the anchor."""
 
     model: FittedModel
     anchor: Anchor
@@ -447,8 +416,7 @@ class AnchoredModel(Lazy):
         one that was run: the factor of another kernel says nothing about it.
         """
         at = {**(sizes or {}), **more_sizes}
-        found = self._model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
-        return self.anchor.applied(found)
+        return self.anchor.applied(self._model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured))
 
     @cached_property
     def _model(self) -> FittedModel:

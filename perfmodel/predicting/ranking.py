@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,19 +12,17 @@ import numpy as np
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
-from perfmodel.fitting.selection import difference_quantile, probabilities_of_best, smallest_set
+from perfmodel.fitting.selection import Scatter, difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.predictions import Anchor, Predicted, Predicting, Predictions
+from perfmodel.predicting.model import FittedModel, Prediction
+from perfmodel.predicting.predictions import Anchor, Predicting, Predictions
 from perfmodel.processes.variants import Variant
+from perfmodel.progress import Progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.progress import Progress
 
 ROUNDING = 1e-12
 """Relative difference of two times below which neither is faster."""
@@ -37,13 +36,10 @@ class RankedVariant:
 
     Parameters
     ----------
-    name
-        Name of the variant.
     seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
-        Probability that it is the fastest of all [1]; None where the model cannot tell ties
-        (:func:`perfmodel.predicting.ranking.with_ties`).
+        Probability that it is the fastest of all [1]; None where the model cannot tell ties (:func:`with_ties`).
     tied
         Whether it cannot be told apart from the one predicted fastest; None likewise.
     to_measure
@@ -60,6 +56,11 @@ class RankedVariant:
     tied: bool | None = None
     to_measure: bool | None = None
 
+    @classmethod
+    def of(cls, name: str, at: Prediction) -> RankedVariant:
+        """Return a variant with its prediction at one size; nothing is known of ties."""
+        return cls(name, at.seconds, at.interval, at.cautions, at.terms, at.unmeasured)
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """The cautions in words, one sentence each."""
@@ -74,16 +75,8 @@ class RankedVariant:
 class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    Parameters
-    ----------
-    variants
-        The variants.
-    errors
-        By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
-    sizes
-        The size parameters.
-    broken
-        The variants whose assumptions these sizes break, where they are one of several.
+    Beside the variants it has by name the `errors` of those that cannot be ranked, the `sizes`, and the `broken` ones
+    whose assumptions these sizes break, where they are one of several.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -133,15 +126,12 @@ class Ranking(tuple[RankedVariant, ...]):
         MissingExtraError
             pandas is not installed.
         """
-        terms = dict.fromkeys(name for one in self for name in one.terms)
-        return data_frame(map(_record, self), [*COLUMNS, *(f"term.{name}" for name in terms)])
-
-
-def _record(one: RankedVariant) -> dict[str, Any]:
-    low, high = one.interval or (None, None)
-    ties = one.fastest, one.tied, one.to_measure
-    own = zip(COLUMNS, (one.name, one.seconds, low, high, *ties, " ".join(one.unmeasured)), strict=True)
-    return {**dict(own), **{f"term.{name}": value for name, value in one.terms.items()}}
+        rows = []
+        for one in self:
+            values = (one.name, one.seconds, *(one.interval or (None, None)), one.fastest, one.tied, one.to_measure)
+            row: dict[str, Any] = dict(zip(COLUMNS, (*values, " ".join(one.unmeasured)), strict=True))
+            rows.append(row | {f"term.{name}": value for name, value in one.terms.items()})
+        return data_frame(rows, list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS))
 
 
 def rank(
@@ -164,23 +154,18 @@ def rank(
     variants
         Name to a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts; or a
         :class:`perfmodel.Space`.
-    model
-        A fitted model.
+    model, allow_unmeasured
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     sizes, **more_sizes
         The size parameters, integers.
     level
         Probability of intervals, and that the variants to measure hold the fastest.
-    allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     anchors
         By the name of each variant a run of it, by which its prediction is scaled
         (:func:`perfmodel.tuning.anchor_variants`).
-    jobs
-        Number of processes that build, count and predict variants, as of :func:`perfmodel.count_all`. Where it is
-        given, 1 too, a variant that cannot be built, counted or predicted is left out: ``errors`` of the ranking has
-        its error by its name. Else the first error is raised.
-    progress
-        With `jobs`, is told of each variant that is done; True for a bar on standard error.
+    jobs, progress
+        As of :func:`perfmodel.count_all`. Where `jobs` is given, 1 too, a variant that cannot be built, counted or
+        predicted is left out: ``errors`` of the ranking has its error by its name. Else the first error is raised.
 
     Returns
     -------
@@ -222,32 +207,20 @@ def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
     --------
     The fastest variant at each of several sizes::
 
-        found = Predicting(model).predicted(variants, {"n": numpy.array([256, 512, 1024])})
-        [(ranking.sizes["n"], ranking[0].name) for ranking in rankings(found)]
+        made = Predicting(model).predicted(variants, {"n": numpy.array([256, 512, 1024])})
+        [(ranking.sizes["n"], ranking[0].name) for ranking in rankings(made)]
     """
-    columns = {name: _at_each_size(name, one) for name, one in predictions.variants.items()}
-    found = []
-    for sizes, *here in zip(predictions.points, *columns.values(), strict=True):
-        ranked = sorted((variant for variant in here if variant is not None), key=lambda variant: variant.seconds)
-        broken = (name for name, variant in zip(columns, here, strict=True) if variant is None)
-        tied = with_ties(ranked, predictions.scatter, predictions.level)
-        found.append(Ranking(tied, predictions.errors, sizes, broken))
-    return tuple(found)
-
-
-def _at_each_size(name: str, found: Predicted) -> list[RankedVariant | None]:
-    """Return a variant at each size; None where it has no prediction."""
-    whole = found.prediction
-    if not np.ndim(whole.seconds):
-        return [RankedVariant(name, whole.seconds, whole.interval, whole.cautions, whole.terms, whole.unmeasured)]
-    columns = zip(*(np.asarray(part).tolist() for part in whole.terms.values()), strict=True)
-    terms = [dict(zip(whole.terms, parts, strict=True)) for parts in columns] or [{}] * len(found.allowed)
-    bounds = [*zip(*(end.tolist() for end in whole.interval), strict=True)] if whole.interval else [None] * len(terms)
-    rows = zip(found.allowed, whole.seconds.tolist(), bounds, terms, strict=True)
-    return [
-        RankedVariant(name, seconds, interval, whole.cautions, parts, whole.unmeasured) if allowed else None
-        for allowed, seconds, interval, parts in rows
+    columns = [
+        [RankedVariant.of(name, prediction) if allowed else name for allowed, prediction in one.at_each_size()]
+        for name, one in predictions.variants.items()
     ]
+    ranked = []
+    for sizes, *here in zip(predictions.points, *columns, strict=True):
+        variants = [variant for variant in here if isinstance(variant, RankedVariant)]
+        tied = with_ties(sorted(variants, key=attrgetter("seconds")), predictions.scatter, predictions.level)
+        broken = (name for name in here if isinstance(name, str))
+        ranked.append(Ranking(tied, predictions.errors, sizes, broken))
+    return tuple(ranked)
 
 
 def with_ties(

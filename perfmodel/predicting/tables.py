@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.errors import MissingExtraError, OptionError, PerfModelError
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, columns_of, length_of
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfmodel.predicting.model import FittedModel
-
 LIBRARIES = ("pandas", "polars")
+TIMES = ("seconds", "low_s", "high_s")
+"""Columns after ``variant`` and the sizes, before ``problem``."""
 
 
 def table(
@@ -91,201 +90,139 @@ def table(
         raise OptionError(f"rows={rows!r} is no number of rows", "give a positive integer, such as 50000")
     named = variants.variants if isinstance(variants, Space) else variants
     at = columns_of(sizes)
-    finish = parquet_file(Path(path)) if path is not None else frame(library, len(named))
+    finish = _frame(library, len(named)) if path is None else _parquet_file(Path(path), rows)
     asked = Predicting(
         model, level, allow_unmeasured, spared=PerfModelError, jobs=jobs, progress=progress, options=options
     )
-    with closing(asked.stream(named if length_of(at) else {}, at, rows)) as found:
-        return finish(_tabulated(found, length_of(at)), at, rows)
+    with closing(asked.stream(named if length_of(at) else {}, at, rows)) as outcomes:
+        return finish(_columns(outcomes, length_of(at)), at)
 
 
-def _tabulated(
-    found: Iterable[tuple[str, Predicted | PerfModelError]], count: int
-) -> Iterator[tuple[str, TableColumns]]:
+class _Columns(NamedTuple):
+    """One variant at all sizes: :data:`TIMES` [s], NaN where there are none, and the problem there."""
+
+    name: str
+    times: Mapping[str, NDArray[np.float64]]
+    allowed: NDArray[np.bool_]
+    problem: str
+
+
+#: Makes a table of variants at sizes.
+_Finish: TypeAlias = Callable[[Iterator[_Columns], Sizes], Any]
+
+
+def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length: int) -> Iterator[_Columns]:
     """Yield the columns of each variant; where nothing could be predicted, raise the first error in the end."""
-    good, failed = False, None
-    for name, one in found:
-        good = good or isinstance(one, Predicted)
-        failed = failed or (None if isinstance(one, Predicted) else one)
-        yield name, TableColumns.of(one, count)
+    good, failed, nothing = False, None, np.full(length, np.nan)
+    for name, outcome in outcomes:
+        if isinstance(outcome, Predicted):
+            good = True
+            times = (outcome.prediction.seconds, *(outcome.prediction.interval or (nothing, nothing)))
+            columns = (np.broadcast_to(values, (length,)) for values in times)
+            yield _Columns(name, dict(zip(TIMES, columns, strict=True)), outcome.allowed, outcome.problem)
+        else:
+            failed = failed or outcome
+            yield _Columns(name, dict.fromkeys(TIMES, nothing), np.zeros(length, dtype=bool), str(outcome))
     if failed and not good:
         raise failed
 
 
-COLUMNS = ("seconds", "low_s", "high_s", "problem")
-"""Columns of a table, after ``variant`` and the sizes."""
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """One variant at all sizes: seconds and bounds [s], shape (n_sizes,), NaN where it has none, and the problem."""
-
-    numbers: Mapping[str, NDArray[np.float64]]
-    allowed: NDArray[np.bool_]
-    problem: str = ""
-
-    @classmethod
-    def of(cls, found: Predicted | PerfModelError, count: int) -> TableColumns:
-        """Take them of a prediction, or of the error in its place."""
-        nothing = np.full(count, np.nan)
-        if not isinstance(found, Predicted):
-            return cls(dict.fromkeys(COLUMNS[:3], nothing), np.zeros(count, dtype=bool), str(found))
-        times = (found.prediction.seconds, *(found.prediction.interval or (nothing, nothing)))
-        numbers = {name: np.broadcast_to(values, (count,)) for name, values in zip(COLUMNS[:3], times, strict=True)}
-        return cls(numbers, found.allowed, found.problem)
-
-
-#: Makes a table of variants at sizes, in parts of so many rows.
-Finish: TypeAlias = Callable[[Iterator[tuple[str, TableColumns]], Sizes, int], Any]
-
-
-# {{{ data frames
-
-def frame(library: str, count: int) -> Finish:
-    """Return what makes a data frame of so many variants.
-
-    Raises
-    ------
-    MissingExtraError
-        If the library, "pandas" or "polars", is not installed.
-    """
-    made: Callable[..., Any]
+def _frame(library: str, count: int) -> _Finish:
+    """Return what makes a data frame of so many variants."""
     try:
-        if library == "pandas":
-            import pandas as pd
-
-            made = _of_pandas(pd)
-        else:
-            import polars as pl
-
-            made = _of_polars(pl)
+        frames = import_module(library)
     except ImportError as error:
         raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
 
-    def finish(found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Any:
+    def text(codes: NDArray[np.int32], words: Sequence[str]) -> Any:
+        """Return the column of words at some places among them."""
+        if library == "polars":
+            return frames.Series(words, dtype=frames.String).gather(codes)
+        distinct = {word: place for place, word in enumerate(dict.fromkeys(words))}
+        places = np.array([distinct[word] for word in words], dtype=np.int32)
+        return frames.Categorical.from_codes(places[codes], list(distinct))
+
+    def finish(variants: Iterator[_Columns], at: Sizes) -> Any:
         length = length_of(at)
-        numbers = {name: np.empty(count * length) for name in COLUMNS[:3]}
+        times = {name: np.empty(count * length) for name in TIMES}
         problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
-        for place, (name, one) in enumerate(found):
+        for place, variant in enumerate(variants):
             here = slice(place * length, (place + 1) * length)
-            for column, values in one.numbers.items():
-                numbers[column][here] = values
-            names.append(name)
-            if one.problem:
-                problems[here] = np.where(one.allowed, 0, len(texts))
-                texts.append(one.problem)
-        variant = np.repeat(np.arange(count, dtype=np.int32), length)
-        columns = {name: np.tile(values, count) for name, values in at.items()} | numbers
-        return made((variant, names), columns, (problems, texts))
+            for name, values in variant.times.items():
+                times[name][here] = values
+            names.append(variant.name)
+            if variant.problem:
+                problems[here] = np.where(variant.allowed, 0, len(texts))
+                texts.append(variant.problem)
+        columns = {
+            "variant": text(np.repeat(np.arange(count, dtype=np.int32), length), names),
+            **{name: np.tile(values, count) for name, values in at.items()}, **times, "problem": text(problems, texts),
+        }  # fmt: skip
+        return frames.DataFrame(columns, **{"copy": False} if library == "pandas" else {})
 
     return finish
 
 
-def _of_pandas(pandas: Any) -> Callable[..., Any]:
-    def text(codes: Any, words: Sequence[str]) -> Any:
-        distinct = {word: place for place, word in enumerate(dict.fromkeys(words))}
-        places = np.array([distinct[word] for word in words], dtype=np.int32)
-        return pandas.Categorical.from_codes(places[codes], list(distinct))
-
-    def made(variant: Any, columns: Mapping[str, Any], problem: Any) -> Any:
-        return pandas.DataFrame({"variant": text(*variant), **columns, "problem": text(*problem)}, copy=False)
-
-    return made
-
-
-def _of_polars(polars: Any) -> Callable[..., Any]:
-    def text(codes: Any, words: Sequence[str]) -> Any:
-        return polars.Series(words, dtype=polars.String).gather(codes)
-
-    def made(variant: Any, columns: Mapping[str, Any], problem: Any) -> Any:
-        return polars.DataFrame({"variant": text(*variant), **columns, "problem": text(*problem)})
-
-    return made
-
-# }}}
-
-
-# {{{ Parquet files
-
-def parquet_file(path: Path) -> Finish:
-    """Return what writes a Parquet file, and returns its path.
-
-    Raises
-    ------
-    MissingExtraError
-        If pyarrow is not installed.
-    """
+def _parquet_file(path: Path, rows: int) -> _Finish:
+    """Return what writes a Parquet file in groups of so many rows, and returns its path; it replaces the file whole."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("pyarrow", "scale") from error
-    return _Parquet(path, pa, parquet)
 
-
-@dataclass(frozen=True)
-class _Parquet:
-    """Writes a Parquet file in groups of rows; it takes its place when it is whole."""
-
-    path: Path
-    arrow: Any
-    parquet: Any
-
-    def __call__(self, found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Path:
-        temporary = self.path.with_name(f".{secrets.token_hex(8)}.new")
+    @contextmanager
+    def writing() -> Iterator[None]:
         try:
-            with self._written():
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                writer = self.parquet.ParquetWriter(temporary, self._schema(at))
+            yield
+        except OSError as error:
+            raise output_error(path, error) from error
+
+    def part(variant: _Columns, at: Sizes, here: slice, schema: Any) -> Any:
+        codes = np.where(variant.allowed[here], 0, 1).astype(np.int32)
+        name = pa.DictionaryArray.from_arrays(pa.array(np.zeros_like(codes)), pa.array([variant.name]))
+        problem = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["", variant.problem]))
+        numbers = {column: values[here] for column, values in {**at, **variant.times}.items()}
+        return pa.table({"variant": name, **numbers, "problem": problem}, schema=schema)
+
+    def finish(variants: Iterator[_Columns], at: Sizes) -> Path:
+        text = pa.dictionary(pa.int32(), pa.string())
+        numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in TIMES)]
+        schema = pa.schema([("variant", text), *numbers, ("problem", text)])
+        slices = [slice(first, first + rows) for first in range(0, length_of(at), rows)]
+        temporary = path.with_name(f".{secrets.token_hex(8)}.new")
+        try:
+            with writing():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                writer = parquet.ParquetWriter(temporary, schema)
             try:
-                for group in self._groups(found, at, rows):
-                    with self._written():
-                        writer.write_table(group, row_group_size=rows)
+                for group in _grouped((part(one, at, here, schema) for one in variants for here in slices), rows):
+                    table = pa.concat_tables(group).unify_dictionaries()
+                    with writing():
+                        writer.write_table(table, row_group_size=rows)
             except BaseException:
                 with suppress(Exception):  # what ended the writing is told; closing writes, too
                     writer.close()
                 raise
-            with self._written():
+            with writing():
                 writer.close()
-                temporary.replace(self.path)
+                temporary.replace(path)
         finally:
             with suppress(OSError):
                 temporary.unlink()
-        return self.path
+        return path
 
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise output_error(self.path, error) from error
+    return finish
 
-    def _schema(self, at: Sizes) -> Any:
-        pa = self.arrow
-        text = pa.dictionary(pa.int32(), pa.string())
-        numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in COLUMNS[:3])]
-        return pa.schema([("variant", text), *numbers, ("problem", text)])
 
-    def _groups(self, found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Iterator[Any]:
-        """Yield tables of about so many rows: parts of a variant, or several variants."""
-        length, waiting, count = length_of(at), list[Any](), 0
-        for name, one in found:
-            for first in range(0, length, rows):
-                waiting.append(self._part(name, one, at, slice(first, min(first + rows, length))))
-                count += waiting[-1].num_rows
-                if count >= rows:
-                    yield self.arrow.concat_tables(waiting).unify_dictionaries()
-                    waiting, count = [], 0
-        if waiting:
-            yield self.arrow.concat_tables(waiting).unify_dictionaries()
-
-    def _part(self, name: str, one: TableColumns, at: Sizes, here: slice) -> Any:
-        pa = self.arrow
-        none = np.zeros(here.stop - here.start, dtype=np.int32)
-        variant = pa.DictionaryArray.from_arrays(pa.array(none), pa.array([name]))
-        codes = np.where(one.allowed[here], 0, 1).astype(np.int32)
-        problem = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["", one.problem]))
-        numbers = {column: values[here] for column, values in {**at, **one.numbers}.items()}
-        return pa.table({"variant": variant, **numbers, "problem": problem}, schema=self._schema(at))
-
-# }}}
+def _grouped(parts: Iterator[Any], rows: int) -> Iterator[list[Any]]:
+    """Yield parts of a table together that have about so many rows."""
+    waiting, count = list[Any](), 0
+    for part in parts:
+        waiting.append(part)
+        count += part.num_rows
+        if count >= rows:
+            yield waiting
+            waiting, count = [], 0
+    if waiting:
+        yield waiting

@@ -1,3 +1,1 @@
 """Many variants of a kernel at once: in several processes of one machine, or on a cluster, by way of joblib."""
-
-from __future__ import annotations

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def count_all(
-    variants: Mapping[str, Variant] | Space,
-    jobs: int = -1,
-    *,
-    progress: Progress | bool | None = None,
-    **options: Any,
+    variants: Mapping[str, Variant] | Space, jobs: int = -1, *, progress: Progress | bool | None = None, **options: Any
 ) -> CountedVariants:
     """Count many variants of a kernel, in several processes.
 
@@ -82,34 +78,16 @@ def count_all(
     named = variants.variants if isinstance(variants, Space) else variants
     require(isinstance(named, Mapping), "count_all: variants", named, "a Space, or a mapping of names to kernels")
     pool = Pool(jobs, progress)
-    found = counted_of(pool.each(Counting(options, pool.alone), named, "counting"))
-    if found.errors and not found:
-        raise next(iter(found.errors.values()))
-    return found
-
-
-def counted_of(found: Mapping[str, KernelCounts | bytes | PerfModelError]) -> CountedVariants:
-    """Return counts, or their JSON, apart from errors."""
-    counts, errors = {}, {}
-    for name, one in found.items():
-        if isinstance(one, PerfModelError):
-            errors[name] = one
-        else:
-            counts[name] = one
-    return CountedVariants(counts, errors)
+    outcomes = pool.each(Counting(options, pool.alone), named, "counting")
+    errors = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, PerfModelError)}
+    if errors and len(errors) == len(outcomes):
+        raise next(iter(errors.values()))
+    return CountedVariants({name: counts for name, counts in outcomes.items() if name not in errors}, errors)
 
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts one variant.
-
-    Parameters
-    ----------
-    options
-        As of :func:`perfmodel.count`.
-    here
-        Whether the counts stay in this process; else they travel as JSON.
-    """
+    """Counts a variant, with options of :func:`perfmodel.count`; the counts stay `here`, or travel as JSON."""
 
     options: Mapping[str, Any]
     here: bool

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import cloudpickle
 
@@ -41,19 +39,13 @@ _alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may
 class CountedVariants(Mapping[str, KernelCounts]):
     """Counts by the name of each variant, in the order in which the variants were given.
 
-    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
-
-    Parameters
-    ----------
-    counts
-        By name the counts, or their JSON.
-    errors
-        By name why a variant has no counts.
+    `errors` holds by name why a variant has no counts. Counts that another process made are kept as their JSON, and
+    read when they are used; those used last stay as values.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
         self._counts, self._errors = dict(counts), MappingProxyType(dict(errors))
-        self._read: OrderedDict[str, KernelCounts] = OrderedDict()
+        self._read = lru_cache(IN_MEMORY)(counts_from_json)
 
     @property
     def errors(self) -> Mapping[str, PerfModelError]:
@@ -61,15 +53,8 @@ class CountedVariants(Mapping[str, KernelCounts]):
         return self._errors
 
     def __getitem__(self, name: str) -> KernelCounts:
-        found = self._counts[name]
-        if isinstance(found, KernelCounts):
-            return found
-        if name not in self._read:
-            self._read[name] = KernelCounts.from_json(json.loads(found))
-            if len(self._read) > IN_MEMORY:
-                self._read.popitem(last=False)
-        self._read.move_to_end(name)
-        return self._read[name]
+        counts = self._counts[name]
+        return counts if isinstance(counts, KernelCounts) else self._read(counts)
 
     def stored(self, name: str) -> KernelCounts | bytes:
         """Return the counts of a variant as they are kept: as a value, or as JSON."""
@@ -94,8 +79,17 @@ class CountedVariants(Mapping[str, KernelCounts]):
         return html_table([("variant", "counts"), *rows], repr(self)[1:-1], left=2)
 
 
-@dataclass(frozen=True)
-class Parcel:
+def counts_as_json(counts: KernelCounts) -> bytes:
+    """Return counts as JSON, which is smaller than a pickle."""
+    return json.dumps(counts.to_json(), separators=(",", ":")).encode()
+
+
+def counts_from_json(text: bytes) -> KernelCounts:
+    """Return the counts that :func:`counts_as_json` wrote."""
+    return KernelCounts.from_json(json.loads(text))
+
+
+class Parcel(NamedTuple):
     """A variant on its way: its name, its pickle, and the kernel files that are run before it is unpickled."""
 
     name: str
@@ -103,30 +97,15 @@ class Parcel:
     sources: tuple[Source, ...] = ()
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a variant.
+class Outcome(NamedTuple):
+    """A pickle of what came of a variant: value or error, and warnings; beside it the text of an error."""
 
-    Parameters
-    ----------
-    value
-        What the task returned, or the error that it raised.
-    warnings
-        Category and text of each warning.
-    """
-
-    value: Any
-    warnings: tuple[tuple[type[Warning], str], ...] = ()
+    content: bytes
+    problem: str = ""
 
 
 def packed(name: str, variant: Variant | bytes) -> Parcel:
-    """Pickle a variant; counts may be given as their JSON.
-
-    Raises
-    ------
-    UnpicklableVariantError
-        If that is not possible.
-    """
+    """Pickle a variant, or raise UnpicklableVariantError; counts may be given as their JSON."""
     if isinstance(variant, KernelCounts):
         variant = counts_as_json(variant)
     try:
@@ -141,12 +120,7 @@ def unpacked(parcel: Parcel) -> Variant:
     for source in parcel.sources:
         restore(source)
     variant: Variant | bytes = cloudpickle.loads(parcel.content)
-    return KernelCounts.from_json(json.loads(variant)) if isinstance(variant, bytes) else variant
-
-
-def counts_as_json(counts: KernelCounts) -> bytes:
-    """Return counts as JSON, which is smaller than a pickle."""
-    return json.dumps(counts.to_json(), separators=(",", ":")).encode()
+    return counts_from_json(variant) if isinstance(variant, bytes) else variant
 
 
 def work(task: bytes, parcel: Parcel) -> Outcome:
@@ -154,14 +128,28 @@ def work(task: bytes, parcel: Parcel) -> Outcome:
     with _alone, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            variant = unpacked(parcel)
+            value: Any = unpacked(parcel)
         except PerfModelError as error:
-            return Outcome(error)
+            value = error
         except Exception as error:  # a module that this machine does not have, for example
-            return Outcome(TrialError(parcel.name, "compile", f"{said(error)}, in another process"))
-        value = attempt(_loaded(task), parcel.name, variant)
+            value = TrialError(parcel.name, "compile", f"{said(error)}, in another process")
+        else:
+            value = attempt(_loaded(task), parcel.name, value)
     ours = ((warning.category, str(warning.message)) for warning in told if issubclass(warning.category, UserWarning))
-    return Outcome(value, tuple(dict.fromkeys(ours)))
+    problem = said(value) if isinstance(value, Exception) else ""
+    try:
+        return Outcome(cloudpickle.dumps((value, tuple(dict.fromkeys(ours)))), problem)
+    except Exception as error:  # it holds an exception of the user's file that holds a lock, for example
+        return Outcome(b"", problem or said(error))
+
+
+def received(name: str, outcome: Outcome) -> tuple[Any, tuple[tuple[type[Warning], str], ...]]:
+    """Return the value or error of an outcome, and its warnings; what cannot be unpickled is an error with its text."""
+    try:
+        value, told = cloudpickle.loads(outcome.content)
+    except Exception as error:
+        return TrialError(name, "constraint", outcome.problem or said(error)), ()
+    return value, told
 
 
 @lru_cache(maxsize=4)
@@ -186,12 +174,7 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
 def made(name: str, variant: Variant) -> TranslationUnit | KernelCounts:
     """Return a variant's translation unit, built where a function was given, or its counts as they are.
 
-    Raises
-    ------
-    TrialError
-        If the function raises, or returns something else.
-    PerfModelError
-        Whatever the function raises of perfmodel's own errors.
+    A function that returns something else is a TrialError; what it raises is raised.
     """
     if isinstance(variant, KernelCounts):
         return variant
@@ -199,11 +182,11 @@ def made(name: str, variant: Variant) -> TranslationUnit | KernelCounts:
 
     if isinstance(variant, TranslationUnit) or not callable(variant):
         return variant
-    found = variant()
-    if not isinstance(found, TranslationUnit):
-        kind = type(found).__name__
+    built = variant()
+    if not isinstance(built, TranslationUnit):
+        kind = type(built).__name__
         raise TrialError(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
-    return found
+    return built
 
 
 def said(error: BaseException) -> str:

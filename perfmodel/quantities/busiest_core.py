@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import fused_operations, instruction_parallelism, memory_parallelism
 from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_group
+from perfmodel.quantities.traffic import global_accesses
 
 PER_OPERATION: Mapping[str, float] = MappingProxyType({"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0})
 """Bytes (memory, local) and floating-point operations (register) of one operation: the units of bandwidths."""
@@ -39,11 +40,11 @@ def busiest_core(case: Case) -> dict[str, Any]:
         "memory": global_words(case), "local": local_words(case), "register": fused_operations(case),
         "barrier": case.value(case.counts.barriers("local")),
     }  # fmt: skip
-    found: dict[str, Any] = {}
+    operations: dict[str, Any] = {}
     for name, amount in amounts.items():
-        found[f"{name}_amount"] = amount * uneven
-        found[f"{name}_waits"] = amount * uneven / (threads * inside[name])
-    return found
+        operations[f"{name}_amount"] = amount * uneven
+        operations[f"{name}_waits"] = amount * uneven / (threads * inside[name])
+    return operations
 
 
 def oversubscription(case: Case) -> Any:
@@ -77,12 +78,8 @@ def global_words(case: Case) -> Any:
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4
-    total: Any = 0.0
-    for row in case.counts.access_table:
-        if row.space == "global":
-            apart = block if row.indirect else np.abs(case.value(row.stride)) * row.bits / WORD_BITS
-            total = total + case.value(row.count) * np.clip(apart, block / size, block)
-    return total
+    amounts, apart, sizes = global_accesses(case)
+    return sum(amounts * np.clip(apart * sizes / 4, block / size, block), 0.0)
 
 
 def local_words(case: Case) -> Any:

@@ -84,24 +84,24 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
         If it raises or exits, returns no mapping, lacks a declared quantity, or has one that is no such number.
     """
     try:
-        found = quantities(case)
+        values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever a user's function raises, SystemExit too
-        said = " ".join(str(error).split()) or "no message"
-        raise QuantitiesError(case.family, f"raised {type(error).__name__} ({said})") from error
-    if not isinstance(found, Mapping):
-        returned = f"returned a value of type {type(found).__name__}, no mapping of names to numbers"
+        message = " ".join(str(error).split()) or "no message"
+        raise QuantitiesError(case.family, f"raised {type(error).__name__} ({message})") from error
+    if not isinstance(values, Mapping):
+        returned = f"returned a value of type {type(values).__name__}, no mapping of names to numbers"
         raise QuantitiesError(case.family, returned)
     for name in declared:
-        if name not in found:
+        if name not in values:
             raise QuantitiesError(case.family, f"did not return '{name}', which the family declares")
-        value = found[name]
+        value = values[name]
         if type(value) is float and 0 <= value < math.inf:
             continue  # by far the most frequent case, and predictions have to be quick
         if problem := _problem(value, case):
             raise QuantitiesError(case.family, f"returned '{name}' {problem}")
-    return found
+    return values
 
 
 def _problem(value: Any, case: Case) -> str:
@@ -110,11 +110,10 @@ def _problem(value: Any, case: Case) -> str:
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
         return f"as a value of type {type(value).__name__}, neither a number nor an array of numbers"
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
-    if not _broadcasts(value.shape, shape):
+    try:
+        fits = np.broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
         return f"of shape {value.shape} where the sizes have {shape}"
     return "" if np.all((value >= 0) & (value < math.inf)) else "with a value that is not finite, zero or more"
-
-
-def _broadcasts(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
-    """Return whether NumPy repeats an array of a shape to fill another."""
-    return len(shape) <= len(into) and all(a in (1, b) for a, b in zip(shape[::-1], into[::-1], strict=False))

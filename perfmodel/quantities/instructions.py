@@ -69,13 +69,7 @@ def work(case: Case) -> Any:
 
 
 def critical_path(case: Case) -> Any:
-    """Return D, the operations and loads on the longest chain of dependences (Kim et al. 2012, section 2.2).
-
-    Raises
-    ------
-    FlowUnknownError
-        If the counts were stored before dataflow was recorded.
-    """
+    """Return D, the operations and loads on the longest chain of dependences (Kim et al. 2012, section 2.2)."""
     flow = case.counts.flow
     if flow is None:
         raise FlowUnknownError(case.counts.name)

@@ -71,13 +71,6 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``chain_*``: what stands on the longest chain of a sub-group, which issues in order, times the rounds:
       instructions (with turns of loops and loads from local memory), functions, loads from global memory that the
       first-level cache answers or does not, and barriers.
-
-    Raises
-    ------
-    MissingFactError
-        If the number of compute units is not known.
-    FlowUnknownError, PlacesUnknownError
-        The counts were stored before dataflow, or the places of instructions, were recorded.
     """
     units, groups = float(case.fact("compute_units")), np.maximum(groups_per_launch(case), 1)
     dealt = np.ceil(groups / units)
@@ -86,22 +79,20 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
         phase: [issue for issue in case.counts.issues if bool(issue.loops) == (phase == "loop")] for phase in PHASES
     }
     loaded = {phase: segments(case, _accesses(issues, "global", "load"), line) for phase, issues in phases.items()}
-    every = sum(loaded.values())
-    near = _near_lines(case, np.minimum(dealt, groups_held(case)), line, every)
-    memory, some = _memory_lines(case, line), np.where(every > 0, every, 1)
-    found: dict[str, Any] = {}
+    touched = sum(loaded.values())
+    near = _near_lines(case, np.minimum(dealt, groups_held(case)), line, touched)
+    memory, touched = _memory_lines(case, line), np.where(touched > 0, touched, 1)
+    resources: dict[str, Any] = {}
     for phase, issues in phases.items():
-        own, share = _issued(case, issues), loaded[phase] / some
-        own["passes"] = local_passes(case, _accesses(issues, "local")) + loaded[phase]
-        own["near_lines"] = near * share
-        own["store_lines"] = segments(
-            case, _accesses(issues, "global", "store"), line, min(SECTOR_BYTES, line)
-        )
-        found |= {f"{phase}_{name}": value * dealt / groups for name, value in own.items()}
-        found[f"{phase}_memory_lines"] = memory * share / units
+        amounts, share = _issued(case, issues), loaded[phase] / touched
+        amounts["passes"] = local_passes(case, _accesses(issues, "local")) + loaded[phase]
+        amounts["near_lines"] = near * share
+        amounts["store_lines"] = segments(case, _accesses(issues, "global", "store"), line, min(SECTOR_BYTES, line))
+        resources |= {f"{phase}_{name}": amount * dealt / groups for name, amount in amounts.items()}
+        resources[f"{phase}_memory_lines"] = memory * share / units
     rounds = np.maximum(dealt / groups_held(case), 1)
     return {
-        **found, **{name: value * rounds for name, value in _chain(case, near / some).items()},
+        **resources, **{name: amount * rounds for name, amount in _chain(case, near / touched).items()},
         "dealt_groups": case.value(case.counts.work_groups()) * dealt / groups,
         "started": case.value(case.counts.launches()),
     }
@@ -109,8 +100,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
 
 def _accesses(issues: Sequence[Issue], space: str, direction: str = "") -> list[IssuedAccess]:
     """Return the accesses of nests to a space, in a direction or in both."""
-    every = (one for issue in issues for one in issue.accesses if one.space == space)
-    return [one for one in every if direction in ("", one.direction)]
+    accesses = (access for issue in issues for access in issue.accesses if access.space == space)
+    return [access for access in accesses if direction in ("", access.direction)]
 
 
 def _issued(case: Case, issues: Sequence[Issue]) -> dict[str, Any]:
@@ -129,15 +120,15 @@ def _turns(case: Case, issues: Sequence[Issue]) -> Any:
 
 def _by_cost(numbers: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
     """Return operations by what they cost: simple ones of up to 32 and of 64 bits, and functions."""
-    found: dict[str, Any] = dict.fromkeys(KINDS, 0.0)
+    costs: dict[str, Any] = dict.fromkeys(KINDS, 0.0)
     for (dtype, kind), number in numbers.items():
         if kind in SIMPLE:
             fused = np.minimum(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
             name, number = "doubles" if dtype.endswith("64") else "instructions", number - fused
         else:
             name = kind if kind in FUNCTIONS and dtype == "float32" else "other"
-        found[name] = found[name] + number
-    return found
+        costs[name] = costs[name] + number
+    return costs
 
 
 def _near_lines(case: Case, held: Any, line: int, loaded: Any) -> Any:
@@ -174,10 +165,10 @@ def _chain(case: Case, missed: Any) -> dict[str, Any]:
     numbers = {(row.where, row.kind): case.value(row.count) for row in chain.rows if row.is_operation}
     local, loads = case.value(chain.accesses("local", "load")), case.value(chain.accesses("global", "load"))
     subgroups = case.value(case.counts.sub_groups()) / np.maximum(case.value(case.counts.launches()), 1)
-    found = _by_cost(numbers)
-    found["instructions"] = found["instructions"] + _turns(case, case.counts.issues) / np.maximum(subgroups, 1) + local
+    costs = _by_cost(numbers)
+    costs["instructions"] = costs["instructions"] + _turns(case, case.counts.issues) / np.maximum(subgroups, 1) + local
     return {
-        **{f"chain_{name}": value for name, value in found.items()},
+        **{f"chain_{name}": value for name, value in costs.items()},
         "chain_hits": loads * (1 - missed), "chain_misses": loads * missed,
         "chain_barriers": case.value(chain.barriers()),
     }

@@ -119,16 +119,9 @@ def segments_touched(
 ) -> float:
     """Return how many segments of memory one access by a sub-group touches, the mean over sub-groups and executions.
 
-    Parameters
-    ----------
-    steps, shape : tuple of int
-        Bytes by which the address moves along l.0, l.1, ..., and work-items of a group along them, l.0 the fastest.
-    subgroup, size, segment : int
-        Work-items of a sub-group; bytes of one access, and of a segment; segments are aligned.
-    start : int
-        Address of the first lane where all loops and groups are at their first value [B].
-    moves : tuple of (int, int)
-        Of each loop and group axis the bytes by which it moves the address, and the number of its values.
+    The address moves by ``steps`` [B] along l.0, l.1, ..., which have the work-items of ``shape`` in a group. It is
+    ``start`` [B] on the first lane where all loops and groups are at their first value; ``moves`` has of each loop and
+    group axis the bytes by which it moves the address, and the number of its values. Segments are aligned.
 
     Examples
     --------
@@ -257,13 +250,9 @@ def row_transactions(case: Case) -> Any:
     1/r and at most 1; an access that depends on data takes 1 (Ma et al. 2014, footnote 6). r is the first axis of the
     work-group, at most a sub-group.
     """
-    chunk, total = transfer_bytes(case), 0.0
+    amounts, apart, sizes = global_accesses(case)
     row_of_lanes = min(case.counts.subgroup_size, (*case.counts.launch.group_shape, 1)[0])
-    for row in case.counts.access_table:
-        if row.space == "global":
-            apart = chunk if row.indirect else np.abs(case.value(row.stride)) * row.bits / 8
-            total = total + case.value(row.count) * np.clip(apart / chunk, 1 / row_of_lanes, 1.0)
-    return total
+    return sum(amounts * np.clip(apart * sizes / transfer_bytes(case), 1 / row_of_lanes, 1.0), 0.0)
 
 
 def global_accesses(case: Case) -> tuple[Any, Any, Any]:

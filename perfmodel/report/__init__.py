@@ -23,47 +23,24 @@ if TYPE_CHECKING:
         weights_csv,
         weights_table,
     )
-    from perfmodel.report.families_picture import picture_families
-    from perfmodel.report.picture import picture_predicted_measured
-
-__all__ = [
-    "Judged",
-    "columns_text",
-    "document",
-    "error_table",
-    "evaluation_text",
-    "families_csv",
-    "families_document",
-    "families_table",
-    "figures_table",
-    "percent",
-    "picture_families",
-    "picture_predicted_measured",
-    "predictions_csv",
-    "predictions_table",
-    "seconds_text",
-    "weights_csv",
-    "weights_table",
-]
+    from perfmodel.report.plots import picture_families, picture_predicted_measured
 
 _HOMES = {
     "Judged": ".compare.protocols",
-    "columns_text": ".display",
-    "document": "evaluation",
+    "columns_text": ".display", "percent": ".display", "seconds_text": ".display",
     "error_table": ".compare.comparison",
-    "evaluation_text": "evaluation",
-    "families_csv": ".compare.contenders",
-    "families_document": ".compare.contenders",
+    "families_csv": ".compare.contenders", "families_document": ".compare.contenders",
     "families_table": ".compare.contenders",
-    "figures_table": "evaluation",
-    "percent": ".display",
-    "picture_families": "families_picture",
-    "picture_predicted_measured": "picture",
-    "predictions_csv": "evaluation",
-    "predictions_table": "evaluation",
-    "seconds_text": ".display",
-    "weights_csv": "evaluation",
+    "document": "evaluation", "evaluation_text": "evaluation", "figures_table": "evaluation",
+    "predictions_csv": "evaluation", "predictions_table": "evaluation", "weights_csv": "evaluation",
     "weights_table": "evaluation",
-}
+    "picture_families": "plots", "picture_predicted_measured": "plots",
+}  # fmt: skip
+
+__all__ = [
+    "Judged", "columns_text", "document", "error_table", "evaluation_text", "families_csv", "families_document",
+    "families_table", "figures_table", "percent", "picture_families", "picture_predicted_measured", "predictions_csv",
+    "predictions_table", "seconds_text", "weights_csv", "weights_table",
+]  # fmt: skip
 
 __getattr__ = loader(__name__, _HOMES)

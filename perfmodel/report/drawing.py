@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from perfmodel.documents import require
+from perfmodel.errors import PictureFormatError
 from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # what is drawn with; matplotlib itself is loaded when something is drawn
+    Axes = Figure = Any
 
 
 def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
@@ -59,39 +62,36 @@ def show_literally(drawn: Artist) -> None:
             text.set_parse_math(False)
 
 
+FORMATS = (".png", ".svg")
+
+
+def checked_format(path: str | Path, formats: Sequence[str] = FORMATS) -> str:
+    """Return what the name of a picture ends in; raise PictureFormatError if it is none of the formats."""
+    suffix = Path(path).suffix
+    if suffix not in formats:
+        raise PictureFormatError(str(path), tuple(formats))
+    return suffix
+
+
 def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
     """Write a figure as a file of the format that the name ends in; PNG where it ends in another.
 
-    `formulas` are those of :func:`figure_bytes`.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
+    `formulas` are those of :func:`figure_bytes`. It raises OutputError if the file cannot be written.
     """
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
 def members(given: Any, kind: type | tuple[type, ...], argument: str, allowed: str) -> Sequence[Any]:
-    """Return what a public function was given to draw.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no iterable, or something in it is of another type.
-    """
+    """Return what a public function was given to draw; raise ArgumentError if something in it is of another type."""
     values = tuple(given) if isinstance(given, Iterable) else (given,)
-    require(all(isinstance(one, kind) for one in values), argument, given, allowed)
+    require(all(isinstance(value, kind) for value in values), argument, given, allowed)
     return values
 
 
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
     """Return the axes that were given, or those of a new figure of pyplot [inch], which a notebook shows.
 
-    Raises
-    ------
-    ArgumentError
-        If something else was given.
+    It raises ArgumentError if something else was given.
     """
     if axes is not None:
         require(hasattr(axes, "get_subplotspec"), "ax", axes, "axes of matplotlib, or None for a new figure")
@@ -115,6 +115,14 @@ def legend_beside(axes: Axes, title: str = "") -> None:
     if figure is not None and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, **words)
+
+
+def finished(axes: Axes, legend: str = "", grid: Literal["both", "x", "y"] = "both") -> Axes:
+    """Return axes with a grid, a legend beside them, and all texts shown as they are: no name is a formula."""
+    quiet_grid(axes, grid)
+    legend_beside(axes, legend)
+    show_literally(axes)
+    return axes
 
 
 def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
@@ -187,20 +195,19 @@ def label_places(
     >>> label_places([(0, 0), (0, 0)], (2, 1), [], (-9, -9, 9, 9), 1)
     ((2.0, 0.0), (-2.0, 0.0))
     """
-    taken = list(obstacles)
-    found = []
+    taken, middles = list(obstacles), []
     for anchor in anchors:
         place = anchor
         for candidate in _around(anchor, size, gap):
             box = box_around(candidate, size)
-            if not _inside(box, bounds):
+            if box[0] < bounds[0] or box[1] < bounds[1] or box[2] > bounds[2] or box[3] > bounds[3]:
                 continue
             place = candidate
             if not any(overlap(box, other) for other in taken):
                 break
         taken.append(box_around(place, size))
-        found.append(place)
-    return tuple(found)
+        middles.append(place)
+    return tuple(middles)
 
 
 def box_around(middle: Place, size: Place) -> Box:
@@ -209,9 +216,9 @@ def box_around(middle: Place, size: Place) -> Box:
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Return whether two boxes share an area."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:
@@ -219,11 +226,5 @@ def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:
         away = gap * (1 + ring)
         for angle in ANGLES:
             across, up = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-            yield (
-                anchor[0] + round(across, 9) * (away + size[0] / 2),
-                anchor[1] + round(up, 9) * (away + size[1] / 2),
-            )
-
-
-def _inside(box: Box, bounds: Box) -> bool:
-    return bounds[0] <= box[0] and bounds[1] <= box[1] and box[2] <= bounds[2] and box[3] <= bounds[3]
+            x, y = round(across, 9) * (away + size[0] / 2), round(up, 9) * (away + size[1] / 2)
+            yield anchor[0] + x, anchor[1] + y

@@ -1,40 +1,21 @@
-"""Pictures of a device's probes: the curves, and the facts that they give."""
+"""What was measured of a device: pictures of its probes with the facts that they give, and proofs of isolation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from perfmodel.errors import OptionError, PictureFormatError
+from perfmodel.display import fitted_text, in_words, seconds_text
+from perfmodel.errors import OptionError
+from perfmodel.facts import DeviceFacts, probed
 from perfmodel.facts.probe_run import ProbeRun, newest, times
-from perfmodel.facts.probed import (
-    BARRIERS,
-    CHASE,
-    CONFLICTS,
-    DTYPES,
-    LANES,
-    LEVELS,
-    LINE,
-    NESTS,
-    barrier_facts,
-    bytes_text,
-    capacities,
-    probed_facts,
-    together,
-    triples,
-)
-from perfmodel.report.drawing import COLOURS, empty_figure, write_figure
+from perfmodel.report import drawing
+from perfmodel.report.drawing import COLOURS, Axes, Figure
+from perfmodel.store.isolation import Isolation
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from perfmodel.facts import DeviceFacts
-
-FORMATS = (".png", ".svg")
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)
 
@@ -42,18 +23,12 @@ RATIOS = (0.25, 0.5, 1, 2, 4)
 def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: str | Path) -> None:
     """Write a picture of a device's probes (:func:`probes_figure`), as ``.png`` or ``.svg``.
 
-    Raises
-    ------
-    PictureFormatError
-        If the name ends otherwise.
-    OptionError
-        If there are no probes.
+    It raises PictureFormatError if the name ends otherwise, and OptionError if there are no probes.
     """
-    if Path(path).suffix not in FORMATS:
-        raise PictureFormatError(str(path), FORMATS)
+    drawing.checked_format(path)
     if not runs:
         raise OptionError("this device has not been probed", "probe it: perfmodel calibrate --probes")
-    write_figure(probes_figure(runs, facts), path, dpi=90)
+    drawing.write_figure(probes_figure(runs, facts), path, dpi=90)
 
 
 def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) -> Figure:
@@ -61,7 +36,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
     The chase also shows the capacities that the operating system tells, where `facts` hold them.
     """
-    figure = empty_figure(15.0, 8.4)
+    figure = drawing.empty_figure(15.0, 8.4)
     panels = figure.subplot_mosaic([["chase", "chase", "line", "ways"], ["lanes", "nests", "barriers", "overlap"]])
     _draw_chase(panels["chase"], runs, facts)
     _draw_line(panels["line"], runs)
@@ -71,8 +46,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
     _draw_barriers(panels["barriers"], runs)
     _draw_overlap(panels["overlap"], runs)
     for axes in panels.values():
-        axes.grid(True, which="major", color="0.9")
-        axes.set_axisbelow(True)
+        drawing.quiet_grid(axes)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize="small", framealpha=0.9)
     last = runs[-1]
@@ -81,60 +55,59 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
 
 def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
-    found = probed_facts(runs)
-    told = ", ".join(f"{key} = {_short(found[key].value)}" for key in keys if key in found)
-    axes.set_title(f"{what}\n{told or 'not clear: no fact'}", fontsize="medium", loc="left")
-
-
-def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    values = {key: fact.value for key, fact in probed.probed_facts(runs).items() if key in keys}
+    told = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
+            for key in keys if key in values]  # fmt: skip
+    axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="medium", loc="left")
 
 
 def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
     """Every visit as a dot, the lowest of all visits as a line, and a band for each step."""
-    for run in newest(runs, CHASE):
-        curve = times([run], "bytes")
-        axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], ".", color="0.7", markersize=4)
-    curve = times(newest(runs, CHASE), "bytes")
-    lowest = [NS * s for s in curve.values()]
-    axes.plot([int(key[0]) for key in curve], lowest, "-", color=COLOURS[0], label="lowest visit")
-    for level, step in zip(LEVELS, capacities(runs), strict=False):
+    for run in newest(runs, probed.CHASE):
+        _draw_curve(axes, [run], "bytes", ".", color="0.7", markersize=4)
+    _draw_curve(axes, newest(runs, probed.CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
+    for level, step in zip(probed.LEVELS, probed.capacities(runs), strict=False):
         axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
-        label = f" {level}: {bytes_text(step.last)}"
+        label = f" {level}: {probed.bytes_text(step.last)}"
         where = axes.get_xaxis_transform()
         axes.text(step.first, 0.02, label, color=COLOURS[1], transform=where, ha="left", va="bottom", rotation=90)
-    for level in LEVELS:
+    for level in probed.LEVELS:
         if facts is not None and f"{level}_told_bytes" in facts:
             axes.axvline(facts.value(f"{level}_told_bytes"), color="0.3", linestyle=":", linewidth=1)
     axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="told by the operating system")
     axes.set(xscale="log", yscale="log", xlabel="footprint", ylabel="time of a dependent load [ns]")
     places = [2**power for power in range(12, 29, 2)]
-    axes.set_xticks(places, [bytes_text(place) for place in places])
+    axes.set_xticks(places, [probed.bytes_text(place) for place in places])
     axes.minorticks_off()
     axes.set_title("capacities: a random cycle through all lines of a footprint", fontsize="medium", loc="left")
 
 
+def _draw_curve(axes: Axes, runs: Sequence[ProbeRun], across: str, form: str, **style: Any) -> None:
+    """Draw the lowest times over one parameter of the probes."""
+    curve = times(runs, across)
+    axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], form, **style)
+
+
 def _draw_line(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve = times(newest(runs, LINE), "apart")
-    axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], "o-", color=COLOURS[0])
+    _draw_curve(axes, newest(runs, probed.LINE), "apart", "o-", color=COLOURS[0])
     axes.set_xscale("log", base=2)
     axes.set(xlabel="bytes between the two loads of a pair", ylabel="time of a load [ns]", ylim=(0, None))
     _title(axes, runs, "line", "l1_line_bytes")
 
 
 def _draw_ways(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve = times(newest(runs, CONFLICTS), "stride", "lines")
+    curve = times(newest(runs, probed.CONFLICTS), "stride", "lines")
     for colour, stride in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == stride]
-        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{bytes_text(stride)} apart")
+        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{probed.bytes_text(stride)} apart")
     axes.set(xlabel="lines that share a set", ylabel="time of a dependent load [ns]", ylim=(0, None))
     _title(axes, runs, "ways", "l1_ways", "l2_ways")
 
 
 def _draw_lanes(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     """The time over that of lanes of one kind."""
-    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
-        curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
+    for colour, dtype in zip(COLOURS, probed.DTYPES, strict=False):
+        curve = times(newest(runs, probed.LANES), "block", "lanes", dtype=dtype)
         widest = max((int(key[1]) for key in curve), default=0)
         line = [(int(block), s) for (block, lanes), s in curve.items() if lanes == widest]
         if line:
@@ -147,8 +120,8 @@ def _draw_lanes(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 
 def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
-        curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
+    for colour, dtype in zip(COLOURS, probed.DTYPES, strict=False):
+        curve = times(newest(runs, probed.NESTS), "nest", "operations", dtype=dtype)
         for nest, style in (("looped", "o--"), ("straight", "o-")):
             line = sorted((int(n), NS * s) for (kind, n), s in curve.items() if kind == nest)
             if line:
@@ -158,13 +131,13 @@ def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 
 def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve, found = times(newest(runs, BARRIERS), "items", "barriers"), barrier_facts(runs)
+    curve, facts = times(newest(runs, probed.BARRIERS), "items", "barriers"), probed.barrier_facts(runs)
     for colour, items in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == items]
         axes.plot(*zip(*line, strict=True), "o", color=colour, label=f"group of {items}")
-        if found:
-            slope = NS * (float(found["barrier_group_s"].value) + items * float(found["barrier_s"].value))  # type: ignore[arg-type]
-            (_, first), *_ = [one for one in line if one[0] > 0] or [(0, 0.0)]
+        if facts:
+            slope = NS * (float(facts["barrier_group_s"].value) + items * float(facts["barrier_s"].value))  # type: ignore[arg-type]
+            (_, first), *_ = [spot for spot in line if spot[0] > 0] or [(0, 0.0)]
             start = min((n for n, _ in line if n > 0), default=0)
             ends = np.array([start, line[-1][0]])
             axes.plot(ends, first + slope * (ends - start), "-", color=colour, linewidth=1)
@@ -174,17 +147,50 @@ def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     """Times over that of memory alone, with the curves of no, of the measured and of full overlap."""
-    found = triples(runs)
-    p = probed_facts(runs).get("overlap_exponent")
-    if found:
-        ratios = [b / a for a, b, _ in found.values()]
+    triples = probed.triples(runs)
+    p = probed.probed_facts(runs).get("overlap_exponent")
+    if triples:
+        ratios = [b / a for a, b, _ in triples.values()]
         axes.set_xscale("log")
         axes.set_xticks(RATIOS, list(map(str, RATIOS)))
         axes.minorticks_off()
-        axes.plot(ratios, [t / a for a, _, t in found.values()], "o", color="black", label="measured")
+        axes.plot(ratios, [t / a for a, _, t in triples.values()], "o", color="black", label="measured")
         grid = np.geomspace(min(ratios) / 1.5, max(ratios) * 1.5, 60)
         curves = [(1.0, "p = 1"), (64.0, "maximum")] + ([(float(p.value), "fitted p")] if p is not None else [])  # type: ignore[arg-type]
         for colour, (exponent, label) in zip(COLOURS, curves, strict=False):
-            axes.plot(grid, [together(1.0, b, exponent) for b in grid], "-", color=colour, linewidth=1, label=label)
+            both = [probed.together(1.0, computing, exponent) for computing in grid]
+            axes.plot(grid, both, "-", color=colour, linewidth=1, label=label)
     axes.set(xlabel="computing over memory", ylabel="both over memory")
     _title(axes, runs, "overlap", "overlap_exponent")
+
+
+HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
+LESS = ("from", "to", "needed", "doubled", "variant", "rise")
+
+
+def isolation_table(proofs: Sequence[Isolation], width: int | None = None) -> str:
+    """Return proofs as plain text, with the number of those that succeeded.
+
+    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
+    """
+    table = fitted_text([HEADER, *map(isolation_cells, proofs)], 3, LESS, width)
+    return f"{table}\n\n{isolation_summary(proofs)}"
+
+
+def isolation_summary(proofs: Sequence[Isolation]) -> str:
+    """Return how many proofs succeeded, and the kernels of the others."""
+    failing = sorted({proof.kernel for proof in proofs if not proof.proved})
+    names = f"; not all proved: {', '.join(failing)}" if failing else ""
+    return f"{sum(proof.proved for proof in proofs)} of {len(proofs)} variants proved{names}."
+
+
+def isolation_cells(proof: Isolation) -> tuple[str, ...]:
+    """Return a proof's row of a table."""
+    variant = in_words({name: value for name, value in proof.variant.items() if name != "work_group"})
+    start = (proof.kernel, variant, proof.feature)
+    if not proof.rounds_s:
+        return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")
+    single, double = map(seconds_text, proof.seconds)
+    doubled = f"{proof.doubles} = {proof.parameters[str(proof.doubles)]}"
+    word = "proved" if proof.proved else "**not proved**"
+    return (*start, doubled, single, double, f"{proof.rise:.0%}", f"{proof.raises:.0%}", word)

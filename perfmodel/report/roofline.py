@@ -5,33 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
 from perfmodel.display import finite, fitted_text, percent, rate_text
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.facts import DeviceFacts
-from perfmodel.report.drawing import (
-    Box,
-    Place,
-    axes_or_new,
-    box_around,
-    empty_figure,
-    label_places,
-    legend_beside,
-    members,
-    quiet_grid,
-    show_literally,
-    style,
-    write_figure,
-)
+from perfmodel.report import drawing
+from perfmodel.report.drawing import Axes, Box, Figure, Place, box_around
 from perfmodel.store import Measurements
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 ROOFS = {
     PEAKS[0]: ("peak, float32", "-", "op/s"), PEAKS[1]: ("peak, float64", "-.", "op/s"),
@@ -84,13 +67,14 @@ def plot_roofline(
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
         measured = largest(roofline_points(measured.with_facts(facts)))
-    measured = members(measured, KernelPoint, "plot_roofline: measured", "measurements, or points of roofline_points")
+    allowed = "measurements, or points of roofline_points"
+    measured = drawing.members(measured, KernelPoint, "plot_roofline: measured", allowed)
     roofs = {} if facts is None else roof_values(facts)
     if not roofs and not any(point.drawable for point in measured):
         raise PictureError(
             "there is neither a known roof nor a kernel with operations and traffic", "give facts= or measured kernels"
         )
-    axes, styles = axes_or_new(ax, 9.0, 5.2), styles_of(measured)
+    axes, styles = drawing.axes_or_new(ax, 9.0, 5.2), styles_of(measured)
     draw_roofline(axes, measured, roofs, styles)
     axes.set_title(title)
     for key in (key for key in ROOFS if key in roofs):
@@ -102,14 +86,12 @@ def plot_roofline(
         hidden = "" if any(p.drawable for p in measured if p.kernel == kernel) else " (no operations: not drawn)"
         axes.plot((), (), marker, color=colour, label=kernel + hidden)
     axes.plot((), (), "o", color="0.5", markerfacecolor="white", label="open: attainable at that intensity")
-    legend_beside(axes)
-    show_literally(axes)
-    return axes
+    return drawing.finished(axes)
 
 
 def styles_of(points: Sequence[KernelPoint]) -> dict[str, tuple[str, str]]:
     """Return the marker and the colour of each kernel, in the order in which they first occur."""
-    return {name: style(place) for place, name in enumerate(dict.fromkeys(point.kernel for point in points))}
+    return {name: drawing.style(place) for place, name in enumerate(dict.fromkeys(point.kernel for point in points))}
 
 
 def draw_roofline(
@@ -123,7 +105,7 @@ def draw_roofline(
         xlabel="operational intensity [floating-point operations / byte of global memory]",
         ylabel="performance [floating-point operations / s]",
     )  # fmt: skip
-    quiet_grid(axes)
+    drawing.quiet_grid(axes)
     obstacles = _draw_roofs(axes, roofs)
     return obstacles + [box for point in drawn for box in _draw_point(axes, point, *styles[point.kernel])]
 
@@ -180,23 +162,20 @@ _FONT = 7.5
 
 
 def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: str | Path, title: str) -> None:
-    """Draw the roofs that the facts hold, and the points below them.
-
-    Axes are logarithmic. A filled marker is a measured rate, an open one above it the attainable rate
-    at that intensity. Kernels without a floating-point operation have no place on the axes and are
-    named in the key only.
-
-    The points are those of :func:`~perfmodel.analyses.roofline.roofline_points`, in the order of their numbers.
-    """
-    write_figure(roofline_figure(points, facts, title), path, dpi=150)
+    """Write the picture of :func:`roofline_figure`."""
+    drawing.write_figure(roofline_figure(points, facts, title), path, dpi=150)
 
 
 def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
-    """Return the picture as a matplotlib figure."""
+    """Return a picture of the roofs that the facts hold, and of the points below them, each with its number.
+
+    Axes and markers are those of :func:`plot_roofline`; a key beside them tells what each number is. Kernels without a
+    floating-point operation have no place on the axes, and are named in the key only.
+    """
     roofs = roof_values(facts)
     known = [key for key in ROOFS if key in roofs]
     lines = len(points) + len({point.kernel for point in points}) + len(known) + 3
-    figure = empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)
+    figure = drawing.empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)
     axes = figure.add_axes((0.065, 0.08, 0.545, 0.86))
     styles = styles_of(points)
     obstacles = draw_roofline(axes, points, roofs, styles)
@@ -218,7 +197,7 @@ def _number(
     anchors = [tuple(axes.transData.transform((point.intensity, point.rate))) for _, point in numbered]
     size, gap = (1.25 * _FONT * scale, 1.1 * _FONT * scale), 5 * scale
     window = axes.get_window_extent()
-    places = label_places(anchors, size, obstacles, (window.x0, window.y0, window.x1, window.y1), gap)
+    places = drawing.label_places(anchors, size, obstacles, (window.x0, window.y0, window.x1, window.y1), gap)
     for (number, point), anchor, place in zip(numbered, anchors, places, strict=True):
         colour = styles[point.kernel][1]
         far = math.dist(anchor, place) > 2.2 * gap + size[0] / 2

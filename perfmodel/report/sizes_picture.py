@@ -1,12 +1,16 @@
 """Predicted time against size, for variants of a kernel, with the sizes at which another becomes the fastest.
 
-Pictures of the command line (:mod:`perfmodel.report.sweeps`) draw the same curves.
+:func:`plot_sizes` draws into one pair of axes. The command line's picture of a sweep has a pair of axes for each
+combination of the other sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,20 +19,9 @@ from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
-from perfmodel.report.drawing import (
-    COLOURS,
-    LINES,
-    MARKERS,
-    REST,
-    axes_or_new,
-    legend_beside,
-    members,
-    quiet_grid,
-    show_literally,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from perfmodel.predicting.ranking import Ranking
+from perfmodel.report import drawing
+from perfmodel.report.drawing import COLOURS, LINES, MARKERS, REST, Axes, Figure
 
 Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Sizes, and a time [s] at each."""
@@ -100,24 +93,25 @@ def plot_sizes(
     """
     named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
     require(isinstance(named, Mapping), "plot_sizes: predictions", predictions, DRAWN)
-    members(named.values(), Prediction, "plot_sizes: predictions", DRAWN)
+    drawing.members(named.values(), Prediction, "plot_sizes: predictions", DRAWN)
     require(isinstance(parameter, str), "plot_sizes: parameter", parameter, "the name of a size, or an empty text")
     known = measured is None or isinstance(measured, Mapping)
     require(known, "plot_sizes: measured", measured, "a mapping of names to sizes and times, or None")
-    leads = None if leads is None else members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
+    if leads is not None:
+        leads = drawing.members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
     if not named:
         raise PictureError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)
-    curves = [_curve(place, name, one, across) for place, (name, one) in enumerate(named.items())]
-    axes = axes_or_new(ax, 8.0, 4.6)
+    curves = [_curve(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
+    axes = drawing.axes_or_new(ax, 8.0, 4.6)
     draw_curves(axes, curves, measured)
     for lead in (_leads(curves) if leads is None else leads)[1:]:
         draw_lead(axes, curves, lead, f"from {across}={lead.low}: {lead.name} is the fastest")
     what = "time [s]" if measured else "predicted time [s]"
-    axes.set(xlabel=f"size {across}", ylabel=what, title=title or _fixed(named, across))
-    legend_beside(axes)
-    show_literally(axes)
-    return axes
+    sizes = {name: size for prediction in named.values() for name, size in prediction.sizes.items() if name != across}
+    fixed = in_words({name: np.unique(size).tolist()[0] for name, size in sizes.items()})
+    axes.set(xlabel=f"size {across}", ylabel=what, title=title or fixed)
+    return drawing.finished(axes)
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], measured: Mapping[str, Times] | None = None) -> None:
@@ -129,7 +123,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], measured: Mapping[str, Time
             axes.fill_between(curve.sizes, *curve.interval, color=curve.colour, alpha=0.15, linewidth=0, zorder=0)
     if curves:
         _scale(axes, curves)
-    quiet_grid(axes)
+    drawing.quiet_grid(axes)
 
 
 def draw_lead(axes: Axes, curves: Sequence[Curve], lead: Lead, label: str = "") -> None:
@@ -141,24 +135,25 @@ def draw_lead(axes: Axes, curves: Sequence[Curve], lead: Lead, label: str = "") 
 def _leads(curves: Sequence[Curve]) -> list[Lead]:
     """Return from which of the common sizes on which variant is the fastest; of equal ones the earlier given."""
     common = sorted(set.intersection(*(set(curve.sizes.tolist()) for curve in curves)))
-    found: list[Lead] = []
+    leads: list[Lead] = []
     for size in common:
         times = [float(curve.seconds[np.searchsorted(curve.sizes, size)]) for curve in curves]
         name = curves[int(np.argmin(times))].name
-        begins = not found or found[-1].name != name
-        low = size if begins else found.pop().low
-        found.append(Lead(name, low, size))
-    return found
+        begins = not leads or leads[-1].name != name
+        low = size if begins else leads.pop().low
+        leads.append(Lead(name, low, size))
+    return leads
 
 
 def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     """Return the parameter that varies in every prediction."""
-    known = {name for one in named.values() for name in one.sizes}
+    known = {name for prediction in named.values() for name in prediction.sizes}
     if wanted and wanted not in known:
         allowed = ", ".join(sorted(known)) or "none"
         raise PictureError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
-    vary = sorted({name for one in named.values() for name, value in one.sizes.items() if np.unique(value).size > 1})
-    still = next((name for name, one in named.items() if np.size(one.seconds) < 2), None)
+    sizes = [pair for prediction in named.values() for pair in prediction.sizes.items()]
+    vary = sorted({name for name, size in sizes if np.unique(size).size > 1})
+    still = next((name for name, prediction in named.items() if np.size(prediction.seconds) < 2), None)
     if still is not None or not vary:
         raise PictureError(f"the prediction of '{still or next(iter(named))}' is of one size only", ADVICE)
     if len(vary) > 1 or wanted not in ("", *vary):
@@ -166,14 +161,15 @@ def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     return vary[0]
 
 
-def _curve(place: int, name: str, one: Prediction, across: str) -> Curve:
-    sizes = np.broadcast_to(one.sizes.get(across, np.nan), np.shape(one.seconds)).ravel()
+def _curve(place: int, name: str, prediction: Prediction, across: str) -> Curve:
+    sizes = np.broadcast_to(prediction.sizes.get(across, np.nan), np.shape(prediction.seconds)).ravel()
     order = np.argsort(sizes, kind="stable")
-    seconds = np.ravel(one.seconds)[order]
+    seconds = np.ravel(prediction.seconds)[order]
     if not np.any(seconds > 0):
         raise PictureError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
-    interval = one.interval and (np.ravel(one.interval[0])[order], np.ravel(one.interval[1])[order])
-    return Curve(name, place, sizes[order], seconds, interval)
+    interval = prediction.interval
+    band = interval and (np.ravel(interval[0])[order], np.ravel(interval[1])[order])
+    return Curve(name, place, sizes[order], seconds, band)
 
 
 def _draw_curve(axes: Axes, curve: Curve, measured: Times | None) -> None:
@@ -213,7 +209,108 @@ def size_text(size: float) -> str:
     return f"{size:g}"
 
 
-def _fixed(named: Mapping[str, Prediction], across: str) -> str:
-    """Return the sizes that do not vary, in words."""
-    fixed = {name: np.unique(value).tolist()[0] for one in named.values() for name, value in one.sizes.items()}
-    return in_words({name: value for name, value in fixed.items() if name != across})
+WRITTEN = 6
+"""Most crossovers whose sizes are written beside their lines."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one pair of axes shows: points that differ in one size."""
+
+    name: str  # the size that goes across
+    points: tuple[Ranking, ...]  # the predictions, in ascending order of that size
+    leads: tuple[Lead, ...] = ()  # which variant is the fastest from which size on
+    title: str = ""  # the other sizes
+
+
+def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    """Return the names of sizes with more than one value, the one with the most values first.
+
+    Examples
+    --------
+    >>> varying([{"n": 1, "m": 1}, {"n": 2, "m": 1}])
+    ('n',)
+    """
+    values = {name: len({point[name] for point in points}) for name in points[0]}
+    return tuple(sorted((name for name, count in values.items() if count > 1), key=lambda name: -values[name]))
+
+
+def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
+    """Return the places of points by the combination of all sizes but the first that varies, which goes across.
+
+    Sizes in pairs are one combination: the others follow the first.
+    """
+    across, *others = varying(points)
+    if len({point[across] for point in points}) == len(points):
+        return [[*range(len(points))]]
+    keys = [tuple(point[name] for name in others) for point in points]
+    order = sorted(range(len(points)), key=keys.__getitem__)
+    return [list(group) for _, group in groupby(order, key=keys.__getitem__)]
+
+
+def panels_of(
+    rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], str], tuple[Lead, ...]]
+) -> list[Panel]:
+    """Return a panel for each combination of the other sizes; `leads` says which variant is the fastest where."""
+    points = [ranking.sizes for ranking in rankings]
+    across = varying(points)[0]
+    panels = []
+    for places in combinations(points):
+        here = tuple(sorted((rankings[place] for place in places), key=lambda ranking: ranking.sizes[across]))
+        others = [{name: size for name, size in ranking.sizes.items() if name != across} for ranking in here]
+        same = all(sizes == others[0] for sizes in others)
+        title = ", ".join(f"{name}={size}" for name, size in others[0].items()) if same else ""
+        panels.append(Panel(across, here, leads(here, across), title))
+    return panels
+
+
+def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None:
+    """Write a picture of predicted times against sizes (:func:`sweep_figure`)."""
+    drawing.write_figure(sweep_figure(panels, title), path)
+
+
+def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
+    """Return predicted times against sizes, one pair of axes beside the other.
+
+    A dotted line stands where another variant becomes the fastest, in the colour of that variant. A variant has its
+    colour in all axes.
+    """
+    figure = drawing.empty_figure(max(6.4, 4.2 * len(panels) + 1.8), 4.4)
+    last_first = [*(panel.points[-1] for panel in panels), *(point for panel in panels for point in panel.points)]
+    names = tuple(dict.fromkeys(variant.name for point in last_first for variant in point))
+    every = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_panel(axes, panel, names)
+    every[0].set_ylabel("predicted time [s]")
+    if len(names) > 1:
+        drawing.legend_beside(every[-1])
+    figure.suptitle(title, fontsize="medium")
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+    """Draw a panel on axes; the place of a variant in `names` gives its colour and marker."""
+    curves = [curve for place, name in enumerate(names) if len((curve := _panel_curve(panel, place, name)).sizes)]
+    draw_curves(axes, curves)
+    changes = panel.leads[1:]
+    for lead in changes:
+        draw_lead(axes, curves, lead)
+        if len(changes) <= WRITTEN:
+            axes.annotate(
+                f"from {lead.low}: {lead.name}", (lead.low, 0.02), xycoords=("data", "axes fraction"), rotation=90,
+                xytext=(3, 0), textcoords="offset points", fontsize="x-small", color="0.25", va="bottom",
+            )  # fmt: skip
+    axes.set_xlabel(f"size {panel.name}")
+    axes.set_title(panel.title, fontsize="small")
+
+
+def _panel_curve(panel: Panel, place: int, name: str) -> Curve:
+    """Return a variant's times above zero."""
+    shown = [
+        (point.sizes[panel.name], variant)
+        for point in panel.points for variant in point if variant.name == name and variant.seconds > 0
+    ]  # fmt: skip
+    sizes, seconds = np.array([size for size, _ in shown]), np.array([variant.seconds for _, variant in shown])
+    bounds = [variant.interval for _, variant in shown if variant.interval is not None]
+    band = np.array(bounds).reshape(-1, 2).T if len(bounds) == len(shown) else None
+    return Curve(name, place, sizes, seconds, None if band is None else (band[0], band[1]))

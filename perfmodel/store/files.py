@@ -8,20 +8,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.documents import json_text, require
+from perfmodel.documents import Schema, json_text, require, value_of
 from perfmodel.errors import DocumentError, ForeignDeviceError, NewerDocumentError, NewerSchemaError, StoreMissingError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
+from perfmodel.facts.probe_run import SCHEMA, ProbeRun
 from perfmodel.facts.probed import with_probed_facts
 from perfmodel.io import replace_file, write_whole
-from perfmodel.store.lines import Lines, StoredCounts, failure, opened, read_counts, read_lines, read_row, write_line
+from perfmodel.store import lines
+from perfmodel.store.lines import failure, opened, read_counts, read_lines, read_row
 from perfmodel.store.measurement import Measurement, canonical
 from perfmodel.store.measurements import Measurements
-from perfmodel.store.probes import read_probes
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -94,7 +95,6 @@ TESTS_FILE = "test.jsonl"
 """Measurements of test kernels, beside those of measurement kernels."""
 
 
-
 def paths(path: Path | str) -> tuple[Path, Path]:
     """Files of the store at `path` (a folder, or the ``.jsonl`` itself): rows, counts."""
     path = Path(path)
@@ -136,7 +136,7 @@ def read(path: Path | str) -> Measurements:
     if not rows_path.is_file():
         raise StoreMissingError(path)
     rows, set_aside = read_lines(rows_path, read_row)
-    counts: Lines[StoredCounts] = ()
+    counts: lines.Lines[lines.StoredCounts] = ()
     if counts_path.is_file():
         counts, more = read_lines(counts_path, read_counts)
         set_aside += more
@@ -189,24 +189,19 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
         append_counts(path, counts)
     with opened(rows_path) as file:
         _check_owner(rows_path, file, measurement.device, measurement.platform)
-        write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
+        lines.write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash, unless they are there.
+    """Add counts under their hash, unless they are there, or raise OutputError.
 
     Only what was added to the file since the last call is read.
-
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
     """
     _, counts_path = paths(path)
     with opened(counts_path) as file:
         index = read_index(file)
         if counts.hash not in index.hashes:
-            write_line(counts_path, file, {"hash": counts.hash, "counts": counts.to_json()})
+            lines.write_line(counts_path, file, {"hash": counts.hash, "counts": counts.to_json()})
             index.add(counts.hash, file)
 
 
@@ -278,30 +273,50 @@ Place = tuple[str, str, str, str]
 def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
     """Let records name other counts; return the number of records that were changed.
 
-    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant
-    leaves a store that can be read. The old counts stay. Meanwhile the file is locked: a campaign that appends to it
-    waits, and appends to the new one.
-
-    Raises
-    ------
-    StoreFormatError
-        No line of the store can be read. Damaged lines stay as they are.
-    OutputError
-        The store cannot be written.
+    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant leaves
+    a store that can be read. The old counts stay, and so do damaged lines. Meanwhile the file is locked: a campaign
+    that appends to it waits, and appends to the new one.
     """
     rows_path, _ = paths(path)
     with opened(rows_path):
         rows, _ = read_lines(rows_path, read_row)
-        lines = rows_path.read_bytes().split(b"\n")
+        texts = rows_path.read_bytes().split(b"\n")
         meant = {number: place for number, row in rows if (place := _place(row)) in new}
         for place in dict.fromkeys(meant.values()):
             append_counts(path, new[place])
         for number, place in meant.items():
-            lines[number - 1] = json.dumps({**json.loads(lines[number - 1]), "counts_hash": new[place].hash}).encode()
+            texts[number - 1] = json.dumps({**json.loads(texts[number - 1]), "counts_hash": new[place].hash}).encode()
         if meant:
-            write_whole(rows_path, b"\n".join(lines))
+            write_whole(rows_path, b"\n".join(texts))
     return len(meant)
 
 
 def _place(row: Measurement) -> Place:
     return row.kernel, canonical(row.variant), row.kernel_hash, row.counts_hash
+
+
+PROBES_FILE = "probes.jsonl"
+PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
+
+
+def probes_path(path: Path | str) -> Path:
+    """Return the file of probes in the folder of a store (a folder, or a ``.jsonl`` file in it)."""
+    path = Path(path)
+    return (path.parent if path.suffix == ".jsonl" else path) / PROBES_FILE
+
+
+def append_probe(path: Path | str, run: ProbeRun) -> None:
+    """Add a visit of a probe to the file beside a store, or raise OutputError; what it held is unharmed."""
+    lines.append_line(probes_path(path), asdict(run))
+
+
+def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
+    """Read the visits of probes beside a store, in their order; none where there is no file.
+
+    A damaged line is left out with a SetAsideWarning. NewerSchemaError says that a newer version of perfmodel wrote a
+    line, StoreFormatError that the file cannot be read.
+    """
+    file = probes_path(path)
+    if not file.is_file():
+        return ()
+    return tuple(run for _, run in read_lines(file, lambda line: value_of(ProbeRun, line, PROBE), needed=False)[0])

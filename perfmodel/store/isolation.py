@@ -76,31 +76,15 @@ class Isolation(BaseModel):
 
 
 def isolation_path(path: Path | str) -> Path:
-    """File of proofs in the store at `path` (a folder, or the ``.jsonl`` of records itself).
-
-    Examples
-    --------
-    >>> isolation_path("fitted_weights/pocl").name, isolation_path("m.jsonl").name
-    ('isolation.jsonl', 'm.isolation.jsonl')
-    """
+    """File of proofs in the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
     rows, _ = paths(path)
     return rows.with_name(FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{FILE}")
 
 
 def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
-    """Newest proof of each variant in the store at `path`, by name.
+    """Newest proof of each variant in the store at `path`, by name, or StoreMissingError or StoreFormatError.
 
-    Raises
-    ------
-    StoreMissingError
-        There is none.
-    StoreFormatError
-        No line is a record of this schema.
-
-    Warns
-    -----
-    SetAsideWarning
-        A line is none; it is left out.
+    A line that is no such record is left out with a SetAsideWarning.
     """
     file = isolation_path(path)
     if not file.is_file():

@@ -18,18 +18,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
-from perfmodel.errors import (
-    DiskFullError,
-    DocumentError,
-    NewerDocumentError,
-    NewerSchemaError,
-    OutputError,
-    PerfModelError,
-    SetAsideWarning,
-    StoreFormatError,
-    StoreReadOnlyError,
-)
+from perfmodel.errors import DocumentError, NewerDocumentError, OutputError, StoreFormatError
 from perfmodel.io import FULL, check_regular
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
@@ -54,15 +45,10 @@ def append_line(path: Path, document: Any) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[FileIO]:
-    """Open a file to read and append, locked against other processes; make its folder first.
+    """Open a file to read and append, locked against other processes, or raise OutputError; make its folder first.
 
-    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the
-    lock opens the new one.
-
-    Raises
-    ------
-    OutputError
-        As :func:`append_line`.
+    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the lock
+    opens the new one.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +56,7 @@ def opened(path: Path) -> Iterator[FileIO]:
         with _current(path) as file:
             yield file
     except OSError as error:
-        if isinstance(error, PerfModelError):
+        if isinstance(error, errors.PerfModelError):
             raise
         raise failure(path, error) from error
 
@@ -93,9 +79,9 @@ def failure(path: Path, error: OSError) -> OutputError:
     """Turn a system error into an error that names why the file cannot be written."""
     problem = error.strerror or str(error)
     if error.errno in FULL:
-        return DiskFullError(str(path), problem)
+        return errors.DiskFullError(str(path), problem)
     if error.errno in _READ_ONLY:
-        return StoreReadOnlyError(str(path), problem)
+        return errors.StoreReadOnlyError(str(path), problem)
     return OutputError(str(path), problem)
 
 
@@ -169,9 +155,7 @@ Lines = tuple[tuple[int, Value], ...]
 _SHOWN = 3  # damaged lines that a message names
 
 
-def read_lines(
-    path: Path, read: Callable[[bytes], Value], needed: bool = True
-) -> tuple[Lines[Value], tuple[str, ...]]:
+def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
     """Values of a JSON Lines file with their line numbers, and a sentence if lines are damaged and were left out.
 
     The sentence is also given as a :class:`~perfmodel.errors.SetAsideWarning`. Empty lines say nothing.
@@ -194,7 +178,7 @@ def read_lines(
     StoreFormatError
         The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
     """
-    found: list[tuple[int, Value]] = []
+    values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
     whole = False  # whether a damaged line ends as a whole line does
     with reading(path):
@@ -202,14 +186,14 @@ def read_lines(
             if not line.strip():
                 continue
             try:
-                found.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
+                values.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
             except DocumentError as error:
                 torn = not line.endswith(b"\n")
                 whole = whole or not torn
                 damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
-    if needed and whole and not found:
+    if needed and whole and not values:
         raise StoreFormatError(path, *damaged[0])
-    return tuple(found), _told(path, damaged)
+    return tuple(values), _told(path, damaged)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -233,7 +217,7 @@ def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Val
     try:
         return read(line)
     except NewerDocumentError as error:
-        raise NewerSchemaError(path, number, error.found, error.known) from error
+        raise errors.NewerSchemaError(path, number, error.found, error.known) from error
 
 
 def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -247,7 +231,7 @@ def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
         f"{'were' if len(damaged) > 1 else 'was'} left out ({shown}{more}); "
         "mend or remove what is damaged, or measure it again"
     )
-    warnings.warn(sentence, SetAsideWarning, stacklevel=3)
+    warnings.warn(sentence, errors.SetAsideWarning, stacklevel=3)
     return (sentence,)
 
 
@@ -263,13 +247,7 @@ class StoredCounts:
 
 
 def read_row(line: bytes) -> Measurement:
-    """Return the record of a line of ``measurements.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it is none; the message names the kernel, where the line does.
-    """
+    """Return the record of a line of ``measurements.jsonl``; DocumentError names the kernel, where the line does."""
     with _named(line, "kernel"):
         row = value_of(Measurement, line, RECORD)
         runs = len(row.samples_s)
@@ -283,19 +261,13 @@ def read_row(line: bytes) -> Measurement:
 
 
 def read_counts(line: bytes) -> StoredCounts:
-    """Return the counts of a line of ``counts.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it holds none, or they are not those that the hash belongs to; the message names the kernel likewise.
-    """
+    """Return the counts of a line of ``counts.jsonl``; DocumentError where they do not have their hash, for example."""
     with _named(line, "counts", "name"):
-        found = value_of(StoredCounts, line)
-        digest = hashlib.sha256(canonical(found.counts).encode()).hexdigest()
-        if digest != found.hash:
-            raise DocumentError(f"was changed: its hash is {found.hash:.12}, and that of its counts {digest:.12}")
-    return found
+        stored = value_of(StoredCounts, line)
+        digest = hashlib.sha256(canonical(stored.counts).encode()).hexdigest()
+        if digest != stored.hash:
+            raise DocumentError(f"was changed: its hash is {stored.hash:.12}, and that of its counts {digest:.12}")
+    return stored
 
 
 @contextmanager
@@ -307,11 +279,11 @@ def _named(line: bytes, *keys: str) -> Iterator[None]:
         raise
     except DocumentError as error:
         try:
-            found = json_document(line)
+            name = json_document(line)
         except DocumentError:
             raise error from None
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        if not isinstance(found, str):
+            name = name.get(key) if isinstance(name, dict) else None
+        if not isinstance(name, str):
             raise
-        raise DocumentError(f"(kernel {shortened(found)}) {error.problem}") from error
+        raise DocumentError(f"(kernel {shortened(name)}) {error.problem}") from error

@@ -60,13 +60,12 @@ class Visit(BaseModel):
 class Measurement(BaseModel):
     """One configuration (kernel, variant, parameters) on one device, with its raw times.
 
-    ``samples_s`` are the host-clock times of all runs in order [s]; ``device_samples_s`` the
-    device's own times of the same runs [s], empty where it has no profiling.  ``visits`` says
-    which of them were taken together, in their order; a record without it is of one visit, whose
-    `dropped` first runs do not count.  A store holds one record for each visit, and :meth:`after`
-    makes one of two.  ``place_in_order`` is the place in the shuffled order of the
-    campaign, ``flags`` words for what is suspicious about the time.  ``remeasured`` is of older
-    records: how often they were measured again at once because the runs spread too widely.
+    ``samples_s`` are the host-clock times of all runs in order [s]; ``device_samples_s`` the device's own times of the
+    same runs [s], empty where it has no profiling. ``visits`` says which of them were taken together, in their order; a
+    record without it is of one visit, whose `dropped` first runs do not count. A store holds one record for each visit,
+    and :meth:`after` makes one of two. ``place_in_order`` is the place in the shuffled order of the campaign, ``flags``
+    words for what is suspicious about the time. ``remeasured`` is of older records: how often they were measured again
+    at once because the runs spread too widely.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -99,8 +98,8 @@ class Measurement(BaseModel):
 
     def __repr__(self) -> str:
         what = " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
-        found = seconds_text(self.seconds) if self.status == "ok" else self.status
-        return one_line(f"<Measurement {what}: {found} on {self.device}>")
+        result = seconds_text(self.seconds) if self.status == "ok" else self.status
+        return one_line(f"<Measurement {what}: {result} on {self.device}>")
 
     @field_validator("visits")
     @classmethod

@@ -1,13 +1,19 @@
-"""Outputs of a kernel's variants, compared element by element: which variants agree, and so may be called right."""
+"""Outputs of a kernel's variants, compared element by element: which variants agree, and so may be called right.
+
+:func:`expected_outputs` checks what a user's ``reference()`` gives.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from perfmodel.errors import ReferenceOutputError
 
 #: Largest difference of two outputs, relative to the larger of the element and the array's :func:`magnitude` [1], by
 #: the size of a real number [bytes]. Variants add up in different orders; whole numbers must be equal. The one of
@@ -25,7 +31,7 @@ def output_names(kernel: Any) -> tuple[str, ...]:
     from loopy.kernel.array import ArrayBase
 
     written = kernel.get_written_variables()
-    return tuple(one.name for one in kernel.args if isinstance(one, ArrayBase) and one.name in written)
+    return tuple(array.name for array in kernel.args if isinstance(array, ArrayBase) and array.name in written)
 
 
 def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
@@ -48,16 +54,8 @@ def differences(
 
     Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m`
     of the expected array, so that an element in which larger numbers cancel is not asked for its own digits. A
-    structure is compared field by field. NaN equals NaN.
-
-    Parameters
-    ----------
-    found, expected
-        Outputs by name; those of `expected` are compared.
-    tolerance
-        The :math:`t` of floating-point numbers, in place of :func:`tolerance_of`.
-    terms
-        How many numbers are added up for an element, about [1].
+    structure is compared field by field. NaN equals NaN. Outputs are by name; those of `expected` are compared. The
+    :math:`t` of floating-point numbers is `tolerance`, else :func:`tolerance_of` sums of about `terms` numbers.
 
     Examples
     --------
@@ -84,7 +82,8 @@ def magnitude(values: Any) -> float:
 
 def _difference(name: str, found: Any, expected: Any, tolerance: float | None, terms: float) -> str:
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-        return f"'{name}' is {_kind(found)} instead of {_kind(expected)}"
+        kind, instead = (f"{array.dtype.name} of shape {array.shape}" for array in (found, expected))
+        return f"'{name}' is {kind} instead of {instead}"
     if found.dtype.names:
         parts = ((f"{name}.{part}", found[part], expected[part]) for part in found.dtype.names)
         return next(filter(None, (_difference(*part, tolerance, terms) for part in parts)), "")
@@ -92,13 +91,13 @@ def _difference(name: str, found: Any, expected: Any, tolerance: float | None, t
         return "" if found.tobytes() == expected.tobytes() else f"'{name}'"
     wide = np.complex128 if found.dtype.kind == "c" else np.longdouble if found.dtype.kind in "iu" else np.float64
     with np.errstate(all="ignore"):
-        one, other = found.astype(wide), expected.astype(wide)
-        apart, size = np.abs(one - other), np.abs(other)
+        x, y = found.astype(wide), expected.astype(wide)
+        apart, size = np.abs(x - y), np.abs(y)
         scale = np.maximum(size, magnitude(size))
         given = tolerance is not None and found.dtype.kind in "fc"
         most = tolerance if given else tolerance_of(found.dtype, terms)
-        near = (apart <= most * scale) & np.isfinite(other)
-        same = near | (found == expected) | (np.isnan(one) & np.isnan(other))
+        near = (apart <= most * scale) & np.isfinite(y)
+        same = near | (found == expected) | (np.isnan(x) & np.isnan(y))
     if same.all():
         return ""
     apart = np.where(same, 0, np.where(np.isnan(apart), np.inf, apart))
@@ -112,8 +111,38 @@ def _difference(name: str, found: Any, expected: Any, tolerance: float | None, t
     )
 
 
-def _kind(array: Any) -> str:
-    return f"{array.dtype.name} of shape {array.shape}"
+def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays that a reference gives, each of the type of a variant's output of that name.
+
+    It raises ReferenceOutputError if `value` is no dict of outputs, or an array has another shape or kind of numbers,
+    or nothing but NaN.
+    """
+    names = ", ".join(outputs) or "none"
+    if not isinstance(value, Mapping) or not value:
+        kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
+        raise ReferenceOutputError(f"returns {kind}", f"a dict with some of the outputs: {names}")
+    arrays = {}
+    for name, array in value.items():
+        if name not in outputs:
+            raise ReferenceOutputError(f"gives {name!r}, which is no output", f"some of the outputs: {names}")
+        arrays[str(name)] = _expected_array(str(name), array, outputs[name])
+    return arrays
+
+
+def _expected_array(name: str, value: Any, output: Any) -> Any:
+    allowed = f"an array of {output.dtype.name} and shape {output.shape}"
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # a ragged list, or an object with a conversion of its own
+        raise ReferenceOutputError(f"gives '{name}', which is no array ({error})", allowed) from error
+    if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
+        given = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
+        raise ReferenceOutputError(given, allowed)
+    with np.errstate(all="ignore"):
+        same = array.astype(output.dtype)
+    if all_nan(same):
+        raise ReferenceOutputError(f"gives '{name}' with NaN in every element", "numbers that can be compared")
+    return same
 
 
 #: Variants that must agree before one is called right, and by how many they must outnumber those that differ.
@@ -131,17 +160,8 @@ ADVICE = "add reference() to the kernel file, which gives the right outputs"
 class Agreement:
     """Which variants gave the same outputs.
 
-    Parameters
-    ----------
-    groups
-        Names of the variants whose outputs are the same, the largest group first. With a reference the first group is
-        that of the variants that agree with it, and may be empty.
-    differs
-        How the outputs of each variant outside of the first group differ from those of that group.
-    uncompared
-        Why the output of a variant could not be compared.
-    reference
-        Whether outputs were compared with those of ``reference()``, not of other variants.
+    Each group has the names of variants whose outputs are the same, the largest first. With a reference the first group
+    is that of the variants that agree with it, and may be empty.
 
     Examples
     --------
@@ -151,8 +171,10 @@ class Agreement:
 
     groups: tuple[tuple[str, ...], ...] = ()
     differs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """How the outputs of each variant outside of the first group differ from those of that group."""
     uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)
-    reference: bool = False
+    """Why the output of a variant could not be compared."""
+    reference: bool = False  # whether outputs were compared with those of reference(), not of other variants
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -195,10 +217,9 @@ class Agreement:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was compared and what came out, one sentence each."""
-        found = [self._outcome]
-        found += [f"{name}: {self.difference(name)}" for name in self.wrong]
-        found += [f"{name}: its output was not compared: {why}" for name, why in self.uncompared.items()]
-        return tuple(filter(None, found))
+        wrong = [f"{name}: {self.difference(name)}" for name in self.wrong]
+        uncompared = [f"{name}: its output was not compared: {why}" for name, why in self.uncompared.items()]
+        return (self._outcome, *wrong, *uncompared)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a document."""
@@ -247,12 +268,8 @@ class _Group:
 class OutputComparison:
     """Outputs of variants at some sizes, sorted into groups of equal ones as they come.
 
-    Parameters
-    ----------
-    expected
-        The right outputs by name; None where there is no reference, and variants are compared with each other.
-    tolerance
-        As of :func:`differences`.
+    `expected` are the right outputs by name; without them variants are compared with each other. The tolerance is as of
+    :func:`differences`.
     """
 
     def __init__(self, expected: Mapping[str, Any] | None = None, tolerance: float | None = None) -> None:
@@ -263,7 +280,7 @@ class OutputComparison:
 
     def add(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
         """Compare the outputs of a variant's first run, in which each element is a sum of about so many terms."""
-        empty = next((one for one in outputs if all_nan(outputs[one])), None)
+        empty = next((output for output in outputs if all_nan(outputs[output])), None)
         if empty is not None and self._expected is None:
             advice = "give arguments(**sizes) with other contents, or reference()"
             self._uncompared[name] = f"every element of '{empty}' is NaN, which tells nothing; {advice}"
@@ -287,7 +304,7 @@ class OutputComparison:
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
         """Compare the outputs of another run of a variant; one that gives others agrees with no variant any more."""
-        group = next((one for one in self._groups if name in one.members), None)
+        group = next((group for group in self._groups if name in group.members), None)
         if group is None or group.outputs is None:
             return
         if phrases := differences(outputs, group.outputs, self._tolerance, terms):
@@ -298,24 +315,24 @@ class OutputComparison:
     @property
     def agreement(self) -> Agreement:
         """What is known now."""
-        groups = [one for one in self._groups if one.members]
+        groups = [group for group in self._groups if group.members]
         if self._expected is not None:
-            first, others = self._groups[0], [one for one in groups if one is not self._groups[0]]
+            first, others = self._groups[0], [group for group in groups if group is not self._groups[0]]
             apart: list[_Group] = []
         else:
-            voices = {one.writes: 0 for one in groups}
-            for one in groups:
-                voices[one.writes] += len(one.members)
+            voices = Counter[frozenset[str]]()
+            for group in groups:
+                voices[group.writes] += len(group.members)
             kind = max(voices, key=lambda writes: voices[writes], default=frozenset[str]())
-            alike = sorted((one for one in groups if one.writes == kind), key=lambda one: -len(one.members))
-            apart = [one for one in groups if one.writes != kind]
+            alike = sorted((group for group in groups if group.writes == kind), key=lambda group: -len(group.members))
+            apart = [group for group in groups if group.writes != kind]
             first, others = (alike[0] if alike else _Group([], None, kind)), alike[1:]
         uncompared = dict(self._uncompared)
-        for one in apart:
-            why = f"it writes {', '.join(sorted(one.writes)) or 'nothing'}, and '{first.members[0]}' writes "
-            uncompared |= dict.fromkeys(one.members, why + (", ".join(sorted(first.writes)) or "nothing"))
-        differs = {name: self._phrase(one, first) for one in others for name in one.members}
-        shown = tuple(tuple(one.members) for one in (first, *others) if one.members or self._expected is not None)
+        for group in apart:
+            why = f"it writes {', '.join(sorted(group.writes)) or 'nothing'}, and '{first.members[0]}' writes "
+            uncompared |= dict.fromkeys(group.members, why + (", ".join(sorted(first.writes)) or "nothing"))
+        differs = {name: self._phrase(group, first) for group in others for name in group.members}
+        shown = tuple(tuple(group.members) for group in (first, *others) if group.members or self._expected is not None)
         return Agreement(shown, differs, uncompared, self._expected is not None)
 
     def _phrase(self, group: _Group, first: _Group) -> str:

@@ -1,10 +1,7 @@
 """Runs of a user's kernel at a small size, by which its predictions are scaled: anchors.
 
-A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_plan`), the same
-arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as those of the measured rows that the model was
-fitted to.
-
-:func:`smaller_sizes` lists the sizes at which the kernel does the same in less time.
+A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_plan`), the same arguments,
+clock and flags (:mod:`perfmodel.measuring.bench`) as those of the measured rows that the model was fitted to.
 """
 
 from __future__ import annotations
@@ -12,28 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from loopy import TranslationUnit
 
-from perfmodel.counts.launch_limits import check_launch
+from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.opencl import Device
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, Predictions
 from perfmodel.progress import Progress, Silent, task
+from perfmodel.store import Measurement
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurement
-
 
 Sizes: TypeAlias = dict[str, int]
 
@@ -44,27 +36,16 @@ WINDOW = 1 << 12
 
 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
-    """Return sizes at which all kernels may run, from small to large; the last are those given.
+    """Return sizes at which all kernels may run, from small to large; the last are those given, at which they may.
 
-    Each has about half of each parameter of the next one, so that their ratios stay. A parameter is rounded up to
-    what the kernels assume, as multiples of a tile. Where no such sizes meet all assumptions together, only one
-    parameter is halved, the largest that can be.
-
-    Parameters
-    ----------
-    kernels
-        Counts of kernels, which meet their assumptions at the sizes given.
-    sizes
-        Every size parameter.
-
-    Examples
-    --------
-    For a kernel that assumes multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and 480.
+    Each has about half of each parameter of the next one, so that their ratios stay. A parameter is rounded up to what
+    the kernels assume, as multiples of a tile: for one of multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and
+    480. Where no such sizes meet all assumptions together, only one parameter is halved, the largest that can be.
     """
-    found = [dict(sizes)]
-    while smaller := _halved(kernels, found[-1]):
-        found.append(smaller)
-    return tuple(reversed(found))
+    ladder = [dict(sizes)]
+    while smaller := _halved(kernels, ladder[-1]):
+        ladder.append(smaller)
+    return tuple(reversed(ladder))
 
 
 def _halved(kernels: Sequence[KernelCounts], sizes: Sizes) -> Sizes | None:
@@ -165,10 +146,10 @@ def anchor(
     known = hasattr(kernel, "callables_table") or hasattr(kernel, "access_table")  # of counts the reason is told below
     require(known, "anchor: kernel", kernel, "a translation unit of Loopy")
     require(sizes is None or isinstance(sizes, Mapping), "anchor: sizes", sizes, "a mapping of names to sizes")
-    name = _name(kernel)
-    asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "campaign": campaign}
-    found = anchor_variants(model, {name: kernel}, {**(sizes or {}), **more_sizes}, **asked)
-    return AnchoredModel(model, found[name])
+    name = str(getattr(getattr(kernel, "default_entrypoint", None), "name", None) or "kernel")
+    at = {**(sizes or {}), **more_sizes}
+    anchors = anchor_variants(model, {name: kernel}, at, allow_unmeasured=allow_unmeasured, campaign=campaign)
+    return AnchoredModel(model, anchors[name])
 
 
 def anchor_variants(
@@ -185,12 +166,10 @@ def anchor_variants(
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
-    At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
+    At that size the quickest variant stands out from the launch overhead. Parameters are as of :func:`anchor`, and
 
     Parameters
     ----------
-    model, variants, sizes, allow_unmeasured, campaign, progress
-        As of :func:`anchor`; variants by name.
     arguments
         ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
     statistics
@@ -204,17 +183,17 @@ def anchor_variants(
         model.predict(counts, sizes, allow_unmeasured=allow_unmeasured)
     device = device_of(model)
     for counts in counted.values():
-        check_launch(counts, device.facts)
+        counts.check_launch(device.facts)
     points = smaller_sizes(tuple(counted.values()), sizes)
     asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
     with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:
         rows = _visit(trials, progress or Silent())
     anchors = {}
     for name, row in rows.items():
-        found = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured)
-        if not found.seconds > 0:
-            raise AnchorError(name, f"its predicted time there is {found.seconds:g} s, not above zero")
-        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds, found.seconds, row.flags)
+        seconds = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured).seconds
+        if not seconds > 0:
+            raise AnchorError(name, f"its predicted time there is {seconds:g} s, not above zero")
+        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds, seconds, row.flags)
     return anchors
 
 
@@ -228,22 +207,10 @@ def predict_anchored(
 ) -> Predictions:
     """Run each variant that could be predicted once at a small size, and predict it again, scaled by its run.
 
-    Parameters
-    ----------
-    predicting
-        How they are predicted.
-    variants, plain
-        The variants by name, and their predictions without anchors. Of the sizes of these, the largest that all
-        variants allow is the one of interest.
-    arguments, progress
-        As of :func:`anchor_variants`, which has the errors too.
-
-    Raises
-    ------
-    AnchorError
-        If no size is one that all variants allow.
+    Of the sizes of the predictions without anchors, the largest that all variants allow is the one of interest; there
+    is an AnchorError if they allow none, or as of :func:`anchor_variants`.
     """
-    allowed = np.all([one.allowed for one in plain.variants.values()], axis=0)
+    allowed = np.all([variant.allowed for variant in plain.variants.values()], axis=0)
     points = [point for point, all_allow in zip(plain.points, allowed, strict=True) if all_allow]
     if not points:
         problem = "all variants run at one size, and each of the sizes breaks an assumption of one of them"
@@ -260,12 +227,8 @@ def predict_anchored(
 def device_of(model: FittedModel) -> Device:
     """Return the device that a model's weights belong to, checked to work.
 
-    Raises
-    ------
-    AnchorDeviceError
-        If this machine has none of that name, on that platform where it is known.
-    BrokenDeviceError
-        If it does not build and run a kernel.
+    It raises AnchorDeviceError if this machine has none of that name, on that platform where it is known, and
+    BrokenDeviceError if it does not build and run a kernel.
     """
     from perfmodel.opencl import devices, find
 
@@ -273,12 +236,12 @@ def device_of(model: FittedModel) -> Device:
     for device in listed:
         if device.name == model.device and platform in (None, device.platform):
             return find(str(device.index))
-    raise AnchorDeviceError(model.device, tuple(f"{one.name} ({one.platform})" for one in listed))
+    raise AnchorDeviceError(model.device, tuple(f"{device.name} ({device.platform})" for device in listed))
 
 
 def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
     """Choose the size of the variants, and visit each there once; those that are flagged again."""
-    found: dict[str, Measurement] = {}
+    rows: dict[str, Measurement] = {}
     with task(progress, "running anchors", len(trials.variants)):
         try:
             trials.settle()
@@ -286,19 +249,17 @@ def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
             raise AnchorError(error.variant, f"its run failed ({error.status}: {error.problem})") from error
         for visit in range(trials.campaign.most_visits):
             for name in trials.variants:
-                if visit == 0 or found[name].flags:
+                if visit == 0 or rows[name].flags:
                     row = trials.visit(name)
                     if row.status != "ok":
                         raise AnchorError(name, f"its run failed ({row.status}: {row.message})")
-                    found[name] = row.after(found.get(name))
+                    rows[name] = row.after(rows.get(name))
                 if visit == 0:
                     progress.advance(name)
-    return found
+    return rows
 
 
 def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str, float] | None) -> KernelCounts:
-    from loopy import TranslationUnit
-
     from perfmodel.counts import count
 
     if not isinstance(kernel, TranslationUnit):
@@ -308,7 +269,3 @@ def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str
         return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
     return model.counted(kernel)
 
-
-def _name(kernel: Any) -> str:
-    entry = getattr(kernel, "default_entrypoint", None)
-    return str(getattr(entry, "name", None) or "kernel")

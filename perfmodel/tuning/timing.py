@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 from perfmodel.compare.figures import Choice
 from perfmodel.measuring.campaign import SETUP_S, Campaign
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import canonical
+from perfmodel.store import Measurement, canonical
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.trials import Trials, runs_of
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.ranking import RankedVariant
-    from perfmodel.store import Measurement
-
 
 Sizes = Mapping[str, int]
 
@@ -35,16 +31,8 @@ def time_variants(
     failed at a point is not visited there again, nor is one whose output is wrong once all have run.
     ``trials.judged`` tells what was found.
 
-    Parameters
-    ----------
-    trials
-        The variants and the device, entered.
-    points
-        Sizes.
-    progress
-        It is informed of each visit.
-    run_s
-        Expected time of a run by variant and point (:func:`place_of`), where it is known [s].
+    `trials` are entered. `run_s` is the expected time of a run by variant and point (:func:`place_of`), where it is
+    known [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     places = [(name, point) for point in points for name in trials.variants]
@@ -53,13 +41,13 @@ def time_variants(
     with task(progress, "timing", len(places) * campaign.visits, campaign.visits * sum(expected.values())):
         for visit in range(campaign.visits):
             for name, point in places:
-                place = place_of(name, point)
-                if visit and not _good(trials, name, point):
-                    progress.advance(name, expected[place])
-                    continue
-                progress.advance(_visited(trials, name, point, ended), expected[place])
+                note = _visited(trials, name, point, ended) if not visit or _good(trials, name, point) else name
+                progress.advance(note, expected[place_of(name, point)])
     for _ in range(campaign.visits, campaign.most_visits):
-        again = [(name, point) for name, point in places if _disagrees(trials, name, point)]
+        again = [
+            (name, point) for name, point in places
+            if _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
+        ]  # fmt: skip
         if not again:
             return
         with task(progress, "timing again what disagrees", len(again)):
@@ -69,7 +57,7 @@ def time_variants(
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
     """Return about how long it takes to time configurations whose runs take so long, building left out [s]."""
-    passes = sum(visit_s(one, campaign) for one in run_s)
+    passes = sum(visit_s(seconds, campaign) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
 
 
@@ -93,10 +81,6 @@ def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str
     return name if row.status == "ok" else FailedStep(name, row.status)
 
 
-def _disagrees(trials: Trials, name: str, point: Sizes) -> bool:
-    return _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
-
-
 def _good(trials: Trials, name: str, point: Sizes) -> bool:
     row = trials.judged(name, point)
     return row is not None and row.status == "ok"
@@ -104,20 +88,10 @@ def _good(trials: Trials, name: str, point: Sizes) -> bool:
 
 @dataclass(frozen=True)
 class TimedVariant:
-    """A variant at one point: its record, and its prediction where there is one.
-
-    Parameters
-    ----------
-    name
-        The variant.
-    row
-        All its visits in one record, or its failure.
-    predicted
-        Its prediction at these sizes.
-    """
+    """A variant at one point: its record, and its prediction where there is one."""
 
     name: str
-    row: Measurement
+    row: Measurement  # all its visits in one record, or its failure
     predicted: RankedVariant | None = None
 
     @property
@@ -141,15 +115,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed.
-
-    Parameters
-    ----------
-    sizes
-        The size parameters.
-    variants
-        All variants.
-    """
+    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]
@@ -157,25 +123,25 @@ class TimedPoint:
     @property
     def ran(self) -> tuple[TimedVariant, ...]:
         """Those that ran, the fastest first."""
-        return tuple(one for one in self.variants if one.seconds is not None)
+        return tuple(variant for variant in self.variants if variant.seconds is not None)
 
     @property
     def order_predicted(self) -> tuple[str, ...]:
         """Names of those with a prediction, the one predicted fastest first."""
-        known = [(one.predicted.seconds, one.name) for one in self.variants if one.predicted is not None]
+        known = [(variant.predicted.seconds, variant.name) for variant in self.variants if variant.predicted]
         return tuple(name for _, name in sorted(known, key=lambda pair: pair[0]))
 
     @property
     def tied(self) -> tuple[str, ...]:
         """Those whose time is at most 5 % above that of the fastest, as visits of one variant may differ."""
         ran = self.ran
-        return tuple(one.name for one in ran if one.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
+        return tuple(variant.name for variant in ran if variant.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
 
     @property
     def chosen(self) -> str | None:
         """The one predicted fastest of those that ran; None where fewer than two of these have a prediction."""
         known = self._known
-        return None if len(known) < 2 else min(known, key=lambda one: one[2])[0]
+        return None if len(known) < 2 else min(known, key=lambda variant: variant[2])[0]
 
     @property
     def regret(self) -> float | None:
@@ -190,23 +156,24 @@ class TimedPoint:
     def pairs(self) -> tuple[int, int]:
         """How many pairs of variants are predicted in the order measured, and of how many; ties are left out."""
         apart = [
-            (one, other)
-            for one, other in combinations(self._known, 2)
-            if max(one[1], other[1]) > (1 + AGREEMENT) * min(one[1], other[1])
+            (first, second)
+            for first, second in combinations(self._known, 2)
+            if max(first[1], second[1]) > (1 + AGREEMENT) * min(first[1], second[1])
         ]
-        return sum((one[1] < other[1]) == (one[2] < other[2]) for one, other in apart), len(apart)
+        return sum((first[1] < second[1]) == (first[2] < second[2]) for first, second in apart), len(apart)
 
     @property
     def _known(self) -> list[tuple[str, float, float]]:
         """Name, measured and predicted time of those that have both [s]."""
-        return [(one.name, one.row.seconds, one.predicted.seconds) for one in self.ran if one.predicted is not None]
+        both = [(variant, variant.predicted) for variant in self.ran if variant.predicted is not None]
+        return [(variant.name, variant.row.seconds, predicted.seconds) for variant, predicted in both]
 
 
 def timed_point(
     sizes: Mapping[str, int], rows: Mapping[str, Measurement], predicted: Sequence[RankedVariant] = ()
 ) -> TimedPoint:
     """Return the records of variants at one point beside their predictions, by name."""
-    known = {one.name: one for one in predicted}
-    found = [TimedVariant(name, row, known.get(name)) for name, row in rows.items()]
-    ran = sorted((one for one in found if one.seconds is not None), key=lambda one: one.row.seconds)
-    return TimedPoint(dict(sizes), (*ran, *(one for one in found if one.seconds is None)))
+    known = {variant.name: variant for variant in predicted}
+    variants = [TimedVariant(name, row, known.get(name)) for name, row in rows.items()]
+    variants.sort(key=lambda variant: math.inf if variant.seconds is None else variant.seconds)
+    return TimedPoint(dict(sizes), tuple(variants))

@@ -1,6 +1,6 @@
 """Runs of the variants of one user's kernel, each timed as a campaign times its kernels.
 
-A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as
+A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.bench`) as
 those of the measured rows that models are fitted to. Outputs are compared between variants, or with those of the
 user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
@@ -14,30 +14,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel import store
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import Bench
-from perfmodel.measuring.session import NO_END
+from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
-from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.opencl import Device
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
-from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, output_names
-from perfmodel.tuning.search import Reference, expected_outputs
-from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant, check_given
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
+from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names
+from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Variant, check_given
 
 T = TypeVar("T")
 
@@ -60,18 +57,12 @@ def runs_of(run_s: float, campaign: Campaign) -> int:
 
 @dataclass(frozen=True)
 class Spent:
-    """Time that one variant took so far.
-
-    Parameters
-    ----------
-    building_s
-        Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s].
-    running_s
-        Its timed visits, with the filling of its arrays [s].
-    """
+    """Time that one variant took so far."""
 
     building_s: float = 0.0
+    """Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s]."""
     running_s: float = 0.0
+    """Its timed visits, with the filling of its arrays [s]."""
 
     @property
     def total_s(self) -> float:
@@ -88,28 +79,15 @@ class Trials:
         The device. To measure as campaigns do, call :func:`perfmodel.measuring.pin_threads` before devices are listed.
     variants
         Translation units by name, or functions without arguments that make them, called at the first visit or count.
-    sizes
-        The size parameters, integers.
+    sizes, arguments, kernel, statistics, tolerance, reference
+        As of :func:`perfmodel.tune`. Without a reference variants are compared with each other, and the majority is
+        right.
     campaign
         How a visit is made: its runs, its arguments' seed, its bounds.
-    arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
-    kernel
-        Name of the kernel in records.
-    statistics
-        Of what depends on data, as of :func:`perfmodel.counts.count`.
     progress
         Is told when another campaign uses the device.
     compare
         Whether outputs are compared at the first run of each variant.
-    tolerance
-        Largest relative difference of floating-point outputs [1]; by their type if left out
-        (:func:`perfmodel.tuning.agreement.tolerance_of`).
-    reference
-        ``reference(**arguments)`` gets copies of the arguments by name, and gives the right outputs by name, or a
-        translation unit that computes them. Without it variants are compared with each other, and the majority is
-        right.
     keep
         A store, to which each visit's record is added when it ends.
     ladder
@@ -170,7 +148,10 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            self._earlier = _rows_of_this_command(self._keep, self.kernel.name)
+            for row in recorded_before(self._keep):  # by earlier processes of a supervised command: a kernel ended them
+                if row.kernel == self.kernel.name:
+                    key = str(row.variant.get("variant")), canonical(row.parameters)
+                    self._earlier.setdefault(key, []).append(row)
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
@@ -193,8 +174,6 @@ class Trials:
 
         Parameters
         ----------
-        name
-            The variant.
         sizes
             Other size parameters than those of the trials.
         enough_s
@@ -202,12 +181,10 @@ class Trials:
 
         Raises
         ------
-        UnknownVariantError
-            If there is no such variant.
+        UnknownVariantError, OutputError
+            If there is no such variant, or the store cannot be written.
         BrokenDeviceError
             If the device runs nothing any more, also after it was opened again.
-        OutputError
-            If the store cannot be written.
         """
         self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)
@@ -216,10 +193,10 @@ class Trials:
         earlier = self._earlier.get(key)
         row = earlier.pop(0) if earlier else None
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
-            found = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
-            if self._keep is not None and found is not row:
-                store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
-            row = found
+            visited = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
+            if self._keep is not None and visited is not row:
+                store.append(self._keep, visited, self.timekeeper.counted.get(visited.kernel_hash))
+            row = visited
         self.rows[key] = row.after(self.rows.get(key))
         return row
 
@@ -232,7 +209,7 @@ class Trials:
         self.kernel.check_name(name)
         self.kernel.ask_for_arguments(self.sizes)
         key = (name, canonical(self.sizes))
-        row = next((one for one in self._earlier.get(key, ()) if one.status != "ok"), None)
+        row = next((row for row in self._earlier.get(key, ()) if row.status != "ok"), None)
         if row is None:
             row = self._watched(name, self.sizes, lambda: self._compared(name, self.sizes))
             if self._keep is not None and row is not None:
@@ -243,8 +220,8 @@ class Trials:
 
     def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
         """Return which variants gave the same outputs at some sizes, by default those of the trials."""
-        found = self._comparisons.get(canonical(self.sizes if sizes is None else dict(sizes)))
-        return found.agreement if found else Agreement()
+        comparison = self._comparisons.get(canonical(self.sizes if sizes is None else dict(sizes)))
+        return comparison.agreement if comparison else Agreement()
 
     def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
         """Return the record of all visits to a variant; a failure where its output turned out to be wrong.
@@ -260,14 +237,8 @@ class Trials:
     def count(self, name: str) -> KernelCounts:
         """Count a variant for the device; its code is neither generated nor checked before it is visited.
 
-        Raises
-        ------
-        UnknownVariantError
-            If there is no such variant.
-        TrialError
-            If it cannot be made.
-        CountingError, ...
-            As of :func:`perfmodel.counts.count`.
+        It raises UnknownVariantError if there is no such variant, TrialError if it cannot be made, and what
+        :func:`perfmodel.counts.count` raises.
         """
         if name not in self._counts:
             self._counts[name] = self._counted(name, check=False)
@@ -297,16 +268,7 @@ class Trials:
         return True
 
     def code(self, name: str) -> str:
-        """Return a variant's OpenCL code.
-
-        Raises
-        ------
-        UnknownVariantError
-            If there is no such variant.
-        TrialError
-            If no code can be generated.
-        """
-        self.kernel.check_name(name)
+        """Return a variant's OpenCL code; raise UnknownVariantError or TrialError if there is none."""
         try:
             return self.kernel.subject(name).generated.text
         except FailedError as failure:
@@ -319,16 +281,14 @@ class Trials:
     def settle(self) -> Parameters:
         """Choose sizes for the visits: the first of the ladder at which all variants run long enough, as campaigns do.
 
-        Raises
-        ------
-        TrialError
-            If a variant cannot be built, counted or run, or no sizes fit into the memory.
+        It raises TrialError if a variant cannot be built, counted or run, or no sizes fit into the memory.
         """
         try:
             team = tuple(self._named(name) for name in self.variants)
             self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
         except PlanError as error:
-            raise TrialError(_name_of(error.subject), error.failure.status, error.failure.message) from error
+            name = str(error.subject.variant["variant"])
+            raise TrialError(name, error.failure.status, error.failure.message) from error
         return self.sizes
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
@@ -398,19 +358,17 @@ class Trials:
                 self._tried[key] = perf_counter() - began
             except FailedError as failure:
                 self._tried[key] = failure
-        found = self._tried[key]
-        if isinstance(found, FailedError):
-            raise found
-        return found
+        outcome = self._tried[key]
+        if isinstance(outcome, FailedError):
+            raise outcome
+        return outcome
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
-        from perfmodel.counts.launch_limits import check_launch
-
         with stage("constraint"):
             counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
             self.timekeeper.counted[subject.generated.hash] = self._counts[name] = counts
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
-            check_launch(counts, self.device.facts)
+            counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
         if not self._compare:
@@ -428,7 +386,7 @@ class Trials:
     def _outputs(self, subject: Subject, at: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
         """Run a variant once; return the arguments as they were passed, and its outputs, by name."""
         passed, after = self.bench.output(subject, at)
-        return passed, {one: after[one] for one in output_names(subject.generated.kernel)}
+        return passed, {output: after[output] for output in output_names(subject.generated.kernel)}
 
     def _terms(self, name: str, at: Parameters) -> float:
         """Return how many additions a variant makes for each element that it stores, about."""
@@ -444,9 +402,7 @@ class Trials:
         """Return what the user's reference gives for the arguments of a variant; None where there is none."""
         if self._reference is None:
             return None
-        from loopy import TranslationUnit
-
-        copies = {name: np.array(one) if isinstance(one, np.ndarray) else one for name, one in passed.items()}
+        copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
         value = self._reference(**copies)
         if isinstance(value, TranslationUnit):
             only = UserKernel(self.kernel.name, {REFERENCE: value}, None, (at,), self.campaign.seed)
@@ -468,9 +424,9 @@ class Trials:
     def _check_memory(self, subject: Subject, at: Parameters) -> None:
         if self.bench.fits(subject, at):
             return
-        arrays = sorted(subject.arrays(at), key=lambda one: -one.octets)
-        needs = ", ".join(f"{one.name} {one.octets} B" for one in arrays)
-        total, most = sum(one.octets for one in arrays), self.campaign.memory_fraction
+        arrays = sorted(subject.arrays(at), key=lambda array: -array.octets)
+        needs = ", ".join(f"{array.name} {array.octets} B" for array in arrays)
+        total, most = sum(array.octets for array in arrays), self.campaign.memory_fraction
         memory, single = self.bench.fact("global_memory_bytes"), self.bench.fact("max_alloc_bytes")
         raise FailedError(
             "constraint",
@@ -482,13 +438,9 @@ class Trials:
         """Return the campaign with fewer runs where they would take too long."""
         if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
             return self.campaign
-        return replace(self.campaign, runs=runs_of(self._single_s(name, at), self.campaign))
-
-    def _single_s(self, name: str, at: Parameters) -> float:
-        """Return the time of one run [s], compiled before."""
-        key = (name, canonical(at))
-        self._tried[key] = found = self.bench.trial(self._named(name), at)
-        return found
+        run_s = self.bench.trial(self._named(name), at)  # now that it is compiled
+        self._tried[name, canonical(at)] = run_s
+        return replace(self.campaign, runs=runs_of(run_s, self.campaign))
 
     def _named(self, name: str) -> Subject:
         """Return a variant; a failure names it."""
@@ -510,15 +462,3 @@ class Trials:
         before = self.spent(name)
         self._spent[name] = Spent(before.building_s + building_s, before.running_s + running_s)
 
-
-def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list[Measurement]]:
-    """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
-    found: dict[tuple[str, str], list[Measurement]] = {}
-    for row in recorded_before(keep):
-        if row.kernel == kernel:
-            found.setdefault((str(row.variant.get("variant")), canonical(row.parameters)), []).append(row)
-    return found
-
-
-def _name_of(subject: Subject) -> str:
-    return str(subject.variant["variant"])

@@ -23,76 +23,38 @@ COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", 
 class TunedVariant:
     """A variant, with what was predicted of it, and measured where it ran.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    predicted
-        Time that the model predicts [s]; None where it could not be counted.
-    expected
-        Time that was expected of it before it ran, or in the end where it did not, by all runs before that [s].
-    status
-        ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``, ``constraint``.
-    seconds
-        Its measured time [s]; None where it did not run well.
-    message
-        Why it failed.
-    flags
-        Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
-    cost_s
-        Time that building and running it took, or would have taken [s].
+    Its status is ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``,
+    ``constraint``.
     """
 
     name: str
-    predicted: float | None = None
-    expected: float | None = None
+    predicted: float | None = None  # time that the model predicts [s]; None where it could not be counted
+    expected: float | None = None  # time expected of it before it ran, or in the end where it did not, by all runs [s]
     status: str = "skipped"
-    seconds: float | None = None
-    message: str = ""
-    flags: tuple[str, ...] = ()
-    cost_s: float = 0.0
+    seconds: float | None = None  # its measured time [s]; None where it did not run well
+    message: str = ""  # why it failed
+    flags: tuple[str, ...] = ()  # words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`)
+    cost_s: float = 0.0  # time that building and running it took, or would have taken [s]
 
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Lazy):
-    """What is known of a kernel's variants after some have run.
-
-    Parameters
-    ----------
-    device
-        Name of the device.
-    sizes
-        The size parameters.
-    tried
-        The variants that ran or failed, in that order.
-    skipped
-        The others, the one expected fastest first.
-    known
-        Probability that none of the skipped is faster than the best by more than `within` [1].
-    within
-        Share by which a variant has to be faster to matter [1].
-    ended
-        Why no more variants ran.
-    counting_s
-        Time for building, counting and predicting all variants [s].
-    outputs
-        Which variants gave the same outputs.
-    """
+    """What is known of a kernel's variants after some have run."""
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]
-    skipped: tuple[TunedVariant, ...]
-    known: float
-    within: float
-    ended: str
-    counting_s: float = 0.0
-    outputs: Agreement = field(default_factory=Agreement)
+    tried: tuple[TunedVariant, ...]  # those that ran or failed, in that order
+    skipped: tuple[TunedVariant, ...]  # the others, the one expected fastest first
+    known: float  # probability that none of the skipped is faster than the best by more than `within` [1]
+    within: float  # share by which a variant has to be faster to matter [1]
+    ended: str  # why no more variants ran
+    counting_s: float = 0.0  # time for building, counting and predicting all variants [s]
+    outputs: Agreement = field(default_factory=Agreement)  # which variants gave the same outputs
 
     @cached_property
     def best(self) -> TunedVariant | None:
         """The fastest variant that ran and whose output is not in doubt; None where there is none."""
-        return min(self._good, key=lambda one: one.seconds or 0.0, default=None)
+        return min(self._good, key=lambda variant: variant.seconds or 0.0, default=None)
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
@@ -100,18 +62,18 @@ class Tuned(Lazy):
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds
-        near = (one for one in self._good if one.seconds and one.seconds <= most)
-        return tuple(sorted(near, key=lambda one: one.seconds or 0.0))
+        near = (variant for variant in self._good if variant.seconds and variant.seconds <= most)
+        return tuple(sorted(near, key=lambda variant: variant.seconds or 0.0))
 
     @property
     def spent_s(self) -> float:
         """Time that building and running the variants took [s]."""
-        return sum(one.cost_s for one in self.tried)
+        return sum(variant.cost_s for variant in self.tried)
 
     @property
     def saved_s(self) -> float:
         """Time that the skipped variants would have taken [s]."""
-        return sum(one.cost_s for one in self.skipped)
+        return sum(variant.cost_s for variant in self.skipped)
 
     def __repr__(self) -> str:
         best = f"{self.best.name} takes {seconds_text(self.best.seconds or 0.0)}" if self.best else "nothing ran"
@@ -122,16 +84,16 @@ class Tuned(Lazy):
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
         rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
-        tied = {one.name for one in self.tied} if len(self.tied) > 1 else set()
-        for one in sorted(self.tried, key=lambda one: (one.seconds is None, one.seconds or 0.0)):
-            predicted = "-" if one.predicted is None else seconds_text(one.predicted)
-            if one.seconds is None:
-                rows.append((one.name, one.status, "-", predicted, ""))
-            elif self.best is None or self.best.seconds is None or not self.outputs.allows(one.name):
-                rows.append((one.name, seconds_text(one.seconds), "-", predicted, "in doubt"))
-            else:
-                times = f"{one.seconds / self.best.seconds:.2f}"
-                rows.append((one.name, seconds_text(one.seconds), times, predicted, "tie" if one.name in tied else ""))
+        tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
+        for variant in sorted(self.tried, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
+            predicted = "-" if variant.predicted is None else seconds_text(variant.predicted)
+            if variant.seconds is None:
+                rows.append((variant.name, variant.status, "-", predicted, ""))
+                continue
+            measured, times, tie = seconds_text(variant.seconds), "-", "in doubt"
+            if self.best is not None and self.best.seconds is not None and self.outputs.allows(variant.name):
+                times, tie = f"{variant.seconds / self.best.seconds:.2f}", "tie" if variant.name in tied else ""
+            rows.append((variant.name, measured, times, predicted, tie))
         return rows
 
     @property
@@ -141,17 +103,17 @@ class Tuned(Lazy):
         told = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
             return (self._nothing, *told)
-        found = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
+        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
         if len(self.tied) > 1:
-            others = ", ".join(one.name for one in self.tied[1:])
-            found.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
+            others = ", ".join(variant.name for variant in self.tied[1:])
+            sentences.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
         spent = f"{len(self.tried)} of {count} variants were tried in {seconds_text(self.spent_s)}"
-        found.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
+        sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
             sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
-            found.append(f"{saved}; {sure}")
-        return (*found, *told)
+            sentences.append(f"{saved}; {sure}")
+        return (*sentences, *told)
 
     def _repr_html_(self) -> str:
         """Return the variants that were tried as a table for a notebook, with a summary below it."""
@@ -159,36 +121,31 @@ class Tuned(Lazy):
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran."""
         return data_frame(self.records(), COLUMNS)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each variant by :data:`COLUMNS`, those that ran in their order."""
-        tied = {one.name for one in self.tied}
+        tied = {variant.name for variant in self.tied}
         return [
             {
-                "variant": one.name, "status": one.status, "seconds": one.seconds, "predicted_s": one.predicted,
-                "expected_s": one.expected, "best": one == self.best, "tied": one.name in tied, "cost_s": one.cost_s,
-                "message": one.message,
+                "variant": variant.name, "status": variant.status, "seconds": variant.seconds,
+                "predicted_s": variant.predicted, "expected_s": variant.expected, "best": variant == self.best,
+                "tied": variant.name in tied, "cost_s": variant.cost_s, "message": variant.message,
             }
-            for one in (*self.tried, *self.skipped)
+            for variant in (*self.tried, *self.skipped)
         ]  # fmt: skip
 
     @property
     def _good(self) -> list[TunedVariant]:
         """Those that ran, and that the comparison of outputs allows to be called the best."""
-        return [one for one in self.tried if one.seconds and self.outputs.allows(one.name)]
+        return [variant for variant in self.tried if variant.seconds and self.outputs.allows(variant.name)]
 
     @property
     def _nothing(self) -> str:
         """Why none is the best."""
-        if any(one.seconds for one in self.tried):
+        if any(variant.seconds for variant in self.tried):
             return "none is called the best, since outputs are in doubt"
-        first = next((f"{one.name}: {one.status}, {one.message}" for one in self.tried), "there are none")
+        said = (f"{variant.name}: {variant.status}, {variant.message}" for variant in self.tried)
+        first = next(said, "there are none")
         return f"none of {len(self.tried)} variants that were tried runs; the first says: {first}"

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel.errors import GivenArgumentError, UnknownVariantError
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
 
 #: So many elements of an array differ, and are repeated then. It is a prime, so that no two rows or tiles of a matrix
 #: hold the same, and a kernel that takes one for the other gives other outputs.
@@ -25,30 +22,17 @@ PERIOD = 2**20 + 7
 
 Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
+Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
 
 
 class UserKernel:
     """Makes each variant of a kernel once, and the contents of its arguments.
 
-    Parameters
-    ----------
-    name
-        Name of the kernel in records.
-    variants
-        Translation units by name, or functions without arguments that make them.
-    arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1;
-        offsets of arrays are 0.
-    ladder
-        Sizes at which the kernel may run, from small to large.
-    seed
-        Seed of the arrays' contents.
-
-    Attributes
-    ----------
-    given
-        What ``arguments`` gave for the sizes that were asked for last.
+    Variants are translation units, or functions without arguments that make them. ``arguments(**sizes)`` gives arrays
+    and scalars by argument name; `given` holds them for the sizes that were asked for last. Those that it leaves out,
+    or all of them, are made: arrays hold numbers in [0.5, 2) by the seed, converted to their types, and scalars that
+    are no sizes are 1; offsets of arrays are 0. The ladder has the sizes at which the kernel may run, from small to
+    large.
     """
 
     def __init__(
@@ -60,36 +44,27 @@ class UserKernel:
         seed: int,
     ) -> None:
         self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
-        self._arguments, self._ladder, self._seed = arguments, tuple(dict(one) for one in ladder), seed
+        self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""
 
     def subject(self, name: str) -> Subject:
-        """Return a variant, made at the first call; raise again what that raised.
-
-        Raises
-        ------
-        UnknownVariantError
-            If there is no such variant.
-        FailedError
-            If it cannot be made.
-        """
+        """Return a variant, made at the first call; raise FailedError, each time, if it cannot be made."""
         self.check_name(name)
         if name not in self._subjects:
             try:
                 self._subjects[name] = self._made(name)
             except FailedError as failure:
                 self._subjects[name] = failure
-        found = self._subjects[name]
-        if isinstance(found, FailedError):
-            raise found
-        return found
+        subject = self._subjects[name]
+        if isinstance(subject, FailedError):
+            raise subject
+        return subject
 
     def described(self, name: str) -> Subject:
         """Return a variant for the record of a failure: with its code where that exists, else one never built."""
-        found = self._subjects.get(name)
-        has_code = isinstance(found, Subject) and "generated" in vars(found)
-        return found if isinstance(found, Subject) and has_code else self.stand_in(name)
+        subject = self._subjects.get(name)
+        return subject if isinstance(subject, Subject) and "generated" in vars(subject) else self.stand_in(name)
 
     def stand_in(self, name: str) -> Subject:
         """Return a variant that is never built, to describe it in a record."""
@@ -99,7 +74,7 @@ class UserKernel:
             build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},
-            variants=tuple({"variant": one} for one in self.variants),
+            variants=tuple({"variant": variant} for variant in self.variants),
             ranked=True,
         )
         return Subject(kernel, {"variant": name}).unbuilt
@@ -115,7 +90,6 @@ class UserKernel:
             raise UnknownVariantError(name, tuple(self.variants))
 
     def _made(self, name: str) -> Subject:
-        from loopy import TranslationUnit
         from loopy.kernel.array import ArrayBase
 
         given = self.variants[name]
@@ -126,14 +100,14 @@ class UserKernel:
             arguments = unit.default_entrypoint.args
             offsets = offset_arguments(unit.default_entrypoint)
         sizes = {parameter for point in self._ladder for parameter in point}
-        arrays = [one.name for one in arguments if isinstance(one, ArrayBase)]
-        scalars = [one.name for one in arguments if not isinstance(one, ArrayBase) and one.name not in sizes]
+        arrays = [argument.name for argument in arguments if isinstance(argument, ArrayBase)]
+        scalars = [argument.name for argument in arguments if argument.name not in {*arrays, *sizes}]
         return Subject(
             replace(
                 self.stand_in(name).kernel,
                 build=lambda **variant: unit,
-                scalars=lambda **variant: {one: self.given.get(one, int(one not in offsets)) for one in scalars},
-                contents={one: partial(self._contents, one) for one in arrays},
+                scalars=lambda **variant: {name: self.given.get(name, int(name not in offsets)) for name in scalars},
+                contents={array: partial(self._contents, array) for array in arrays},
             ),
             {"variant": name},
         )
@@ -148,22 +122,17 @@ class UserKernel:
 
 
 def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -> None:
-    """Check names, types and shapes of the arguments given for a kernel at these parameters.
+    """Check names, types and shapes of the arguments given for a kernel; the others are made as a campaign makes them.
 
-    Those that are left out are made as a campaign makes them.
-
-    Raises
-    ------
-    GivenArgumentError
-        If the kernel has no such argument, or it has another type, shape or value.
+    It raises GivenArgumentError if the kernel has no such argument, or it has another type, shape or value.
     """
-    arrays = {one.name: one for one in array_arguments(kernel, parameters)}
-    known = {one.name: one for one in kernel.args}
+    arrays = {array.name: array for array in array_arguments(kernel, parameters)}
+    known = {argument.name: argument for argument in kernel.args}
     for name, value in given.items():
         if name not in known:
             raise GivenArgumentError(kernel.name, name, "is no argument of it", f"one of {', '.join(known)}")
         if name in parameters:
-            if not _is_same(value, parameters[name]):
+            if np.ndim(value) or not value == parameters[name]:
                 raise GivenArgumentError(kernel.name, name, f"is {value!r}", f"the size {parameters[name]}")
         elif name in arrays:
             _check_array(kernel.name, name, value, arrays[name].dtype, arrays[name].shape)
@@ -196,6 +165,3 @@ def _check_scalar(kernel: str, name: str, value: Any, dtype: np.dtype[Any]) -> N
     if not fits:
         raise GivenArgumentError(kernel, name, f"is {value!r}", allowed)
 
-
-def _is_same(value: Any, size: int) -> bool:
-    return bool(np.ndim(value) == 0 and value == size)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
-from perfmodel.report.memory_hierarchy import isolation_page
-from perfmodel.report.probes import picture_probes
-from perfmodel.store import Key, canonical, probes
-from perfmodel.store.files import DEVICE_FILE
-from perfmodel.store.isolation import FILE, read_isolations
-from perfmodel.store.probes import read_probes
+from perfmodel.report.probes import HEADER, isolation_cells, isolation_summary, picture_probes
+from perfmodel.store import Key, canonical
+from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
+from perfmodel.store.isolation import FILE, Isolation, read_isolations
+from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
+
+BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
 
 
 def draw_isolation(devices: Path, page: Path) -> None:
@@ -26,9 +27,22 @@ def draw_isolation(devices: Path, page: Path) -> None:
     write_whole(page, isolation_page(page.read_text(encoding="utf-8"), proofs).encode())
 
 
+def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
+    """Return the page with one table of proofs for each device after its marker."""
+    sections = [_isolation_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
+    return below_marker(page, BEGIN, sections)
+
+
+def _isolation_section(proofs: Sequence[Isolation]) -> str:
+    first = proofs[0]
+    rows = [HEADER, ("---",) * 3 + ("---:",) * 5 + ("---",), *map(isolation_cells, proofs)]
+    heading = f"## {first.device}\n\n{first.platform}, driver {first.driver}. {isolation_summary(proofs)}"
+    return f"{heading}\n\n{markdown_table(rows)}\n"
+
+
 def draw_probes(devices: Path, out: Path) -> None:
     """Draw ``probes-<device>.png`` for every device in a folder that has been probed."""
-    for path in sorted(devices.glob(f"*/{probes.FILE}")):
+    for path in sorted(devices.glob(f"*/{PROBES_FILE}")):
         device = path.with_name(DEVICE_FILE)
         facts = read_device(device) if device.is_file() else None
         picture_probes(read_probes(path), facts, out / f"probes-{path.parent.name}.png")

@@ -13,8 +13,7 @@ import numpy as np
 from perfmodel import store
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, in_turn, ordered
-from perfmodel.measuring.opening import opened_bench
-from perfmodel.measuring.session import Session, plan_configurations
+from perfmodel.measuring.run import Session, opened_bench, plan_configurations
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Key, Measurement
 

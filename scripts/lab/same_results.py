@@ -2,8 +2,11 @@
 
 Record in each checkout, then compare the two files::
 
-    PYTHONHASHSEED=0 python -m scripts.lab.same_results record new.json [--refit]
+    PYTHONHASHSEED=0 python -m scripts.lab.same_results record new.json [--refit] [--captured FOLDER]
     python -m scripts.lab.same_results compare old.json new.json
+
+``--captured`` names a folder of kernels that :mod:`tests.others.capture` kept, such as ``.venv/others/captured/loopy``:
+400 of them, evenly chosen, are counted too, each in a process of its own and in limited time.
 
 A checkout without this file is recorded by the file of another one, with PYTHONPATH=/path/to/old before the command.
 So nothing of perfmodel is used here but ``pm.*``, ``store.read`` and what these return.
@@ -15,14 +18,18 @@ import argparse
 import json
 import math
 import os
+import resource
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from itertools import chain, product
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +40,8 @@ TOLERANCE = 1e-12  # Relative difference from which on two numbers differ [1]
 SUBGROUP_SIZE = 32  # Work-items in a sub-group, as tests of the corpus have it [1]
 ROWS = 38  # Measured test kernels that each model predicts: about 2,500 predictions of all models together
 UNITS = ("instance", "subgroup", "workgroup", "launch")  # Of which lines are counted
+CAPTURED, CAPTURED_S = 400, 20  # Kernels of others, and CPU time of each [s]
+FORK = get_context("fork")
 CACHES = (512, 32768)  # Capacities of the caches whose traffic is recorded [B]
 Numbers = dict[str, Any]
 Results = dict[str, dict[str, Numbers]]
@@ -48,6 +57,30 @@ def record_counts(kernel: Any) -> Iterator[tuple[str, Numbers]]:
             counts = pm.count(kernel.build(), subgroup_size=SUBGROUP_SIZE, statistics=known, cache=False)
         values = {name: _answer(question, sizes) for name, question in _questions(counts, sizes)}
         yield f"{kernel.name} {dict(sizes)}", {"hash": counts.hash, **values}
+
+
+def record_captured(folder: Path) -> Iterator[Iterator[tuple[str, Numbers]]]:
+    """Yield the counts of kernels that others wrote; one that takes too long or ends its process has no numbers."""
+    kernels = list(import_module("tests.others.captured").captured(folder))
+    for kernel in kernels[:: max(1, len(kernels) // CAPTURED)][:CAPTURED]:
+        receiver, sender = FORK.Pipe(duplex=False)
+        child = FORK.Process(target=_send_captured, args=(kernel.unit, sender))
+        child.start()
+        sender.close()
+        with suppress(EOFError):
+            yield iter([(f"{folder.name} {kernel.name}", receiver.recv())])
+        child.join()
+
+
+def _send_captured(unit: Any, sender: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CAPTURED_S, resource.RLIM_INFINITY))
+    try:
+        counts = pm.count(unit, subgroup_size=SUBGROUP_SIZE, cache=False)
+        sizes = next(import_module("tests.others.sizes").candidates(counts, counts.parameters))
+        values = {name: _answer(question, sizes) for name, question in _questions(counts, sizes)}
+        sender.send({"hash": counts.hash, **values})
+    except Exception as error:  # refused kernels shall be refused by both
+        sender.send({"refused": f"{type(error).__name__}: {error}"})
 
 
 def _questions(counts: pm.KernelCounts, sizes: Mapping[str, int]) -> Iterator[tuple[str, Question]]:
@@ -146,13 +179,14 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) or hasattr(value, "dtype") else value
 
 
-def record(wanted: Sequence[str]) -> Results:
+def record(wanted: Sequence[str], captured: Path | None = None) -> Results:
     """Return the wanted parts of the results of the checkout whose perfmodel was imported."""
     folders = sorted(path.parent for path in (Path(pm.__file__).parents[1] / "fitted_weights").glob("*/test.jsonl"))
     parts: dict[str, Callable[[], Iterable[Iterable[tuple[str, Numbers]]]]] = {
         "counts": lambda: map(record_counts, import_module("tests.corpus").kernels()),
         "predictions": lambda: map(record_predictions, folders),
         "weights": lambda: map(record_fits, folders),
+        "captured": lambda: record_captured(captured) if captured else (),
     }
     return {part: dict(chain.from_iterable(parts[part]())) for part in wanted}
 
@@ -190,7 +224,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     recorded, compared = commands.add_parser("record"), commands.add_parser("compare")
     recorded.add_argument("out", type=Path)
     recorded.add_argument("--refit", action="store_true", help="fit all weights again too, which takes minutes")
-    recorded.add_argument("--only", choices=("counts", "predictions", "weights"), help="record this part alone")
+    recorded.add_argument("--captured", type=Path, metavar="FOLDER", help="count 400 kernels of this folder too")
+    recorded.add_argument(
+        "--only", choices=("counts", "predictions", "weights", "captured"), help="record this part alone"
+    )
     compared.add_argument("files", type=Path, nargs=2)
     options = parser.parse_args(argv)
     if options.command == "compare":
@@ -200,7 +237,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("set PYTHONHASHSEED=0: Loopy's code, and so the hash of counts, depends on it")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = record([options.only] if options.only else ["counts", "predictions", *["weights"] * options.refit])
+        parts = ["counts", "predictions", *["weights"] * options.refit, *["captured"] * bool(options.captured)]
+        results = record([options.only] if options.only else parts, options.captured)
     options.out.write_text(json.dumps(results, indent=0))
     print(f"{Path(pm.__file__).parent}: " + ", ".join(f"{len(items)} {part}" for part, items in results.items()))
     return 0

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.analyses.report_data import report_data
-from perfmodel.analyses.report_values import FITTED, TESTS
+from perfmodel.analyses.report_data import FITTED, TESTS, report_data
 from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import compare
 from perfmodel.display import in_words

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.timeline import Latencies
-from perfmodel.analyses.work_flow import work_flow
+from perfmodel.analyses.work_flow import Latencies, work_flow
 from perfmodel.counts import KernelCounts, count
 
 ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER = 1.0, 10.0, 40.0, 400.0, 30.0, 50.0

@@ -13,7 +13,7 @@ from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.errors import UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from perfmodel.opencl import find
 from tests.machine import ROOT

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import shutil
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,6 @@ from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.compare import compare
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import fit, load
-from perfmodel.report.outliers import outliers_csv
 from tests.cli.test_compare_evaluate import DATA
 
 NAME = "stevens_kloeckner_2016"
@@ -91,13 +88,12 @@ def test_text_names_the_outliers_and_their_terms_in_words(run):
     assert "disagree" not in none.stdout
 
 
-def test_csv_has_a_row_for_each_term(run):
+def test_the_document_has_each_term_of_each_outlier(run):
     asked = ("outliers", "--from", "device/test.jsonl", "--factor", "1.5")
     found = explained_outliers(load(f"device/{NAME}.json"), store.read("device/test.jsonl"), 1.5)
-    rows = list(csv.DictReader(StringIO(outliers_csv(found))))
     shown = document(run(*asked, "--json"))["outliers"]
-    expected = [(one["kernel"], one["sizes"], term["term"]) for one in shown for term in one["terms"]]
-    assert expected == [(row["kernel"], row["sizes"], row["term"]) for row in rows]
+    expected = [(one.case.kernel, one.case.sizes, term.term) for one in found.found for term in one.terms]
+    assert expected == [(one["kernel"], one["sizes"], term["term"]) for one in shown for term in one["terms"]]
 
 
 def test_a_folder_is_its_measurement_kernels(run):

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.cli import application
-from perfmodel.store.probes import append_probe
+from perfmodel.store.files import append_probe
 from tests.facts.test_probed_caches import capacity
-from tests.store.test_probes import CPU
+from tests.store.test_files_probes import CPU
 
 
 @pytest.fixture

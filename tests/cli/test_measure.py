@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.measuring import session
+from perfmodel.measuring import run
 from tests.machine import ROOT
 
 pytestmark = pytest.mark.device
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.device
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """So few configurations would wait for their next visit."""
-    monkeypatch.setattr(session, "sleep", lambda seconds: None)
+    monkeypatch.setattr(run, "sleep", lambda seconds: None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.cli import application
-from tests.store.test_export import T4, examples
+from tests.store.test_exchange import T4, examples
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.facts.probed import cache_facts, steps
-from perfmodel.measuring.probes.chase import footprints
-from perfmodel.measuring.probes.conflicts import LINES, STRIDES
+from perfmodel.measuring.probes.caches import LINES, STRIDES, footprints
 from tests.probed import chase, probe
 
 L1, L2 = 48 * 2**10, 2**20

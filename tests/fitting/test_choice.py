@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.fitting.choice import Candidates, ModelError, choose, choose_next
-
-ERROR = ModelError()
+from perfmodel.fitting.choice import BY_ALL, BY_CLASS, BY_VARIANT, NOISE, Candidates, choose, choose_next
 
 
 def candidates(rows=40, features=5, seed=0, **changes):
@@ -33,10 +31,10 @@ def shared(table, times, known):
     covariance = np.empty((count, count))
     for i in range(count):
         for j in range(count):
-            common = ERROR.by_all**2
+            common = BY_ALL**2
             if table.kernels[i] == table.kernels[j]:
-                common += ERROR.by_class**2 + ERROR.by_variant**2 * (table.variants[i] == table.variants[j])
-            covariance[i, j] = relative[i] @ relative[j] + ERROR.noise**2 * (i == j)
+                common += BY_CLASS**2 + BY_VARIANT**2 * (table.variants[i] == table.variants[j])
+            covariance[i, j] = relative[i] @ relative[j] + NOISE**2 * (i == j)
             covariance[i, j] += common * np.exp(-(np.log10(times[i] / times[j]) ** 2) / 2)
     rest = [i for i in range(count) if i not in known]
     parts = (covariance[np.ix_(rows, rows)] for rows in (list(known), rest))

@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perfmodel.expressions import linear
 from perfmodel.expressions.expression import parse
 from perfmodel.fitting.least_squares import TrainingRows
-from perfmodel.fitting.nonlinear import LinearModel, Problem, WeightBounds
+from perfmodel.fitting.nonlinear import Problem, WeightBounds
 
 ROWS = TrainingRows(
     np.array([[1.0, 10.0], [1.0, 40.0], [1.0, 90.0]]), np.array([2.0, 5.0, 10.0]), np.array([0.25, 1.0, 4.0]),
     ("launches", "loads"),
 )  # fmt: skip
 FREE = WeightBounds(np.full(2, -np.inf), np.full(2, np.inf))
-LINEAR = Problem(LinearModel(("launches", "loads")), ROWS, FREE)
+LINEAR = Problem(linear(("launches", "loads")), ROWS, FREE)
 CURVED = replace(LINEAR, model=parse("max(w_a*launches, w_b*loads**0.5)", ("launches", "loads")))
 
 

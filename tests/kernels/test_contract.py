@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.counts.reading.schedule import refuse_outside
 from perfmodel.errors import LaunchLimitError
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject, contents, host_array
 from tests.machine import ROOT, device
 
@@ -239,7 +238,7 @@ def check(bench, subject):
 
 def fits(subject):
     try:
-        check_launch(counted(subject), device().facts)
+        counted(subject).check_launch(device().facts)
     except LaunchLimitError:
         return False
     return True

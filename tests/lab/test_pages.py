@@ -6,11 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
-from perfmodel.report.memory_hierarchy import BEGIN
 from perfmodel.store import read
+from perfmodel.store.files import append_probe
 from perfmodel.store.isolation import FILE
-from perfmodel.store.probes import append_probe
-from scripts.lab.pages import draw_isolation, draw_probes, trial_seconds
+from scripts.lab.pages import BEGIN, draw_isolation, draw_probes, trial_seconds
 from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 
 from scripts.lab import same_results
-from scripts.lab.same_results import compare, differs, main, record_counts, record_predictions, weights_files
+from scripts.lab.same_results import (
+    compare,
+    differs,
+    main,
+    record_captured,
+    record_counts,
+    record_predictions,
+    weights_files,
+)
 from tests.corpus import kernels
 from tests.recorded import INTEL, POCL
 
@@ -21,6 +30,18 @@ def test_counts_of_a_kernel_at_each_of_its_sizes():
     assert 64 == len(numbers["hash"])
     assert {"bank conflicts", "by subgroup", "utilization"} <= {name.split(" ", 2)[-1] for name in numbers}
     assert not [value for value in numbers.values() if "Error" in str(value)]
+
+
+def test_kernels_of_others_are_counted_as_those_of_the_corpus(tmp_path):
+    kernel = next(kernel for kernel in kernels() if kernel.name == "banks_stride_2")
+    unit = kernel.build()
+    for name, content in {"a": unit, "b": "no kernel"}.items():
+        (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps({"unit": content, "source": f"file.py::test_{name}"}))
+    recorded = {name: numbers for part in record_captured(tmp_path) for name, numbers in part}
+    counted, refused = recorded.values()
+    assert [f"{tmp_path.name} test_a#1", f"{tmp_path.name} test_b#1"] == list(recorded)
+    assert next(iter(dict(record_counts(kernel)).values()))["hash"] == counted["hash"]
+    assert {"refused"} == refused.keys()
 
 
 def test_predictions_of_every_model_with_terms_and_intervals(monkeypatch):

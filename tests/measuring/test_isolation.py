@@ -10,8 +10,8 @@ import pytest
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import Silent, isolation
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.isolation import ROUNDS, prove_isolation
-from perfmodel.measuring.record import Bench
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
 from tests.campaigns import SCALE

@@ -13,7 +13,7 @@ from perfmodel import store
 from perfmodel.errors import OutputError
 from perfmodel.kernels import Ladder
 from perfmodel.measuring import Silent
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import sample
 from tests.campaigns import SCALE, TINY, build, measured

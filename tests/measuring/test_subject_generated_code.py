@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import loopy as lp
 import pytest
 
-from perfmodel.measuring.subject import Enqueue, GeneratedCode, _Recorder
+from perfmodel.measuring.subject import GeneratedCode
+from perfmodel.measuring.timing import Enqueue, _Recorder, compiled as compiled_code
 from tests.campaigns import build
 from tests.machine import device
 
@@ -42,7 +43,7 @@ def test_compiled_code_enqueues_one_kernel_on_the_grid_of_its_size():
     import pyopencl as cl
 
     context, queue = device().context()
-    compiled = GeneratedCode(build(2)).compile(context)
+    compiled = compiled_code(GeneratedCode(build(2)), context)
     a = np.arange(128, dtype=np.float32)
     buffers = SimpleNamespace(
         a=cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=a),

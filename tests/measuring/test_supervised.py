@@ -30,8 +30,8 @@ if not follow_supervisor():
     sys.exit(supervise(again, lambda message: print(message, flush=True)))
 
 from dataclasses import replace
-from perfmodel.measuring.record import Bench
-from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import Timekeeper
 from tests.campaigns import SCALE, measured
 
 def measured_deadly(self, configuration, place=None):
@@ -54,8 +54,8 @@ def die():
     exec(how)
 
 if "CLOCK" in os.environ:
-    from perfmodel.measuring import record
-    record.now = lambda unit: os.environ["CLOCK"]
+    from perfmodel.measuring import timing
+    timing.now = lambda unit: os.environ["CLOCK"]
 kernel = SCALE
 if where == "build":
     kernel = replace(SCALE, build=build_deadly)

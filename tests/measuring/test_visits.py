@@ -10,14 +10,14 @@ import pytest
 from perfmodel import store
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting.choice import chooser
-from perfmodel.measuring import Campaign, measure, session
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring import Campaign, measure, run
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device
 from scripts.lab.repeatability import measure_twice
 from tests.campaigns import SCALE, TINY
-from tests.measuring.test_session import Hears
+from tests.measuring.test_run_session import Hears
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16, "device_type": "cpu", "clock_mhz": 0,
            "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
@@ -55,8 +55,8 @@ def device(monkeypatch) -> MadeUp:
     monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1.0)
     monkeypatch.setattr(Bench, "check", lambda self, subject: None)
     monkeypatch.setattr(Bench, "timed", lambda bench, *arguments: made_up.timed(bench, *arguments))
-    monkeypatch.setattr(session, "monotonic", lambda: made_up.now)
-    monkeypatch.setattr(session, "sleep", made_up.pause)
+    monkeypatch.setattr(run, "monotonic", lambda: made_up.now)
+    monkeypatch.setattr(run, "sleep", made_up.pause)
     return made_up
 
 

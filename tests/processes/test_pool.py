@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -155,7 +156,7 @@ class Pretended:
                     future.set_exception(BrokenProcessPool("killed"))
                 self.waiting.clear()
             for future in [*self.waiting][: 1 if return_when == FIRST_COMPLETED else None]:
-                future.set_result(Outcome(self.waiting.pop(future).name))
+                future.set_result(Outcome(cloudpickle.dumps((self.waiting.pop(future).name, ()))))
         return {future for future in futures if future.done()}, {future for future in futures if not future.done()}
 
 

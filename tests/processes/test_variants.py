@@ -18,7 +18,17 @@ from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantErr
 from perfmodel.kernels import execution
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.processes import variants
-from perfmodel.processes.variants import CountedVariants, Parcel, attempt, counts_as_json, made, packed, unpacked, work
+from perfmodel.processes.variants import (
+    CountedVariants,
+    Parcel,
+    attempt,
+    counts_as_json,
+    made,
+    packed,
+    received,
+    unpacked,
+    work,
+)
 from tests.processes.variants import double, write_file
 from tests.test_display import Cells
 
@@ -66,7 +76,7 @@ def test_counts_travel_as_their_json():
     for name in counted:
         parcel = packed(name, counted.stored(name))
         assert counts.to_json() == made(name, unpacked(parcel)).to_json()
-    assert {} == counted._read  # nothing was read here for it
+    assert 0 == counted._read.cache_info().currsize  # nothing was read here for it
     assert packed("here", counts) == packed("here", counts_as_json(counts))
 
 
@@ -105,7 +115,7 @@ def test_text_is_read_when_it_is_used(monkeypatch):
     assert ["4", "8", "16"] == [*found]
     assert hashes(COUNTS) == hashes(found)
     assert found["8"] is found["8"]
-    assert 2 == len(found._read)
+    assert 2 == found._read.cache_info().currsize
     assert "<CountedVariants: 3 counted, 1 with an error: 4, 8, 16>" == repr(found)
     assert ["x", "variant 'x': no. Or leave this variant out of the file."] == Cells(found._repr_html_()).rows[-1]
     with pytest.raises(KeyError):
@@ -128,13 +138,36 @@ def told(kernel):
 
 def test_an_outcome_is_a_value_or_an_error_with_its_warnings():
     task = cloudpickle.dumps(told)
-    first = work(task, packed("a", lambda: double(8)))
-    assert ("loopy_kernel", ((PerfModelWarning, "mind this"),)) == (first.value, first.warnings)
-    second = work(task, packed("b", lambda: 1 / 0))
-    assert TrialError("b", "compile", "ZeroDivisionError: division by zero") == second.value
-    third = work(task, Parcel("c", b"no pickle"))
-    assert "UnpicklingError" in third.value.problem
-    assert "in another process" in third.value.problem
+    first = received("a", work(task, packed("a", lambda: double(8))))
+    assert ("loopy_kernel", ((PerfModelWarning, "mind this"),)) == first
+    second, _ = received("b", work(task, packed("b", lambda: 1 / 0)))
+    assert TrialError("b", "compile", "ZeroDivisionError: division by zero") == second
+    third, _ = received("c", work(task, Parcel("c", b"no pickle")))
+    assert "UnpicklingError" in third.problem
+    assert "in another process" in third.problem
+
+
+class Held(VariantError):
+    """An error that cannot be pickled, or not unpickled."""
+
+    def __reduce__(self):
+        return (divmod, (1, 0)) if self.problem == "unpickled" else threading.Lock().__reduce__()
+
+
+@pytest.mark.parametrize("problem", ["pickled", "unpickled"])
+def test_an_error_that_cannot_travel_is_one_of_its_variant(problem):
+    def fails():
+        raise Held("x", problem)
+
+    error, warned = received("a", work(cloudpickle.dumps(told), packed("a", fails)))
+    assert ("a", "constraint", ()) == (error.variant, error.status, warned)
+    assert error.problem.startswith(f"Held: variant 'x': {problem}")
+
+
+def test_a_value_that_cannot_travel_is_an_error_of_its_variant():
+    error, _ = received("a", work(cloudpickle.dumps(lambda kernel: threading.Lock()), packed("a", double(8))))
+    assert isinstance(error, TrialError)
+    assert "lock" in error.problem
 
 
 def test_an_attempt_keeps_our_errors_and_names_others():

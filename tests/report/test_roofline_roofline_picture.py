@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from tests.cli.test_report_roofline import document
 
 from perfmodel.errors import OutputError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.drawing import overlap
 from perfmodel.report.roofline import picture_roofline, roofline_figure
+from tests.cli.test_compare_roofline import document
 from tests.fitting.test_throughput_roofs import BANDWIDTH, PEAK, facts
 from tests.report.test_roofline import POINTS, ROOFS, point
 

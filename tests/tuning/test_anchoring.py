@@ -19,7 +19,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
-from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.bench import Timekeeper
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import AnchoredModel, Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants

@@ -18,8 +18,7 @@ from perfmodel.errors import (
     UnknownVariantError,
 )
 from perfmodel.measuring import supervised
-from perfmodel.measuring.record import Bench
-from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.tuning.trials import TRIALS, Spent, Trials
 from tests.machine import device
 
@@ -245,7 +244,7 @@ def test_long_runs_are_fewer(monkeypatch):
         return self.failed(configuration.subject, supervised_end(), configuration.parameters)
 
     def supervised_end():
-        from perfmodel.measuring.session import NO_END
+        from perfmodel.measuring.run import NO_END
 
         return NO_END
 

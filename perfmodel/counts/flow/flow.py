@@ -183,9 +183,8 @@ class Flow(Lazy):
         Parameters
         ----------
         costs : mapping, optional
-            What an act costs, by its kind (``"rsqrt"``) or, before that, by type or space and kind
-            (``("global", "load")``); 1 for an act that is not named. The longest chain is the
-            costliest.
+            What an act costs, by its kind (``"rsqrt"``) or, before that, by type or space and kind (``("global",
+            "load")``); 1 for an act that is not named. The longest chain is the costliest.
 
         Raises
         ------
@@ -228,10 +227,9 @@ class Flow(Lazy):
     def memory_parallelism(self) -> Parallelism:
         """Loads from global memory over the rounds in which they can be issued.
 
-        A load is of a later round where its address depends on a load of an earlier, or a barrier
-        or the end of an iteration of a loop that is not unrolled lies between: the mean number of
-        independent loads before the first use of one, if the compiler moves each as far up as its
-        address and the straight-line code allow.
+        A load is of a later round where its address depends on a load of an earlier, or a barrier or the end of an
+        iteration of a loop that is not unrolled lies between: the mean number of independent loads before the first use
+        of one, if the compiler moves each as far up as its address and the straight-line code allow.
         """
         rounds = self._longest(Rules(lambda act: float(act == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))

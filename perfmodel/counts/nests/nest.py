@@ -120,50 +120,25 @@ class NestChain:
 class Nest:
     """Instructions between the same barriers, in the same sequential loops and on the same lanes.
 
-    Attributes
-    ----------
-    launch, stretch : str, int
-        Name of the device kernel, and the number of its part between two barriers.
-    outer, inner : tuple of str
-        The sequential loops around the stretch, and those inside it, outermost first. Only the outer ones contain
-        barriers. Loops that are unrolled are left out.
-    lanes : tuple of str
-        The axes ``l.0``, ``l.1``, ... on which the instructions depend.
-    iterations, executions : Count
-        (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
-        the inner loops, the code holds these once for each of its values, and the iterations of all are counted.
-        Executions count each copy that an unrolled loop makes by itself.
-    box : Count
-        What the iterations would be if every work-item made all iterations of the box around the loops. It is larger
-        where a guard, or a loop whose bounds vary, leaves some out.
-    entered : tuple of Count
-        How often each of the inner loops is entered, outermost first: (work-item, iteration) pairs of the loops around
-        it.
-    trips : int or None
-        Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
-        None. A compiler writes a loop of few such iterations out.
-    operations, accesses, chains : tuple
-        Operations, as in the table of all; accesses, one for each expression; what its innermost loop carries from one
-        iteration to the next.
-    kept : Count
-        Loads and stores of private values that live over a barrier. A device that runs the work-items of a group one
-        after the other keeps these in memory.
+    Loops that are unrolled are left out. Where one lies around the inner loops, the code holds these once for each of
+    its values, and the iterations of all are counted. A compiler writes a loop of few ``trips`` out. A device that runs
+    the work-items of a group one after the other has ``kept`` values in memory.
     """
 
-    launch: str
-    stretch: int
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    lanes: tuple[str, ...]
-    iterations: Count
-    box: Count
-    entered: tuple[Count, ...]
-    trips: int | None
-    executions: Count
-    operations: tuple[OperationCount, ...]
-    accesses: tuple[NestAccess, ...]
-    kept: Count
-    chains: tuple[NestChain, ...]
+    launch: str  # name of the device kernel
+    stretch: int  # number of its part between two barriers
+    outer: tuple[str, ...]  # sequential loops around the stretch, which contain barriers, outermost first
+    inner: tuple[str, ...]  # sequential loops inside the stretch, outermost first
+    lanes: tuple[str, ...]  # the axes l.0, l.1, ... on which the instructions depend
+    iterations: Count  # (work-item, iteration) pairs that execute at least one of the instructions
+    box: Count  # the same if every work-item made all iterations of the box around the loops: without guards
+    entered: tuple[Count, ...]  # how often each inner loop is entered: pairs of the loops around it, outermost first
+    trips: int | None  # iterations of the innermost loop for each entry, where they are one number everywhere
+    executions: Count  # iterations, each copy that an unrolled loop makes counted by itself
+    operations: tuple[OperationCount, ...]  # as in the table of all
+    accesses: tuple[NestAccess, ...]  # one for each expression
+    kept: Count  # loads and stores of private values that live over a barrier
+    chains: tuple[NestChain, ...]  # what the innermost loop carries from one iteration to the next
 
     @property
     def entries(self) -> Count:

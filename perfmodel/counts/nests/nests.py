@@ -175,13 +175,7 @@ def _operations(
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
-    """Return the nests of a kernel, in the order of the schedule.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The kernel was stored before places were recorded.
-    """
+    """Return the nests of a kernel, in the order of the schedule."""
     nests = _Nests(flow)
     return tuple(nests.nest(around, lanes, statements) for (around, lanes), statements in nests.groups.items())
 
@@ -301,13 +295,7 @@ def _chain_operations(recurrence: Recurrence, iterations: Count) -> tuple[Operat
 
 
 def issues_of(flow: Flow) -> tuple[Issue, ...]:
-    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The kernel was stored before places were recorded.
-    """
+    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule."""
     cardinalities = flow.cardinalities
 
     def count(domain: Domain) -> Count:

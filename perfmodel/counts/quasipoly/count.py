@@ -11,14 +11,13 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.parts import given
+from perfmodel import errors
 from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, simplified
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.summation import vanishes
 from perfmodel.counts.quasipoly import arguments, printing
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
-from perfmodel.documents import one_line
-from perfmodel.errors import AssumptionError, GranularityError, IncomparableCountsError, InfiniteCountError
+from perfmodel.documents import one_line, shortened
 from perfmodel.lazy import cached_property
 from perfmodel.threads import alone
 
@@ -150,7 +149,7 @@ class Count:
         if not isinstance(other, Count):
             return NotImplemented
         if other.granularity != self.granularity:
-            raise GranularityError(self.granularity, other.granularity)
+            raise errors.GranularityError(self.granularity, other.granularity)
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
         reasons = self.reasons + other.reasons
@@ -226,7 +225,7 @@ class Count:
         if self.unexpanded or other.unexpanded:
             if self.to_json() == other.to_json():
                 return True
-            raise IncomparableCountsError(str(self), str(other))
+            raise errors.IncomparableCountsError(str(self), str(other))
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
         return bool(difference.is_zero()) or vanishes(difference)
@@ -254,7 +253,7 @@ class Count:
     def function(self) -> QuasiPolynomial:
         """The polynomial as a value that can be evaluated."""
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
-            raise InfiniteCountError(str(self.polynomial))
+            raise errors.InfiniteCountError(str(self.polynomial))
         return printing.quasi_polynomial_of(self.polynomial)
 
     @cached_property
@@ -298,7 +297,7 @@ class Count:
                 value = arguments.whole(name, value, tuple(sorted(function.parameters)))
                 return self._formula_at({**sizes, name: value})
         if not allowed.holds(*context):
-            raise AssumptionError(str(self.assumptions), dict(zip(allowed.parameters, context, strict=True)))
+            raise errors.AssumptionError(str(self.assumptions), dict(zip(allowed.parameters, context, strict=True)))
         return function.exact(*point)
 
     @property
@@ -345,7 +344,7 @@ class Count:
         broken = np.flatnonzero(evaluated(allowed, context, number) != 1)
         if broken.size:
             first = {name: int(values[broken[0]]) for name, values in zip(allowed.parameters, context, strict=True)}
-            raise AssumptionError(str(self.assumptions), first, tuple(broken.tolist()))
+            raise errors.AssumptionError(str(self.assumptions), first, tuple(broken.tolist()))
         values = evaluated(function, [flat[name] for name in function.parameters], number).reshape(shape)
         if not self.unexpanded:
             return values
@@ -380,3 +379,10 @@ class Count:
 
     # }}}
 
+
+def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
+    """Return a part of a document of counts, which must be of a type, and the items of a list too."""
+    part = document[name]
+    if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
+        raise errors.CountsFormatError(f"has {name} = {shortened(part)}, which is of another type")
+    return part

@@ -137,16 +137,9 @@ class BoxLines(NamedTuple):
 
 @lru_cache(maxsize=4096)  # tiles are the same at all sizes
 def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
-    """Return what equal boxes touch.
+    """Return what equal boxes touch that begin at some bytes of an array, which rise as the steps of the sweeps do.
 
-    Parameters
-    ----------
-    sweeps : tuple of Sweep
-        The loops that move the address, the steps rising.
-    starts : tuple of int
-        Where the boxes begin, rising, in bytes from the array's first cell.
-    size, line, grid : int
-        Bytes of one access, bytes of a line, and what divides the distances between the places of the box.
+    Sizes of an access and of a line are in bytes. The grid divides the distances between the places of the box.
     """
     run, repeats = _run_and_repeats(sweeps, size, line)
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in repeats)

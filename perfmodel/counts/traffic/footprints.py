@@ -33,6 +33,11 @@ class Cache:
     line_bytes: int
     sets: int  # 0 where every line may be anywhere
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of all lines."""
+        return self.lines * self.line_bytes
+
 
 class ArrayLines:
     """Boxes of one array, and the lines of all; they do not change."""

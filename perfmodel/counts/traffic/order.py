@@ -14,7 +14,7 @@ Between barriers, a serial device runs all work-items inside of each loop that c
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Place, Wait, has_barrier
@@ -34,8 +34,7 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
 
     Examples
     --------
-    >>> from perfmodel.counts.program.program import Launch
-    >>> from perfmodel.counts.program.program import DeviceKernel, Loop, Run
+    >>> from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Run
     >>> device = DeviceKernel("sum", (Loop("k", (Run("add"),)),))
     >>> launch = Launch("sum", (8, 4), (None,), None)
     >>> paths(device, launch, (), "serial")[0, "k", 0]
@@ -45,25 +44,30 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
     """
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
     lanes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
-    kind = _Serial if order == "serial" else _Lockstep
-    walk = kind(lanes, unrolled)
+    serial = order == "serial"
+    walk = _DeviceOrder(lanes if serial else lanes[:-1], () if serial else lanes[-1:], unrolled, serial)
     if has_barrier(device):
         return dict(walk.between_barriers(device.body, (), groups))
-    return dict(walk.without_barriers(device.body, groups))
+    places = (place for k, node in enumerate(device.body) for place in ((2 * k - 1,), *_places(node, (2 * k,))))
+    return dict(walk.region(places, groups))
 
 
 @dataclass(frozen=True)
-class _Order:
-    lanes: Path
-    unrolled: Container[str]
+class _DeviceOrder:
+    """Loops over work-items around and inside of what each work-item passes without a stop."""
 
-    def between_barriers(self, nodes: tuple[Node, ...], around: Place, outside: Path) -> Iterator[tuple[Place, Path]]:
+    around: Path
+    inside: Path
+    unrolled: Container[str]
+    serial: bool
+
+    def between_barriers(self, nodes: tuple[Node, ...], parent: Place, outside: Path) -> Iterator[tuple[Place, Path]]:
         """Yield the places below a node that is or contains a barrier, and what is around them."""
         region = 0
         for k, node in enumerate(nodes):
-            place = (*around, 2 * k)
-            yield from self.region(((*around, 2 * k - 1),), (*outside, region))
-            if isinstance(node, Loop) and (has_barrier(node) or self.splits(node)):
+            place = (*parent, 2 * k)
+            yield from self.region(((*parent, 2 * k - 1),), (*outside, region))
+            if isinstance(node, Loop) and (has_barrier(node) or (self.serial and not self._is_written_out(node))):
                 region += 2
                 below = (*outside, region - 1, node.iname)
                 yield from self.between_barriers(node.body, (*place, node.iname), below)
@@ -72,52 +76,19 @@ class _Order:
             else:
                 yield from self.region(_places(node, place), (*outside, region))
 
-    def without_barriers(self, nodes: tuple[Node, ...], outside: Path) -> Iterator[tuple[Place, Path]]:
-        """Yield the places of a launch without barriers, and what is around them."""
-        for k, node in enumerate(nodes):
-            yield from self.region(((2 * k - 1,), *_places(node, (2 * k,))), outside)
-
-    def splits(self, loop: Loop) -> bool:
-        """Whether the work-items run a loop without barriers together, iteration by iteration."""
-        raise NotImplementedError
-
-    def region(self, places: tuple[Place, ...], outside: Path) -> Iterator[tuple[Place, Path]]:
+    def region(self, places: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
         """Yield places that each work-item passes without a stop, and what is around them."""
-        raise NotImplementedError
+        depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)  # entries of a place
+        return ((place, (*outside, *self.around, *place[depth:], *self.inside)) for place in places)
+
+    def _is_written_out(self, node: Node) -> bool:
+        return not isinstance(node, Loop) or (node.iname in self.unrolled and all(map(self._is_written_out, node.body)))
 
 
-class _Serial(_Order):
-    def splits(self, loop: Loop) -> bool:
-        return not self._written_out(loop)
-
-    def _written_out(self, node: Node) -> bool:
-        if isinstance(node, Loop):
-            return node.iname in self.unrolled and all(map(self._written_out, node.body))
-        return True
-
-    def region(self, places: tuple[Place, ...], outside: Path) -> Iterator[tuple[Place, Path]]:
-        return ((place, (*outside, *self.lanes, *place[_depth(outside):])) for place in places)
-
-
-class _Lockstep(_Order):
-    def splits(self, loop: Loop) -> bool:
-        return False
-
-    def region(self, places: tuple[Place, ...], outside: Path) -> Iterator[tuple[Place, Path]]:
-        inner = self.lanes[:-1], self.lanes[-1:]
-        return ((place, (*outside, *inner[0], *place[_depth(outside):], *inner[1])) for place in places)
-
-
-def _depth(outside: Path) -> int:
-    """Return how many entries of a place stand for the loops outside."""
-    return 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)
-
-
-def _places(node: Node, place: Place) -> tuple[Place, ...]:
-    """Return the place of a node and those of all nodes below it, each with that before it."""
-    places: list[Place] = [place]
+def _places(node: Node, place: Place) -> Iterator[Place]:
+    """Yield the place of a node and those of all nodes below it, each with that before it."""
+    yield place
     if isinstance(node, Loop):
         for k, child in enumerate(node.body):
-            places.append((*place, node.iname, 2 * k - 1))
-            places.extend(_places(child, (*place, node.iname, 2 * k)))
-    return tuple(places)
+            yield (*place, node.iname, 2 * k - 1)
+            yield from _places(child, (*place, node.iname, 2 * k))

@@ -184,11 +184,6 @@ def references_of(
 
     Registers (private arrays) are left out. ``spans`` are the bytes of each array, None where they are not known. A
     reference is not exact where its executed instances are only bounded.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The program was stored before places were recorded.
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]

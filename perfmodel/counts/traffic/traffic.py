@@ -354,13 +354,7 @@ class Traffic:
         return self.plan.exact
 
     def __call__(self, **sizes: int) -> MovedLines:
-        """Return the lines at one size.
-
-        Raises
-        ------
-        ParameterError, AssumptionError
-            As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
-        """
+        """Return the lines at one size; errors are those of a :class:`~perfmodel.counts.quasipoly.count.Count`."""
         return self.at(sizes).lines(self.cache, self.array)
 
     @alone
@@ -415,13 +409,7 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str) -> TrafficPlan:
-    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The program was stored before places were recorded.
-    """
+    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items."""
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
     spans = _spans(cardinalities)

@@ -1,5 +1,14 @@
 """Probes: microbenchmarks that read from a device what models need, in OpenCL C.
 
-Each probe is one file with a value ``PROBE``. :func:`perfmodel.measuring.probes.campaign.measure_probes` runs them and
-keeps the times in a store's ``probes.jsonl``; :mod:`perfmodel.facts.probed` makes facts of them.
+:func:`perfmodel.measuring.probes.campaign.measure_probes` runs them and keeps the times in a store's ``probes.jsonl``;
+:mod:`perfmodel.facts.probed` makes facts of them.
 """
+
+from __future__ import annotations
+
+from perfmodel.measuring.probes import caches, execution
+
+PROBES = (
+    caches.CHASE, caches.LINE, caches.CONFLICTS, execution.LANES, execution.NESTS, execution.BARRIERS, execution.OVERLAP
+)  # fmt: skip
+"""In the order in which they run; the line's needs what the chase found."""

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from perfmodel import store as stored
 from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.io import replace_file
+from perfmodel.measuring import timing
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
-from perfmodel.measuring.opening import opened_prober
+from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
-from perfmodel.measuring.probes.prober import Prober
-from perfmodel.measuring.probes.visit import PROBES
-from perfmodel.measuring.timing import now
+from perfmodel.measuring.run import opened_bench
+from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
+from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
-from perfmodel.store.probes import append_probe, probes_path, read_probes
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
 
 
 def measure_probes(
@@ -40,36 +38,23 @@ def measure_probes(
 ) -> tuple[ProbeRun, ...]:
     """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
 
-    Parameters
-    ----------
-    device
-        A device that works.
-    folder
-        Folder of the device's store.
-    progress
-        Receives a report of each step.
-    settings
-        How thoroughly; what was probed thoroughly is not probed briefly again.
-    again
-        Begin a new series where the last one is complete. Its facts replace those of the last series.
-    wait_s
-        How long to wait for another campaign on the device to end [s].
-
-    Raises
-    ------
-    OutputError
-        The folder cannot be written.
-    ForeignDeviceError
-        It belongs to another device.
-    DeviceBusyError
-        Another campaign on the device does not end in time.
+    What was probed thoroughly is not probed briefly again. With `again` a new series begins where the last one is
+    complete; its facts replace those of the last. Raises DeviceBusyError where another campaign on the device does not
+    end within `wait_s` [s], ForeignDeviceError where the folder is another device's, OutputError where it cannot be
+    written.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
-    with opened_prober(device, progress, wait_s) as prober:
+    with opened_bench(device, replace(DEFAULT, wait_s=wait_s), progress) as bench:
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
-        if todo:
-            _measure(prober, folder, progress, settings, series, todo)
+        if not todo:
+            return read_probes(folder)
+        with task(progress, "probing the device", len(todo)):
+            for visit, probe in todo:
+                with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
+                    run = _visited(bench, folder, settings, probe, (series, visit), deaths)
+                    append_probe(folder, run)
+                progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
     return read_probes(folder)
 
 
@@ -97,31 +82,20 @@ def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> 
     return series, todo
 
 
-def _measure(
-    prober: Prober, folder: Path, progress: Progress, settings: ProbeSettings, series: int,
-    todo: list[tuple[int, Probe]],
-) -> None:  # fmt: skip
-    with task(progress, "probing the device", len(todo)):
-        for visit, probe in todo:
-            with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
-                run = _visited(prober, folder, settings, probe, (series, visit), deaths)
-                append_probe(folder, run)
-            progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
-
-
 def _visited(
-    prober: Prober, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
+    bench: Bench, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
     """Return the record of one visit; a failure is a record too."""
-    began, facts, (series, visit) = monotonic(), prober.device.facts, place
+    began, facts, (series, visit) = monotonic(), bench.device.facts, place
     earlier = tuple(run for run in read_probes(folder) if run.series == series)
     points: tuple[Point, ...] = ()
     message = "it ended the process twice" if deaths > 1 else ""
     if not message:
-        points, message = prober.probe(probe, settings, earlier)
+        points, message = bench.probe(probe, settings, earlier)
     return ProbeRun(
-        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(prober.versions),
-        now("seconds"), round(monotonic() - began, 3), settings.dropped, points, "failed" if message else "ok", message,
+        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(bench.versions),
+        timing.now("seconds"), round(monotonic() - began, 3), settings.dropped, points,
+        "failed" if message else "ok", message,
     )  # fmt: skip
 
 
@@ -132,7 +106,7 @@ def _under_way(folder: Path, what: str) -> Iterator[int]:
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)
     try:
-        replace_file(path, ("\n".join([*(one for one in before if one == what), what]) + "\n").encode())
+        replace_file(path, ("\n".join([*(line for line in before if line == what), what]) + "\n").encode())
     except OSError as error:
         raise failure(path, error) from error
     try:

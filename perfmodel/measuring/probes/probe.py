@@ -5,31 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyopencl as cl
 
 from perfmodel.facts.probe_run import Point, ProbeRun
-from perfmodel.measuring.subject import Enqueue
-from perfmodel.measuring.timing import sample
-from perfmodel.opencl import quiet_compiler
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
-
+from perfmodel.measuring.timing import Enqueue, sample
+from perfmodel.opencl import Device, quiet_compiler
 
 DTYPES = {"float32": "float", "float64": "double"}
 """Types of OpenCL C by the names of NumPy."""
 
 
 class Instrument:
-    """An opened device.
-
-    Parameters
-    ----------
-    device
-        The device; programs are kept until this value is gone.
-    """
+    """An opened device; programs are kept until this value is gone."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -47,8 +37,6 @@ class Instrument:
 
     def kernel(self, source: str, *options: str) -> Any:
         """Return the one kernel of a source, built once with these options."""
-        import pyopencl as cl
-
         if (source, options) not in self._kernels:
             with quiet_compiler():
                 program = cl.Program(self.context, source).build(options=list(options))
@@ -58,8 +46,6 @@ class Instrument:
     @contextmanager
     def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
         """Give a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
-        import pyopencl as cl
-
         buffers = []
         try:
             for content in contents:
@@ -75,15 +61,13 @@ class Instrument:
 
     def write(self, buffer: Any, array: Any, at: int = 0) -> None:
         """Copy an array into a buffer, from so many bytes on."""
-        import pyopencl as cl
-
         cl.enqueue_copy(self.queue, buffer, array, dst_offset=at)
         self.queue.finish()
 
     def times(self, kernel: Any, groups: int, items: int, runs: int) -> tuple[float, ...]:
         """Return the times of runs of a kernel with its arguments set [s], in so many groups of so many work-items."""
-        found = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
-        return tuple(round(seconds, 9) for seconds in found.host_s)
+        samples = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
+        return tuple(round(seconds, 9) for seconds in samples.host_s)
 
     def amount(self, kernel: Any, place: int, items: int, aim_s: float, most: int = 2**24) -> int:
         """Return how much work takes about a time, and set it as the integer argument at a place.
@@ -104,22 +88,9 @@ class Instrument:
 class ProbeSettings:
     """How thoroughly a device is probed.
 
-    Parameters
-    ----------
-    name
-        Name in the records.
-    visits
-        Visits to each probe; all other probes lie between two visits to one.
-    runs, dropped
-        Runs of each configuration in a visit, and how many of the first do not count.
-    run_s
-        Time that a run aims at [s].
-    most_s
-        A visit begins no further configuration after this time [s].
-    most_bytes
-        The largest footprint [B].
-    only
-        Names of the probes; all of them if empty.
+    All other probes lie between two of the `visits` to one. A visit makes so many `runs` of each configuration, of
+    which the first `dropped` do not count; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
+    no footprint is larger than `most_bytes`. Probes that are not in `only` are left out, if it is not empty.
     """
 
     name: str
@@ -142,16 +113,9 @@ Earlier: TypeAlias = tuple[ProbeRun, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe.
+    """A probe: `points` times its configurations one after another; it also gets the visits of this series so far.
 
-    Parameters
-    ----------
-    name
-        Name in the records.
-    points
-        Times its configurations on a device, one after another; it also gets the visits of this series so far.
-    more
-        Visits after those that the settings ask for, unless there is only one.
+    There are so many `more` visits than the settings ask for, unless there is only one.
     """
 
     name: str
@@ -161,3 +125,12 @@ class Probe:
     def visits(self, settings: ProbeSettings) -> int:
         """Return how many visits a series has."""
         return settings.visits + (self.more if settings.visits > 1 else 0)
+
+    def timed(self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
+        """Time its configurations, and say what went wrong; those before that stay."""
+        points: list[Point] = []
+        try:
+            points.extend(self.points(instrument, settings, earlier))
+        except (cl.Error, MemoryError, ArithmeticError) as error:
+            return tuple(points), " ".join(f"{type(error).__name__}: {error}".split())
+        return tuple(points), ""

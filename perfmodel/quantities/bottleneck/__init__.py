@@ -118,27 +118,12 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         memory_stores="stored to that leaves the last-level cache",
     ),
 )  # fmt: skip
-"""The quantities of each resource.
+"""The quantities of each resource; the overhead is added to the rest.
 
-overhead (added to the rest)
-    ``runs`` is 1; ``launched`` launches; ``groups``; ``waiting_items`` work-items times barriers; ``region_entries``
-    work-groups times the parts between barriers, or iterations of the loops around the work-items;
-    ``varied_entries`` of loops whose trips differ between work-items, where a branch is mispredicted.
-chain
-    Operations that wait for the one before, as far as other work-items do not fill the wait: see
-    :func:`perfmodel.quantities.bottleneck.work.waiting_share`.
-special
-    Divisions, roots and functions, by the bits of their type: exponentials, logarithms, sines and their like
-    (``circular``), and all others, which rest on the hyperbolic tangent.
-issue
-    Vector or scalar instructions, of whatever kind: operations, two for each turn of a loop, accesses. Beside it, what
-    ``minmax``, ``iterations``, ``loads``, ``stores``, ``gathers`` and ``scatters`` cost more than an instruction; a
-    gather or scatter is one for each element. ``split`` are vectors over the border of two lines, ``kept_values`` loads
-    and stores of private values that live over barriers.
-near
-    Lines that the first-level cache fetches: again (they were in it before), or for the first time in a launch.
-far
-    Lines that the second and the last level fetch.
+``region_entries`` are work-groups times the parts between barriers, or iterations of the loops around the work-items.
+An operation of a *chain* counts as far as other work-items do not fill the wait
+(:func:`perfmodel.quantities.bottleneck.work.waiting_share`). Instructions are vectors or scalars: operations, two for
+each turn of a loop, accesses. Lines are fetched *again* where they were in the cache before in the same launch.
 """
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
@@ -154,13 +139,7 @@ _kept: WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mappi
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
-    """Return each quantity of :data:`~perfmodel.quantities.bottleneck.QUANTITIES`, of the sizes' shape.
-
-    Raises
-    ------
-    FlowUnknownError, PlacesUnknownError
-        The counts were stored before dataflow, or the places of instructions, were recorded.
-    """
+    """Return each quantity of :data:`QUANTITIES`, of the sizes' shape; raises as :func:`compiled_kernel` does."""
     device = device_of(case)
     if not any(isinstance(size, np.ndarray | list | tuple) for size in case.parameters.values()):
         return dict(at_sizes(case.counts, case.parameters, device))

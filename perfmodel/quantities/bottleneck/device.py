@@ -41,14 +41,6 @@ What a pointer chase measures comes last: it steps up where the pages of the TLB
 
 
 @dataclass(frozen=True)
-class CacheLevel:
-    """A level of the cache."""
-
-    bytes: int  # for each compute unit, or for all
-    sets: int
-
-
-@dataclass(frozen=True)
 class DeviceUnits:
     """The device as the quantities see it.
 
@@ -61,7 +53,7 @@ class DeviceUnits:
     lanes: int  # float32 lanes of a vector
     units: int  # compute units
     line: int  # bytes of a cache line
-    levels: tuple[CacheLevel, CacheLevel, CacheLevel]  # first, second and last
+    levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
 
     def lanes_of(self, bits: int) -> float:
         """Return how many values of that many bits a vector holds, at least 1."""
@@ -85,10 +77,10 @@ def device_of(case: Case) -> DeviceUnits:
     )  # fmt: skip
 
 
-def _level(size: int, ways: int, line: int) -> CacheLevel:
+def _level(size: int, ways: int, line: int) -> Cache:
     """Return a level of whole lines; it has sets where its ways divide its lines, else every line may be anywhere."""
     lines = max(size // line, 1)
-    return CacheLevel(lines * line, lines // ways if gcd(lines, ways) == ways else 0)
+    return Cache(lines, line, lines // ways if gcd(lines, ways) == ways else 0)
 
 
 def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> dict[str, float]:
@@ -106,11 +98,11 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
     orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
     traffic = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
     first, second, last = device.levels
-    touched = traffic[-1].lines(_cache(CacheLevel(UNBOUNDED, 0), device))
+    touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {
-        **_near(touched, traffic[-1].lines(_cache(first, device))),
-        **_far("second_level", traffic, second, second.bytes * device.units, touched, device),
-        **_far("memory", traffic, last, last.bytes, touched, device),
+        **_near(touched, traffic[-1].lines(first)),
+        **_far("second_level", traffic, second, device.units, touched),
+        **_far("memory", traffic, last, 1, touched),
     }
 
 
@@ -128,24 +120,17 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _far(
-    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: MovedLines, device: DeviceUnits
-) -> dict[str, float]:
-    """Return the lines that a level further out fetches, less those that it holds from the run before."""
-    cache = _cache(level, device)
-    fetched = min((order.lines(cache) for order in traffic), key=lambda lines: float(lines.fetched))
+def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:
+    """Return the lines that a level further out, of which there are some units, fetches and does not hold already."""
+    fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
-    warm = 1 - cold_share(touched_lines * device.line, capacity)
+    warm = 1 - cold_share(touched_lines * level.line_bytes, level.bytes * units)
     lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
     jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
     quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
     return quantities
-
-
-def _cache(level: CacheLevel, device: DeviceUnits) -> Cache:
-    return Cache(level.bytes // device.line, device.line, level.sets)
 
 
 def cold_share(touched: float, capacity: float) -> float:

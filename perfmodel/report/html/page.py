@@ -8,126 +8,69 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
-from perfmodel.analyses.report_values import TESTS
+from perfmodel.analyses.report_data import ReportData
 from perfmodel.errors import MissingExtraError
 from perfmodel.report import drawing
-from perfmodel.report.html import tables
-from perfmodel.report.html.cards import (
-    MOST_CARDS,
-    advisers_words,
-    fact_stats,
-    figure_stats,
-    kernel_card,
-    legend,
-    roofs_words,
-    slower_words,
-    term_keys,
-    times_words,
-    worst_kernels,
-)
-from perfmodel.report.html.figures import accuracy_plot, families_plot, ranking_plot, roofline_plot
-from perfmodel.report.html.values import KernelCard, LegendKey, Plot, Stat, Table
+from perfmodel.report.html import cards, figures, tables
+from perfmodel.report.html.figures import Plot
 from perfmodel.report.sweeps import ties_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from perfmodel.analyses.report_values import ReportData
+
+TABS = {
+    "own": "Your kernels", "overview": "Overview", "accuracy": "Accuracy", "kernels": "Kernels", "costs": "Costs",
+    "families": "Families", "device": "Device", "made": "How it was made",
+}  # fmt: skip
+"""The tabs' titles by the names of their templates; the first one is left out where no kernel was given."""
 
 
-@dataclass(frozen=True)
-class Tab:
-    """A tab: the name of its template and of its place in the page, and its title."""
+def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
+    """Return the tables, plots, cards and words that the templates of the tabs show.
 
-    name: str
-    title: str
-
-
-@dataclass(frozen=True)
-class Contents:
-    """Tables, plots, cards and words of all tabs."""
-
-    tabs: tuple[Tab, ...]
-    tested: bool  # whether the compared kernels are test kernels
-    figures: tuple[Stat, ...]
-    facts: tuple[Stat, ...]
-    times: str
-    roofs: str
-    accuracy: Plot | None
-    comparisons: Table
-    outliers: Table
-    unmeasured: Table
-    roofline: Plot | None
-    points: Table
-    cards: tuple[KernelCard, ...]
-    cards_note: str
-    weights: Table
-    families: Plot | None
-    families_table: Table
-    fact_tables: tuple[Table, ...]
-    ranking: Plot | None
-    ranking_table: Table
-    ties: str
-    own_cards: tuple[KernelCard, ...]
-    own_note: str
-    own_roofline: Plot | None
-    own_points: Table
-    withheld: Table
-    made: Table
-    keys: tuple[LegendKey, ...]
-    advisers: str
-
-
-def contents(data: ReportData, made: Mapping[str, str]) -> Contents:
-    """Return what the tabs show; `made` are more lines for the last one."""
+    `made` are more lines for the last tab.
+    """
     places = {(point.kernel, point.form): point for point in data.points}
     own_places = {point.kernel: point for point in data.own_points}
     family = data.family
-    keys, shown = term_keys(family, (*data.kernels, *data.own)), worst_kernels(data.kernels)
-    return Contents(
-        tabs=_tabs(data),
-        tested=data.judged_on == TESTS,
-        figures=figure_stats(data),
-        facts=fact_stats(data),
-        times=times_words(data),
-        roofs=roofs_words(data),
-        accuracy=accuracy_plot(data),
+    keys, shown = cards.term_keys(family, (*data.kernels, *data.own)), cards.worst_kernels(data.kernels)
+    fastest, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
+    return SimpleNamespace(
+        tabs={name: title for name, title in TABS.items() if name != "own" or data.ranking or data.withheld},
+        figures=cards.figure_stats(data),
+        facts=cards.fact_stats(data),
+        times=cards.times_words(data),
+        roofs=cards.roofs_words(data),
+        accuracy=figures.accuracy_plot(data),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
         outliers=tables.comparisons_table(data.outliers, "outliers, the worst first"),
         unmeasured=tables.unmeasured_table(data),
-        roofline=roofline_plot("roofline", data.points, data.roofs, False),
+        roofline=figures.roofline_plot("roofline", data.points, data.roofs, False),
         points=tables.roofline_table(data.points, False),
-        cards=tuple(kernel_card(family, one, places.get((one.kernel, one.form)), keys) for one in shown),
+        cards=tuple(cards.kernel_card(family, terms, places.get((terms.kernel, terms.form)), keys) for terms in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
-        families=families_plot(data.families, family.name),
+        families=figures.families_plot(data.families, family.name),
         families_table=tables.families_table(data.families, family.name),
         fact_tables=tables.fact_tables(data.facts),
-        ranking=ranking_plot(data.ranking, data.level),
+        ranking=figures.ranking_plot(data.ranking, data.level),
         ranking_table=tables.ranking_table(data.ranking),
         ties=ties_text(data.ranking, data.scatter, data.level),
-        own_cards=tuple(kernel_card(family, one, own_places.get(one.kernel), keys) for one in data.own[:MOST_CARDS]),
-        own_note=slower_words(len(data.own) - MOST_CARDS),
-        own_roofline=roofline_plot("own-roofline", data.own_points, data.roofs, True),
+        own_cards=tuple(cards.kernel_card(family, terms, own_places.get(terms.kernel), keys) for terms in fastest),
+        own_note=f"The {slower} slower variants stand in the table above." if slower > 0 else "",
+        own_roofline=figures.roofline_plot("own-roofline", data.own_points, data.roofs, True),
         own_points=tables.roofline_table(data.own_points, True),
         withheld=tables.withheld_table(data),
         made=tables.made_table((*made.items(), *data.made)),
-        keys=legend(keys),
-        advisers=advisers_words(data),
+        keys=cards.legend(keys),
+        advisers=cards.advisers_words(data),
     )
-
-
-def _tabs(data: ReportData) -> tuple[Tab, ...]:
-    own = (Tab("own", "Your kernels"),) if data.ranking or data.withheld else ()
-    return (
-        *own, Tab("overview", "Overview"), Tab("accuracy", "Accuracy"), Tab("kernels", "Kernels"),
-        Tab("costs", "Costs"), Tab("families", "Families"), Tab("device", "Device"), Tab("made", "How it was made"),
-    )  # fmt: skip
 
 
 EXTRA = "report"
@@ -137,22 +80,11 @@ SHADES = ("blue", "vermilion", "green", "purple", "orange", "sky", "yellow")
 
 
 def report_page(data: ReportData, made: Mapping[str, str]) -> str:
-    """Return the report as the text of an HTML file.
+    """Return the report as the text of an HTML file; raise MissingExtraError if jinja2 or plotly is not installed.
 
     It asks no server for anything: its content security policy forbids all requests, and allows only the scripts that
-    it names by their SHA-256. All texts of kernels, devices and files are escaped.
-
-    Parameters
-    ----------
-    data
-        What it shows (:func:`perfmodel.analyses.report_data.report_data`).
-    made
-        When, by which versions and by which command it was made, for its last tab.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 or plotly is not installed.
+    it names by their SHA-256. All texts of kernels, devices and files are escaped. `made` says when, by which versions
+    and by which command it was made, for its last tab.
     """
     scripts = (_plotly(), *((HERE / "assets" / name).read_text(encoding="utf-8") for name in SCRIPTS))
     shown = contents(data, made)
@@ -169,13 +101,7 @@ def report_page(data: ReportData, made: Mapping[str, str]) -> str:
 
 
 def check_extra() -> None:
-    """Refuse to begin where a library of the report is not installed.
-
-    Raises
-    ------
-    MissingExtraError
-        If one is missing.
-    """
+    """Raise MissingExtraError, before anything is computed, if a library of the report is not installed."""
     _environment()
     _plotly()
 
@@ -185,8 +111,8 @@ def policy(scripts: tuple[str, ...]) -> str:
 
     Source: W3C, *Content Security Policy Level 3*, section 6.7.2.
     """
-    hashes = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{script}'" for script in hashes)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
         "form-action 'none'"

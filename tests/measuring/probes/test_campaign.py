@@ -13,7 +13,7 @@ from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes import campaign
 from perfmodel.measuring.probes.campaign import PROBES, measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH, Probe, ProbeSettings
-from perfmodel.store.probes import probes_path, read_probes
+from perfmodel.store.files import probes_path, read_probes
 from tests.machine import device
 from tests.measuring.probes.devices import SHORT
 

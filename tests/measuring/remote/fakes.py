@@ -9,10 +9,8 @@ from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
-from perfmodel.cluster import SAME
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.remote.bench import WorkerSide
-from perfmodel.measuring.remote.devices import describe, resource
+from perfmodel.measuring.remote.bench import WorkerSide, describe, resource
 
 #: Value and error, or None.
 Answer = tuple[Any, Exception | None] | None
@@ -28,7 +26,7 @@ class Worker:
 
     slugs: tuple[str, ...] = (SLUG,)
     answers: list[Answer | Exception] = field(default_factory=list)
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str | None] = field(default_factory=dict)
     facts: DeviceFacts = FACTS
     lock: str = "a lock"
     described: Exception | None = None
@@ -112,13 +110,14 @@ class FakeClient:
         return Future(answer)
 
     def run(self, function: Any, *arguments: str, workers: list[str], **options: str) -> dict[str, Any]:
-        if function is describe:
-            return {name: self._described(name) for name in workers}
-        name = arguments[0] if arguments else "Python"
-        ours = platform.python_version() if name == "Python" else metadata.version(name)
-        assert name in ("Python", *SAME)
-        found = {one: self.workers[one].versions.get(name, ours) for one in workers}
-        return {one: version or metadata.PackageNotFoundError(name) for one, version in found.items()}
+        assert function is describe
+        return {name: self._described(name) for name in workers}
+
+    def get_versions(self, packages: tuple[str, ...]) -> dict[str, Any]:
+        """As of Dask: a worker that is lost is left out."""
+        ours = {"python": f"{platform.python_version()}.final.0", **{name: metadata.version(name) for name in packages}}
+        workers = {name: {"packages": ours | one.versions} for name, one in self.workers.items() if not one.described}
+        return {"client": {"packages": ours}, "workers": workers}
 
     def _described(self, name: str) -> Any:
         worker = self.workers.get(name)

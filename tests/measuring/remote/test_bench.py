@@ -21,17 +21,16 @@ from perfmodel.cluster import address_of, check_versions, connected
 from perfmodel.errors import DeviceBusyError, KernelTravelError, SchedulerError
 from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
+from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import ProbeSettings
-from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.remote import bench as module
-from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.devices import WorkersDevice, resource, workers_device
+from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice, resource, workers_device
 from perfmodel.measuring.subject import Subject
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
 from tests.machine import ROOT, device
-from tests.measuring.test_session import Hears
+from tests.measuring.test_run_session import Hears
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 SIX = {(factor, n) for factor in (2, 3) for n in (256, 512, 1024)}
@@ -208,7 +207,7 @@ from dataclasses import replace
 from perfmodel.cluster import connected
 from perfmodel.measuring import Silent
 from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.devices import workers_device
+from perfmodel.measuring.remote.bench import workers_device
 from tests.campaigns import TINY
 with connected(sys.argv[1]) as client:
     bench = WorkersBench(workers_device(client), TINY, Silent())

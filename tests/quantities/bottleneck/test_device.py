@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.bottleneck.device import ASSUMED, CacheLevel, cold_share, device_of
+from perfmodel.quantities.bottleneck.device import ASSUMED, cold_share, device_of
 from perfmodel.quantities.case import Case
 from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
 
@@ -25,7 +26,7 @@ def test_nothing_is_known() -> None:
     assert (ASSUMED["lane_order"], copy().subgroup_size, 1, 64) == (
         device.order, device.lanes, device.units, device.line
     )  # fmt: skip
-    assert (CacheLevel(32768, 64), CacheLevel(1 << 20, 1024), CacheLevel(1 << 25, 1 << 15)) == device.levels
+    assert (Cache(32768 // 64, 64, 64), Cache(1 << 14, 64, 1024), Cache(1 << 19, 64, 1 << 15)) == device.levels
 
 
 def test_facts_count_more_than_what_is_assumed() -> None:
@@ -35,7 +36,7 @@ def test_facts_count_more_than_what_is_assumed() -> None:
     )  # fmt: skip
     device = device_of(Case(copy(), {"n": 64}, facts))
     assert ("serial", 4, 6, 128) == (device.order, device.lanes, device.units, device.line)
-    assert (CacheLevel(49152, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
+    assert (Cache(49152 // 128, 128, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
     assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
 
 
@@ -55,7 +56,7 @@ def test_lanes_of_many_threads_run_in_lockstep(told: str, order: str) -> None:
 
 def test_ways_that_do_not_divide_the_lines_leave_no_sets() -> None:
     facts = of(l1_bytes=65536, l1_ways=12)
-    assert CacheLevel(65536, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]
+    assert Cache(65536 // 64, 64, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]
 
 
 def test_arrays_that_stay_in_the_caches_cost_no_line_behind_them() -> None:

@@ -7,8 +7,7 @@ from functools import cache
 from html.parser import HTMLParser
 
 from perfmodel import store
-from perfmodel.analyses.report_data import report_data
-from perfmodel.analyses.report_values import ReportData
+from perfmodel.analyses.report_data import ReportData, report_data
 from perfmodel.predicting.model import load
 from perfmodel.report.html.page import report_page
 from tests.recorded import SIMULATED

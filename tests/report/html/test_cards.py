@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.report_values import KernelTerms, Share
+from perfmodel.analyses.report_data import KernelTerms, Share
 from perfmodel.fitting.cautions import FarOutside, NoBounds, NotPositive
 from perfmodel.models import Family, families
 from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels

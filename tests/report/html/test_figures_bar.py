@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfmodel.analyses.report_families import FamilyLine
+from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.compare import Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html.figures import families_plot, ranking_plot

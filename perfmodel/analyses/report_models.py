@@ -1,0 +1,128 @@
+"""The models whose weights lie in a device's folder: side by side, and the two that say what bounds a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perfmodel.analyses import balance, benefits
+from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
+from perfmodel.errors import PerfModelError
+from perfmodel.predicting.model import FittedModel, load
+from perfmodel.store import Measurements
+
+NO_WEIGHTS = frozenset({"device.json", "recommended.json"})
+"""Documents of a device's folder that are no weights."""
+
+
+@dataclass(frozen=True)
+class FamilyLine:
+    """A family on the cases that every family predicts."""
+
+    name: str
+    citation: str = ""
+    weights: int = 0  # their number
+    figures: Figures | None = None  # how good it is; None where there is a problem
+    withheld: int = 0  # cases for which it has no prediction
+    problem: str = ""  # why its weights cannot be used
+
+
+def weights_files(folder: str | Path) -> tuple[Path, ...]:
+    """Return the files of weights that a folder holds, by name."""
+    return tuple(path for path in sorted(Path(folder).glob("*.json")) if path.name not in NO_WEIGHTS)
+
+
+def family_lines(
+    model: FittedModel,
+    folder: str | Path,
+    compared: Measurements,
+    level: float = 0.9,
+    advance: Callable[[str], None] = lambda note: None,
+) -> tuple[FamilyLine, ...]:
+    """Return the families of a folder's weights, the one with the smallest error first, unusable ones last.
+
+    `model` stands for its own family; `advance` is called with the name of each family that is judged.
+    """
+    judged: list[tuple[FittedModel, Comparisons]] = []
+    problems = []
+    for path in weights_files(folder):
+        advance(path.stem)
+        try:
+            of_path = model if path.stem == model.fitted.family else load(path)
+            if of_path.device == compared.device:
+                judged.append((of_path, compare(of_path, compared, level)))
+            else:
+                problems.append(FamilyLine(path.stem, problem=f"its weights are of {of_path.device}"))
+        except PerfModelError as error:
+            problems.append(FamilyLine(path.stem, problem=_one_line(error)))
+    if not any(known is model for known, _ in judged):
+        judged.append((model, compare(model, compared, level)))
+    common = set.intersection(*({_case(row) for row in rows if row.predicted is not None} for _, rows in judged))
+    lines = [
+        FamilyLine(
+            known.fitted.family, known.family.citation, len(known.fitted.weights),
+            summarise([row for row in rows if _case(row) in common]), sum(row.predicted is None for row in rows),
+        )
+        for known, rows in judged
+    ]  # fmt: skip
+    return (*sorted(lines, key=lambda line: line.figures.error if line.figures else 0.0), *problems)
+
+
+def _case(row: Comparison) -> tuple[str, str, str]:
+    return row.kernel, row.form, row.sizes
+
+
+def _one_line(error: PerfModelError) -> str:
+    return " ".join(str(error).split())
+
+
+@dataclass(frozen=True)
+class KernelBounds:
+    """What bounds a kernel, and what could be saved; None where the model says nothing of it."""
+
+    balance: balance.Balance | None = None
+    benefits: benefits.Benefits | None = None
+
+
+@dataclass(frozen=True)
+class BoundModels:
+    """Weights of the two models; None where the folder has none of this device that can be read."""
+
+    balance: FittedModel | None = None  # of the family ``work_depth``
+    benefits: FittedModel | None = None  # of the family ``gpuperf``
+    problems: tuple[str, ...] = ()  # why one of them is missing, in words
+
+    def bounds(self, counts: Any, sizes: Mapping[str, int]) -> KernelBounds:
+        """Return what bounds a counted kernel at given sizes; what a model cannot tell is left out."""
+        known: dict[str, Any] = {}
+        for name, model, judge in (
+            ("balance", self.balance, balance.judge_balance), ("benefits", self.benefits, benefits.potential_benefits),
+        ):  # fmt: skip
+            if model is not None:
+                with suppress(PerfModelError):  # a fact that is not known, for example
+                    known[name] = judge(model, counts, sizes)
+        return KernelBounds(**known)
+
+
+def bound_models(folder: str | Path, device: str) -> BoundModels:
+    """Return the weights of both models that a folder holds for a device."""
+    known: dict[str, Any] = {}
+    problems = []
+    for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):
+        path = Path(folder) / f"{family}.json"
+        if not path.is_file():
+            problems.append(f"there are no weights of {family} in the folder")
+            continue
+        try:
+            model = load(path)
+        except PerfModelError as error:
+            problems.append(_one_line(error))
+            continue
+        if model.device == device:
+            known[name] = model
+        else:
+            problems.append(f"the weights of {family} are of {model.device}")
+    return BoundModels(**known, problems=tuple(problems))

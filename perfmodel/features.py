@@ -1,0 +1,407 @@
+r"""Numbers for one kernel at given sizes, each with a name, a unit and a definition.
+
+A *feature* is a sum of counts, which are found once for each kernel. Only the accesses whose stride class depends on
+the sizes are left to be classified at each evaluation.
+
+With lane stride :math:`s` in units of the access size and utilisation :math:`u = |F| / |F_{filled}|` (distinct cells
+touched over the same with the gaps of the stride filled in), and :math:`m = \min(s, 4)`, the class is
+
+- ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
+- ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
+  :math:`1 \ldots m`.
+
+Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 2.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.counts import AccessCount, Count, KernelCounts
+from perfmodel.counts.quasipoly.arguments import check_exact, check_range
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
+from perfmodel.errors import ParameterError, UnknownFeatureError
+
+__all__ = [
+    "FEATURE_NAMES", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names", "operation_feature",
+    "stride_class", "total", "unit",
+]  # fmt: skip
+
+# Every class has a code, so that arrays of sizes can be classified at once:
+# 0 uniform, 1 stride1, else 10*d + q with d = 2, 3, 4 for that stride and 5 for any larger one.
+CLASS_NAMES: Mapping[int, str] = MappingProxyType(
+    {0: "uniform", 1: "stride1"}
+    | {10 * s + q: f"stride{s}_{q}of{s}" for s in (2, 3, 4) for q in range(1, s + 1)}
+    | {50 + q: f"strideN_{q}of4" for q in range(1, 5)}
+)
+
+ACCESS_BITS = (8, 16, 32, 64, 128)
+"""Sizes of a memory access, each with features of its own [bit]."""
+
+PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
+"""Kinds of operation with a feature of their own; every other kind is ``special``."""
+
+STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
+"""Classes of a global access; data that a kernel finds through another array is ``indirect``."""
+
+_STRIDE_CLASS = "|".join(STRIDE_CLASSES)
+_BITS = "|".join(str(bits) for bits in ACCESS_BITS)
+_KINDS = "|".join((*PLAIN_KINDS, "special"))
+
+# (pattern of the name, unit, definition)
+_GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (
+        re.compile(rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})"),
+        "operation",
+        "{kind} operations on {dtype}, summed over all work-items",
+    ),
+    (
+        re.compile(rf"global_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
+        "access",
+        "{bits}-bit global {direction}s of stride class {cls}, summed over all work-items",
+    ),
+    (
+        re.compile(rf"global_minloadstore_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
+        "access",
+        "the smaller of the {bits}-bit global loads and stores of stride class {cls}",
+    ),
+    (
+        re.compile(rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})"),
+        "access",
+        "{bits}-bit {direction}s of local memory, summed over all work-items",
+    ),
+    (re.compile("barrier_local"), "barrier", "local barriers times the work-items that meet them"),
+    (re.compile("work_groups"), "work-group", "work-groups launched"),
+    (re.compile("launches"), "launch", "device kernels launched"),
+)
+
+_DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
+FEATURE_NAMES: tuple[str, ...] = (
+    *(f"op_{dtype}_{kind}" for dtype in _DTYPES for kind in (*PLAIN_KINDS, "special")),
+    *(
+        f"global_{direction}_{bits}_{stride}"
+        for direction in ("load", "store", "minloadstore")
+        for bits in ACCESS_BITS
+        for stride in STRIDE_CLASSES
+    ),
+    *(f"local_{direction}_{bits}" for direction in ("load", "store") for bits in ACCESS_BITS),
+    "barrier_local", "work_groups", "launches",
+)  # fmt: skip
+"""Features of the common types. (Other types, such as uint16, have names too.)"""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number that a model may charge for."""
+
+    name: str  # an identifier, as ``global_load_32_stride1``
+    unit: str  # the thing counted, as ``access``; a weight then has the unit ``s/access``
+    definition: str  # what is counted, in words
+
+
+def feature(name: str) -> Feature:
+    """Return the feature of that name.
+
+    Raises
+    ------
+    UnknownFeatureError
+        If no feature has that name.
+
+    Examples
+    --------
+    >>> feature("op_float32_add").unit
+    'operation'
+    >>> feature("global_load_32_stride2_1of2").definition
+    '32-bit global loads of stride class stride2_1of2, summed over all work-items'
+    """
+    for pattern, unit, definition in _GRAMMAR:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            return Feature(name, unit, definition.format(**match.groupdict()))
+    raise UnknownFeatureError(name)
+
+
+def unit(name: str) -> str:
+    """Return the unit of a feature; raises as :func:`feature` does.
+
+    Examples
+    --------
+    >>> unit("barrier_local")
+    'barrier'
+    """
+    return feature(name).unit
+
+
+def operation_feature(dtype: str, kind: str) -> str:
+    """Return the name of the feature that an operation counts towards.
+
+    Examples
+    --------
+    >>> operation_feature("float32", "add"), operation_feature("float64", "rsqrt")
+    ('op_float32_add', 'op_float64_special')
+    """
+    return f"op_{dtype}_{kind if kind in PLAIN_KINDS else 'special'}"
+
+
+@lru_cache(maxsize=4096)
+def matches(patterns: tuple[str, ...], name: str) -> bool:
+    """Return whether a feature's name fits one of the patterns, written as for file names.
+
+    Examples
+    --------
+    >>> matches(("op_float*_add", "launches"), "op_float64_add")
+    True
+    """
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
+    """Return up to three features, or names of `others`, that look most like a name; the nearest first.
+
+    Examples
+    --------
+    >>> nearest_names("launchs")
+    ['launches']
+    """
+    return get_close_matches(name, [*others, *FEATURE_NAMES], 3)
+
+
+Values = Mapping[str, Any]
+"""Feature name to a float, or to a float64 array of the sizes' shape."""
+
+#: By a load feature the store feature, and the smaller of the two.
+_PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType({
+    name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
+    for name in FEATURE_NAMES if name.startswith("global_load_")
+})  # fmt: skip
+
+
+Number = int | float | Fraction
+
+
+def class_code(stride: Number, footprint: Number, filled: Number) -> int:
+    """Return the code of the stride class of one access at one size.
+
+    The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
+    cells touched, without and with the gaps filled in. Give exact numbers, so that no rounding decides a class.
+
+    Examples
+    --------
+    >>> CLASS_NAMES[class_code(2, 512, 1024)], CLASS_NAMES[class_code(2, 1024, 1025)]
+    ('stride2_1of2', 'stride2_2of2')
+    """
+    if stride == 0:
+        return 0
+    if stride <= 1:
+        return 1
+    slots = min(-int(-stride // 1), 4)
+    q = -int(-footprint * slots // filled) if filled else 1
+    return 10 * (slots if stride <= 4 else 5) + min(max(q, 1), slots)
+
+
+def class_codes(stride: Any, footprint: Any, filled: Any) -> npt.NDArray[np.int64]:
+    """Return :func:`class_code` for arrays, which are broadcast against each other."""
+    stride, footprint, filled = np.broadcast_arrays(
+        np.asarray(stride, float), np.asarray(footprint, float), np.asarray(filled, float)
+    )
+    slots = np.minimum(np.ceil(stride), 4)
+    q = np.ceil(footprint * slots / np.where(filled == 0, 1, filled))
+    q = np.clip(q, 1, np.maximum(slots, 1))
+    codes = 10 * np.where(stride <= 4, slots, 5) + q
+    return np.where(stride == 0, 0, np.where(stride <= 1, 1, codes)).astype(np.int64)
+
+
+def stride_class(stride: Number, footprint: Number = 1, filled: Number = 1) -> str:
+    """Return the name of the stride class of one access at one size.
+
+    Examples
+    --------
+    >>> stride_class(0), stride_class(1), stride_class(1024, 10, 30)
+    ('uniform', 'stride1', 'strideN_2of4')
+    """
+    return CLASS_NAMES[class_code(stride, footprint, filled)]
+
+
+@dataclass(frozen=True)
+class UnclassifiedAccess:
+    """A global access whose stride class depends on the sizes."""
+
+    prefix: str  # its feature's name up to the class, as ``global_load_32_``
+    count: int  # this and the next three: positions in :attr:`FeatureSources.counts`
+    stride: int
+    footprint: int
+    filled: int
+
+
+@dataclass(frozen=True)
+class FeatureSources:
+    """The counts of a kernel and the features that they are added to."""
+
+    counts: JointCounts  # distinct; each is evaluated once
+    sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
+    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
+
+
+def find_sources(counts: KernelCounts) -> FeatureSources:
+    """Return the counts that the features of a counted kernel are made of."""
+    position = DistinctCounts()
+    sums: dict[str, list[int]] = {}
+    for name, count in _settled(counts):
+        sums.setdefault(name, []).append(position(count))
+    rows = (row for row in counts.access_table if row.space == "global" and _settled_class(row) is None)
+    unclassified = tuple(_unclassified(row, position) for row in rows)
+    return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
+
+
+def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
+    for operation in counts.operation_table:
+        yield operation_feature(operation.dtype, operation.kind), operation.count
+    for row in counts.access_table:
+        if row.space == "local":
+            yield f"local_{row.direction}_{row.bits}", row.count
+        elif row.space == "global":
+            settled = _settled_class(row)
+            if settled is not None:
+                yield f"global_{row.direction}_{row.bits}_{settled}", row.count
+    yield "barrier_local", counts.barriers(scope="local")
+    yield "work_groups", counts.work_groups()
+    yield "launches", counts.launches()
+
+
+def _settled_class(row: AccessCount) -> str | None:
+    if row.indirect:
+        return "indirect"
+    try:
+        stride = row.stride()
+    except ParameterError:  # a function of the sizes
+        return None
+    return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
+
+
+def _unclassified(row: AccessCount, position: DistinctCounts) -> UnclassifiedAccess:
+    # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
+    footprint, filled = row.footprint, row.filled
+    if footprint is None or filled is None:
+        footprint = filled = row.count
+    return UnclassifiedAccess(
+        f"global_{row.direction}_{row.bits}_", *map(position, (row.count, row.stride, footprint, filled))
+    )
+
+
+_known: WeakKeyDictionary[KernelCounts, FeatureSources] = WeakKeyDictionary()
+
+
+def sources_of(counts: KernelCounts) -> FeatureSources:
+    """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
+    sources = _known.get(counts)
+    if sources is None:
+        sources = _known[counts] = find_sources(counts)
+    return sources
+
+
+def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
+    """Return the values of all features of a kernel at given sizes.
+
+    Parameters
+    ----------
+    counts
+        The counted kernel.
+    parameters
+        Every size parameter of the kernel with an integer, or with an integer array; arrays are broadcast against each
+        other, to the *sizes' shape*. Offsets of arrays may be given, but no feature depends on them.
+
+    Returns
+    -------
+    Mapping
+        Feature name to its value in :func:`~perfmodel.features.unit` units: a float where all parameters are integers,
+        else a float64 array of the sizes' shape. A feature that is not listed is zero at all sizes.
+
+        The count of an access goes to the class that the access has at each size, by its stride and utilisation, and
+        ``global_minloadstore_<class>`` is the smaller of the loads and the stores in the class (Stevens and Klöckner,
+        section 2.1). Where the counts do not know the utilisation it is taken to be full.
+
+    Raises
+    ------
+    ParameterError
+        If a size parameter is left out, is unknown to the kernel, is not a non-negative integer, or is too large to
+        be exact as a double (above 2**53).
+    SizeRangeError
+        If a size is larger than the type of the kernel's argument holds.
+    AssumptionError
+        If a size breaks the kernel's assumptions.
+    """
+    sources = sources_of(counts)
+    _check_names(counts, parameters)
+    if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
+        return _at_arrays(sources, parameters)
+    return _at_point(sources, parameters)
+
+
+def total(values: Values, patterns: tuple[str, ...]) -> Any:
+    """Return the sum of the features that fit one of the patterns; zero of none.
+
+    Examples
+    --------
+    >>> total({"op_float32_add": 2.0, "op_float32_mul": 3.0, "launches": 1.0}, ("op_float*",))
+    5.0
+    """
+    return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
+
+
+def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
+    allowed = counts.parameters
+    for name in allowed:
+        if name not in parameters:
+            raise ParameterError(name, "is missing", allowed)
+    for name in parameters:
+        if name not in allowed and name not in counts.offsets:
+            raise ParameterError(name, "is unknown", allowed)
+        check_exact(name, parameters[name], allowed)
+        check_range(name, parameters[name], allowed, counts.types.get(name, "int32"))
+
+
+def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:
+    numbers = sources.counts.at(parameters)
+    values = {name: float(sum([numbers[place] for place in places])) for name, places in sources.sums}
+    for access in sources.unclassified:
+        code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
+        name = access.prefix + CLASS_NAMES[code]
+        values[name] = values.get(name, 0.0) + float(numbers[access.count])
+    for load, (store, both) in _partners(values):
+        values[both] = min(values[load], values[store])
+    return values
+
+
+def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {name: np.asarray(value) for name, value in parameters.items()}
+    shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
+    sizes = {name: np.broadcast_to(size, shape) for name, size in sizes.items()}
+    numbers = [np.broadcast_to(count.evaluate(sizes), shape) for count in sources.counts]
+    values: dict[str, Any] = {
+        name: np.sum([numbers[place] for place in places], axis=0) for name, places in sources.sums
+    }
+    for access in sources.unclassified:
+        codes = class_codes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
+        for code in np.unique(codes):
+            name = access.prefix + CLASS_NAMES[int(code)]
+            here = np.where(codes == code, numbers[access.count], 0.0)
+            values[name] = values.get(name, 0.0) + here
+    for load, (store, both) in _partners(values):
+        values[both] = np.minimum(values[load], values[store])
+    return values
+
+
+def _partners(values: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
+    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and _PARTNERS[name][0] in values]

@@ -1,0 +1,312 @@
+"""An opened device on which variants are compiled, checked and timed; one visit to a configuration, and its record.
+
+The kernel of a configuration is counted and checked once, its runs are timed, and the result is a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import BrokenDeviceError
+from perfmodel.facts.probe_run import Point
+from perfmodel.kernels import Parameters
+from perfmodel.measuring import subject as subjects, timing
+from perfmodel.measuring.campaign import Campaign, Configuration
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
+from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.opencl import Device, quiet_compiler
+from perfmodel.progress import FailedStep
+from perfmodel.store import Measurement, Visit
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+#: Runs of the empty kernel, and how many of the first do not count.
+OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
+
+
+class Bench:
+    """A device of this machine with a context, a queue, and the code that was compiled for it."""
+
+    def __init__(self, device: Device, campaign: Campaign) -> None:
+        self.device, self.campaign = device, campaign
+        self._compiled: dict[tuple[str, ...], timing.CompiledCode] = {}
+        self._blocks: dict[np.dtype[Any], Any] = {}
+
+    @cached_property
+    def _opened(self) -> tuple[Any, Any]:
+        return self.device.context()
+
+    @property
+    def queue(self) -> Any:
+        """The command queue: in order, with profiling."""
+        return self._opened[1]
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of what times depend on, where the device is."""
+        return timing.versions()
+
+    def fact(self, key: str) -> int:
+        """Look up a whole number among the facts that the device reports."""
+        return int(self.device.facts.value(key))
+
+    def fits(self, subject: Subject, parameters: Parameters) -> bool:
+        """Whether the subject's arrays fit into the share of the memory that the campaign may fill."""
+        most = self.campaign.memory_fraction * self.fact("global_memory_bytes")
+        return subjects.fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
+
+    def compiled(self, subject: Subject) -> timing.CompiledCode:
+        """Compile the subject's code for the device, once with each set of the compiler's options."""
+        generated = subject.generated
+        key = (generated.hash, *generated.kernel.options.build_options)
+        if key not in self._compiled:
+            with stage("compile"):
+                self._compiled[key] = timing.compiled(generated, self._opened[0])
+        return self._compiled[key]
+
+    @contextmanager
+    def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[timing.Enqueue, ...]]:
+        """Give what one call enqueues, with arguments set and buffers filled while the context lasts."""
+        compiled = self.compiled(subject)
+        scalars, arrays = _arguments(subject, parameters)
+        with stage("runtime"):
+            buffers: dict[str, Any] = {}
+            try:
+                for array in arrays:
+                    buffers[array.name] = timing.device_buffer(self.queue, array, self._filling(subject, array))
+                yield compiled.enqueues(self.queue, {**buffers, **scalars})
+            finally:
+                for buffer in buffers.values():
+                    buffer.release()
+
+    def trial(self, subject: Subject, parameters: Parameters) -> float:
+        """Quickest of three runs, or of two long ones, the first of which may compile [s]."""
+        with self.ready(subject, parameters) as enqueues:
+            first = timing.sample(self.queue, enqueues, 1).host_s
+            return min(first + timing.sample(self.queue, enqueues, 2, self.campaign.longest_s).host_s)
+
+    def timed(self, subject: Subject, parameters: Parameters) -> tuple[str, timing.Samples]:
+        """Time the runs of one visit; return when the first of them began, too."""
+        campaign = self.campaign
+        with self.ready(subject, parameters) as enqueues:
+            began_at = timing.now("milliseconds")
+            return began_at, timing.sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
+
+    def launch_overhead(self) -> float:
+        """Time of a kernel that does nothing [s]; BrokenDeviceError where not even that runs.
+
+        It is the median, not the minimum: sizes are chosen by it, and one lucky run should not change them.
+        """
+        try:
+            with quiet_compiler():
+                program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
+            nothing = timing.Enqueue(cl.Kernel(program, "nothing"), (1,), (1,))
+            return timing.sample(self.queue, (nothing,), OVERHEAD_RUNS).median(OVERHEAD_DROPPED)
+        except cl.Error as error:
+            raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
+
+    def see_that_it_works(self) -> None:
+        """Open the device again if it runs nothing any more, as after the crash of a kernel."""
+        try:
+            self.launch_overhead()
+        except BrokenDeviceError:
+            self._compiled.clear()
+            vars(self).pop("_opened", None)
+            self.launch_overhead()
+
+    def output(self, subject: Subject, parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run once and return the arguments by name as they were passed, and all arrays as they are afterwards."""
+        compiled, queue = self.compiled(subject), self.queue
+        scalars, arrays = _arguments(subject, parameters)
+        with stage("runtime"):
+            draw = subject.kernel.contents
+            memory = {
+                array.name: subjects.host_array(array, self.campaign.seed + place, draw.get(array.name))
+                for place, array in enumerate(arrays)
+            }
+            buffers = {array.name: timing.device_buffer(queue, array, memory[array.name]) for array in arrays}
+            for enqueue in compiled.enqueues(queue, {**buffers, **scalars}):
+                enqueue(queue)
+            after = {}
+            for array in arrays:
+                flat = np.empty_like(memory[array.name])
+                cl.enqueue_copy(queue, flat, buffers[array.name])
+                after[array.name] = array.view(flat)
+        passed = {array.name: array.view(memory[array.name]) for array in arrays}
+        return {**passed, **scalars}, after
+
+    def check(self, subject: Subject) -> None:
+        """Compare the subject's output with its reference at its smallest size; FailedError where they differ."""
+        arguments, after = self.output(subject, subject.smallest)
+        with stage("correctness"):
+            expected = subject.kernel.reference(arguments, **subject.variant)
+            for name, array in expected.items():
+                np.testing.assert_allclose(after[name], array, rtol=subject.kernel.tolerance, err_msg=name)
+
+    @cached_property
+    def _instrument(self) -> Instrument:
+        return Instrument(self.device)
+
+    def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
+        """Time the configurations of a probe, and say what went wrong."""
+        return probe.timed(self._instrument, settings, earlier)
+
+    def _filling(self, subject: Subject, array: subjects.ArrayArgument) -> Any:
+        """Contents of an array: what its class draws, else one block of numbers for each element type."""
+        draw = subject.kernel.contents.get(array.name)
+        if draw is not None:
+            return subjects.host_array(array, self.campaign.seed, draw)
+        if array.dtype not in self._blocks:
+            self._blocks[array.dtype] = subjects.contents(array.dtype, self.campaign.seed)
+        return self._blocks[array.dtype]
+
+
+def _arguments(subject: Subject, parameters: Parameters) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
+    """Scalar arguments by name, and arrays."""
+    with stage("constraint"):
+        scalars = subjects.scalar_arguments(subject.generated.kernel, parameters, subject.scalars)
+        return scalars, subject.arrays(parameters)
+
+
+NOTHING = timing.Samples((), ())
+
+
+def record(
+    bench: Bench, subject: Subject, parameters: Parameters, samples: timing.Samples = NOTHING, **others: Any
+) -> Measurement:
+    """Make the record of a configuration from its samples; `others` are further fields of the record."""
+    kernel = subject.kernel
+    return Measurement(
+        **origin(bench, subject),
+        group=kernel.group,
+        tags=kernel.tags,
+        isolates=kernel.isolated(subject.variant),
+        parameters=dict(parameters),
+        samples_s=samples.host_s,
+        device_samples_s=samples.device_s,
+        dropped=bench.campaign.dropped,
+        seed=bench.campaign.seed,
+        **{"counts_hash": "", "status": "ok", **others},
+    )
+
+
+def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
+    """Fields of any record of a variant: the variant, the device, its driver and other versions, and the time."""
+    facts = bench.device.facts
+    return {
+        "kernel": subject.kernel.name,
+        "variant": dict(subject.variant),
+        "device": facts.name,
+        "platform": facts.platform,
+        "driver": facts.driver,
+        "versions": bench.versions,
+        "kernel_hash": subject.hash,
+        "taken_at": timing.now("seconds"),
+    }
+
+
+def outcome(row: Measurement) -> str:
+    """Name the kernel class of a record, with the failure if there was one."""
+    return row.kernel if row.status == "ok" else FailedStep(row.kernel, f"{row.status} ({row.message})")
+
+
+@dataclass(eq=False)
+class Timekeeper:
+    """Times configurations on a bench, one visit at a time; each code is counted and checked once.
+
+    `overhead_s` is the launch overhead on the device [s], and `statistics` of what depends on data, as of
+    :func:`perfmodel.counts.count`; a kernel class's own come first.
+    """
+
+    bench: Bench
+    overhead_s: float
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    counted: dict[str, KernelCounts] = field(default_factory=dict)
+    checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
+
+    def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
+        """Make a configuration; one run of it takes `seconds` [s]."""
+        return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
+
+    def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
+        """Record of a failure; of a variant that cannot even be planned, at its smallest size."""
+        return record(
+            self.bench, subject, parameters or subject.smallest,
+            status=failure.status, message=failure.message, launch_overhead_s=self.overhead_s,
+        )  # fmt: skip
+
+    def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
+        """Record of one visit to a configuration, made now; a failure is a record too.
+
+        Raises BrokenDeviceError where the device runs nothing any more, also after it was opened again.
+        """
+        subject, parameters = configuration.subject, configuration.parameters
+        fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
+        campaign = self.bench.campaign
+        try:
+            self._check(subject)
+            counts = self.count(subject)
+            fields["counts_hash"] = counts.hash
+            began_at, samples = self.bench.timed(subject, parameters)
+        except FailedError as failure:
+            if failure.status == "runtime":
+                self.bench.see_that_it_works()
+            fields.update(status=failure.status, message=failure.message)
+            return record(self.bench, subject, parameters, **fields)
+        runs = len(samples.host_s)
+        fields["visits"] = (Visit(began_at=began_at, runs=runs, dropped=campaign.dropped),)
+        if samples.complete:
+            least_s = timing.least_seconds(counts, parameters, self.bench.device.facts)
+            fields["flags"] = timing.flags(samples, campaign, self.overhead_s, least_s)
+        else:
+            message = f"{runs} runs took over {campaign.timeout_s} s"
+            fields.update(status="timeout", message=message)
+        return record(self.bench, subject, parameters, samples, **fields)
+
+    def count(self, subject: Subject) -> KernelCounts:
+        """Count the variant, once: counts hold for all sizes; one whose groups do not fit on the device fails."""
+        generated = subject.generated
+        if generated.hash not in self.counted:
+            with stage("constraint"):
+                counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
+                counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
+            self.counted[generated.hash] = counts
+        return self.counted[generated.hash]
+
+    def count_unit(
+        self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
+    ) -> KernelCounts:
+        """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
+        known = {**self.statistics, **(statistics or {})}
+        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
+
+    def work_groups(self, subject: Subject, parameters: Parameters) -> int:
+        """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.
+
+        Code that is generated under an assumption has no guard against what the assumption rules out, so such
+        parameters must not reach the device.
+        """
+        with stage("constraint"):
+            return int(self.count(subject).work_groups()(**parameters))
+
+    def _check(self, subject: Subject) -> None:
+        """Compare the output with the reference, once for each variant."""
+        code = subject.kernel.name, subject.generated.hash
+        if code not in self.checked:
+            try:
+                self.work_groups(subject, subject.smallest)
+                self.bench.check(subject)
+                self.checked[code] = None
+            except FailedError as failure:
+                self.checked[code] = failure
+        if (failed := self.checked[code]) is not None:
+            raise failed

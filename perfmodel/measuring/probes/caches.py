@@ -1,0 +1,183 @@
+"""Caches: one work-item follows a cycle through the lines of a buffer, and each load waits for the one before.
+
+- The **chase** gives the time of a load over the footprint. Its cycle goes through blocks of 128 KiB, one after the
+  other in random order, and through the lines of a block in random order. So the pages of a block stay known to the
+  processor, and its prefetchers find no pattern. Each footprint begins at a random page of the buffer, since some
+  processors tell the ways of their first cache apart by a hash of the address, and two pages may share it. Each run
+  goes on where the one before stopped.
+- **Conflicts** give the ways: a chase over a few lines that are a power of two apart, and so share a set.
+- The **line** of the first cache: pairs of loads, some bytes apart, in a footprint that the next cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.facts import probe_run, probed
+from perfmodel.facts.probe_run import Point
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
+
+SOURCE = """
+kernel void chase(global const uint *next, global uint *place, int loads)
+{
+    uint at = place[0];
+    for (int k = 0; k < loads; k++) at = next[at];
+    place[0] = at;
+}
+"""
+LINK = """
+kernel void link(global uint *next, global const uint *order, uint lines, uint cells)
+{
+    uint k = get_global_id(0);
+    if (k < lines) next[order[k]*cells] = order[k + 1 < lines ? k + 1 : 0]*cells;
+}
+"""
+LEAST_BYTES = 2**12
+STEPS = (4, 5, 6, 7)
+"""Footprints are these, times powers of two: all usual sizes of caches are among them."""
+LARGE_BYTES, LARGE_STEPS = 2**25, (4, 4 * sqrt(2))
+"""From here on, footprints are further apart."""
+LINE_BYTES, PAGE_LINES, BLOCK_LINES, SLACK_PAGES = 64, 64, 2048, 1024
+CELL = 4  # bytes
+LINKED = 64  # work-items of a group that links lines
+WARM_S = 0.4
+"""Longest time that one footprint is visited before it is timed [s]."""
+MORE, AGREEMENT = 2, 0.1
+"""Further visits to the footprints whose two lowest visits differ by more than this share."""
+STRIDES = (2**12, 2**14, 2**16, 2**18)
+LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)
+"""Distances of lines that may share a set [B], and numbers of such lines."""
+PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)
+"""Distance of pairs of loads, and of the two loads of a pair [B]."""
+LONGEST = 8.0
+"""Without a second cache, the footprint of pairs is so many times the first one's capacity."""
+
+Cells = NDArray[np.uint32]
+
+
+def footprints(most_bytes: int) -> tuple[int, ...]:
+    """Return the footprints [B] from 4 KiB up to the largest."""
+    octaves = [2**power for power in range(LEAST_BYTES.bit_length() - 1, most_bytes.bit_length())]
+    every = [
+        int(octave * step / STEPS[0]) // LINE_BYTES * LINE_BYTES
+        for octave in octaves for step in (STEPS if octave < LARGE_BYTES else LARGE_STEPS)
+    ]  # fmt: skip
+    return tuple(octets for octets in every if octets <= most_bytes)
+
+
+def disagreeing(visited: Earlier) -> tuple[int, ...]:
+    """Return the footprints [B] whose two lowest visits differ by more than :data:`AGREEMENT`."""
+    several: dict[int, list[float]] = {}
+    for curve in (probe_run.times([visit], "bytes") for visit in visited):
+        for (octets,), seconds in curve.items():
+            several.setdefault(int(octets), []).append(seconds)
+    lowest = {octets: sorted(seconds)[:2] for octets, seconds in several.items()}
+    return tuple(octets for octets, two in lowest.items() if two[-1] > (1 + AGREEMENT) * two[0])
+
+
+def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return the order in which the lines are visited: each once."""
+    blocks = generator.permutation(-(-lines // BLOCK_LINES)) * BLOCK_LINES
+    return np.concatenate([
+        first + generator.permutation(min(BLOCK_LINES, lines - first)) for first in blocks.tolist()
+    ])  # fmt: skip
+
+
+def linked(places: NDArray[np.int64], cells: int) -> Cells:
+    """Return cells in which each of the places, in their order, holds the next one, and the last one the first."""
+    buffer = np.zeros(cells, np.uint32)
+    buffer[places] = np.roll(places, -1)
+    return buffer
+
+
+def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
+    """Time a chase whose buffers are set: a round through the cycle of so many loads first, as far as time allows."""
+    kernel = instrument.kernel(SOURCE)
+    done, began = 0, monotonic()
+    kernel.set_arg(2, np.int32(min(length, 2**14)))
+    while done < length and monotonic() - began < WARM_S:
+        instrument.times(kernel, 1, 1, 1)
+        done += min(length, 2**14)
+    loads = instrument.amount(kernel, 2, 1, settings.run_s)
+    return Point(at, loads, instrument.times(kernel, 1, 1, settings.runs))
+
+
+def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) -> Point:
+    """Time the kernel with no load at all."""
+    kernel = instrument.kernel(SOURCE)
+    kernel.set_arg(2, np.int32(0))
+    return Point(at, 0, instrument.times(kernel, 1, 1, settings.runs + 10))
+
+
+def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    generator, began = np.random.default_rng(len(earlier)), monotonic()
+    memory = instrument.known("global_memory_bytes", 2**28) // 4
+    most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
+    visited = probe_run.newest(earlier, probed.CHASE)
+    every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
+    slack = SLACK_PAGES * PAGE_LINES
+    with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, place):
+        instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
+        if every:
+            yield launch(instrument, settings, {"bytes": every[0]})
+        for octets in every:
+            if monotonic() - began > settings.most_s:
+                return
+            first = int(generator.integers(SLACK_PAGES)) * PAGE_LINES
+            order = (first + cycle(octets // LINE_BYTES, generator)).astype(np.uint32)
+            _link(instrument, buffer, order)
+            instrument.write(place, order[:1] * np.uint32(LINE_BYTES // CELL))
+            yield follow(instrument, settings, {"bytes": octets}, len(order))
+
+
+def _link(instrument: Instrument, buffer: Any, order: Cells) -> None:
+    """Write the cycle into the first cell of each line, on the device."""
+    kernel = instrument.kernel(LINK)
+    with instrument.memory(order) as (lines,):
+        kernel.set_args(buffer, lines, np.uint32(len(order)), np.uint32(LINE_BYTES // CELL))
+        instrument.times(kernel, -(-len(order) // LINKED), LINKED, 1)
+
+
+def _conflicts(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
+    with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, place):
+        kernel.set_arg(0, buffer)
+        kernel.set_arg(1, place)
+        instrument.write(buffer, np.zeros(1, np.uint32))
+        yield launch(instrument, settings, {"stride": STRIDES[0], "lines": 1})
+        for stride in STRIDES:
+            for lines in LINES:
+                cells = generator.permutation(lines) * (stride // CELL)
+                for cell, following in zip(cells.tolist(), np.roll(cells, -1).tolist(), strict=True):
+                    instrument.write(buffer, np.array([following], np.uint32), cell * CELL)
+                instrument.write(place, cells[:1].astype(np.uint32))
+                yield follow(instrument, settings, {"stride": stride, "lines": lines}, lines)
+
+
+def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    level = probed.capacities(earlier)
+    if not level:
+        return
+    beyond = level[1].last / level[0].first if len(level) > 1 else LONGEST**2
+    octets = int(level[0].first * sqrt(beyond)) // PAIR_BYTES * PAIR_BYTES
+    generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
+    pairs = generator.permutation(octets // PAIR_BYTES) * (PAIR_BYTES // CELL)
+    for apart in APART:
+        places = np.column_stack((pairs, pairs + apart // CELL)).ravel()
+        with instrument.memory(linked(places, octets // CELL), np.zeros(1, np.uint32)) as (buffer, place):
+            instrument.write(place, pairs[:1].astype(np.uint32))
+            kernel.set_arg(0, buffer)
+            kernel.set_arg(1, place)
+            if apart == APART[0]:
+                yield launch(instrument, settings, {"apart": apart})
+            yield follow(instrument, settings, {"apart": apart}, len(places))
+
+
+CHASE = Probe(probed.CHASE, _chase, MORE)
+CONFLICTS, LINE = Probe(probed.CONFLICTS, _conflicts), Probe(probed.LINE, _line)

@@ -1,0 +1,181 @@
+"""What bounds a kernel, by its balance, its benefits and the roofs: in words, and benefits as a picture too.
+
+The command line prints the numbers with the equations of Kim et al. (2012); the report has plainer sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
+from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.display import bytes_text, percent, rate_text, seconds_text
+from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
+
+
+def balance_text(balance: Balance) -> str:
+    """Return what bounds a computation, with its numbers, as a sentence."""
+    if balance.verdict == NO_WORK:
+        return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
+    sign = ">=" if balance.holds else "<"
+    limits = (
+        f"{balance.intensity:.3g} operations and loads a byte, where this device balances at {balance.machine:.3g} "
+        f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(balance.compute_s)} {sign} "
+        f"T_mem = {seconds_text(balance.memory_s)} (Eq. 2.4 {'holds' if balance.holds else 'fails'})"
+    )
+    return f"{balance.verdict}: {_reason(balance)}; {limits}."
+
+
+def _reason(balance: Balance) -> str:
+    if balance.verdict == COMPUTE_BOUND:
+        return (
+            f"{balance.work:.3g} operations and loads on {balance.cores:.3g} lanes take "
+            f"{seconds_text(balance.work_s)}, and W/D = {balance.parallelism:.3g} of them can be performed at once"
+        )
+    if balance.verdict == MEMORY_BOUND:
+        moved = balance.transfers * balance.transfer_bytes
+        return (
+            f"{moved:.3g} B at {balance.bandwidth:.3g} B/s take {seconds_text(balance.transfer_s)}, "
+            f"and Q/D = {balance.memory_parallelism:.3g} transfers can be under way at once"
+        )
+    if balance.holds:
+        return (
+            f"a chain of {balance.depth:.3g} operations and loads takes {seconds_text(balance.depth_s)}; only "
+            f"W/D = {balance.parallelism:.3g} can be performed at once, on {balance.cores:.3g} lanes"
+        )
+    return (
+        f"waiting for {balance.depth:.3g} operations and loads one after the other takes "
+        f"{seconds_text(balance.latency_s)}; only Q/D = {balance.memory_parallelism:.3g} transfers can be under way at "
+        f"once, {balance.hidden:.3g} would hide the latency"
+    )
+
+
+LOWEST = {"compute": "arithmetic", "memory": "memory bandwidth", "local": "local memory"}
+"""What the lowest roof of a kernel is, by the name of its bound."""
+LEAST = 0.01
+"""Least share of the time that a benefit is worth a line [1]."""
+MEANS = {
+    "itilp_s": "more independent instructions, or more sub-groups at once",
+    "fp_s": "fewer instructions that are not floating-point arithmetic",
+    "serial_s": "less serialised work: barriers, divergent branches, bank conflicts",
+    "memlp_s": "more memory requests at once",
+}
+
+
+def balance_words(balance: Balance) -> str:
+    """Return what bounds a kernel by the work-depth model, as a sentence."""
+    times = f"computing takes {seconds_text(balance.compute_s)}, moving data {seconds_text(balance.memory_s)}"
+    if balance.verdict == NO_WORK:
+        return "By work and depth: it computes nothing and moves nothing that costs time."
+    if balance.verdict == COMPUTE_BOUND:
+        return f"By work and depth: bound by computing ({times})."
+    if balance.verdict == MEMORY_BOUND:
+        moved = bytes_text(balance.transfers * balance.transfer_bytes)
+        return f"By work and depth: bound by memory bandwidth ({moved} must move; {times})."
+    if balance.holds:
+        can, has = f"{balance.parallelism:.3g} operations can run at once on average", f"{balance.cores:.3g} lanes"
+        return f"By work and depth: too little parallelism; {can}, and the device has {has} ({times})."
+    can, would = f"{balance.memory_parallelism:.3g} transfers can be under way at once", f"{balance.hidden:.3g}"
+    return f"By work and depth: too little parallelism; {can}, and {would} would hide the latency ({times})."
+
+
+def roof_words(point: KernelPoint) -> str:
+    """Return where a kernel stands below the roofs, as a sentence."""
+    rate = f"it reaches {rate_text(point.rate, 'op/s')}" if point.operations else "it has no floating-point operations"
+    if point.operations and math.isfinite(point.intensity):
+        rate += f" at {point.intensity:.3g} operations for each byte"
+    if not math.isfinite(point.share):
+        return f"Below the roofs: {rate}; a roof that it needs is not known."
+    return (
+        f"Below the roofs: {rate}; the lowest roof is {LOWEST[point.bound]}, which it uses to {percent(point.share)}."
+    )
+
+
+def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
+    """Return what could be saved at most, the most first; what is below :data:`LEAST` of the time is left out."""
+    whole = benefits.seconds
+    saved = sorted(((float(getattr(benefits, name)), means) for name, means in MEANS.items()), reverse=True)
+    return tuple(
+        f"{means[:1].upper()}{means[1:]}: saves at most {seconds_text(seconds)} of the {seconds_text(whole)} that the "
+        "model gpuperf expects."
+        for seconds, means in saved
+        if whole > 0 and seconds >= LEAST * whole
+    )
+
+
+def benefits_text(benefits: Benefits) -> str:
+    """Return what could be saved at most, as a sentence."""
+    saved = "; ".join(
+        f"{seconds_text(max(seconds, 0.0))} by {means}"
+        for seconds, means in (
+            (benefits.itilp_s, "more independent instructions or sub-groups"),
+            (benefits.fp_s, "fewer instructions other than floating-point arithmetic"),
+            (benefits.serial_s, "less serialised work (barriers, divergence, bank conflicts)"),
+            (benefits.memlp_s, "more memory requests at once"),
+        )
+    )
+    return f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
+
+
+_COLOURS = {"itilp": BLUE, "serial": VERMILION, "fp": GREEN, "memlp": PURPLE}
+_PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+
+
+def picture_benefits(benefits: Benefits, path: str | Path, title: str) -> None:
+    """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
+    write_figure(benefits_figure(benefits, title), path, dpi=150, formulas=True)
+
+
+def benefits_figure(benefits: Benefits, title: str) -> Figure:
+    r"""Return the picture as a matplotlib figure: the cost of memory across, that of computing up.
+
+    A is :math:`(T_{mem}, T_{comp})`, A' is shifted by :math:`T_{overlap}`. From A' arrows lead down by
+    :math:`B_{serial}`, :math:`B_{itilp}` and :math:`B_{fp}` to :math:`T_{fp}`, and to the left by :math:`B_{memlp}` to
+    :math:`T_{mem\_min}`.
+    """
+    figure = empty_figure(7.6, 5.6)
+    axes = figure.add_subplot()
+    largest = max(benefits.memory_s, benefits.compute_s, benefits.ideal_compute_s, benefits.ideal_memory_s)
+    unit, name = next(((u, n) for u, n in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if largest >= u), (1e-9, "ns"))
+    side = 1.18 * (largest / unit or 1.0)
+    axes.set(xlim=(0, side), ylim=(0, side), aspect="equal")
+    axes.set_xlabel(f"cost of memory [{name}]")
+    axes.set_ylabel(f"cost of computing [{name}]")
+    below = "potential benefits, estimated from static counts"
+    axes.set_title(f"{title}\n{below}", fontsize="medium", loc="left", parse_math=False)
+    axes.plot((0, side), (0, side), color="0.6", linewidth=1)
+    axes.text(0.02 * side, 0.96 * side, "compute bound", color="0.5", va="top", bbox=_PAPER)
+    axes.text(0.98 * side, 0.03 * side, "memory bound", color="0.5", ha="right", bbox=_PAPER)
+    axes.axhline(benefits.ideal_compute_s / unit, color="0.3", linestyle="--",
+                 label=f"$T_{{fp}}$ {seconds_text(benefits.ideal_compute_s)}")  # fmt: skip
+    axes.axvline(benefits.ideal_memory_s / unit, color="0.3", linestyle=":",
+                 label=f"$T_{{mem\\_min}}$ {seconds_text(benefits.ideal_memory_s)}")  # fmt: skip
+    _draw_steps(axes, benefits, unit)
+    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize="small", frameon=False)
+    return figure
+
+
+def _draw_steps(axes: Axes, benefits: Benefits, unit: float) -> None:
+    """Draw A, A' and the arrows from it."""
+    before, up = benefits.memory_s / unit, benefits.compute_s / unit
+    across = (benefits.memory_s - benefits.overlap_s) / unit
+    whole = seconds_text(benefits.memory_s + benefits.compute_s)
+    axes.plot(before, up, "o", color="black", markerfacecolor="white", label=f"A: {whole}")
+    axes.plot(across, up, "o", color="black", label=f"A': {seconds_text(benefits.seconds)}")
+    _arrow(axes, (before, up), (across, up), "0.5", f"$T_{{overlap}}$ {seconds_text(benefits.overlap_s)}")
+    at = up
+    for name in ("serial", "itilp", "fp"):
+        step = getattr(benefits, f"{name}_s")
+        _arrow(axes, (across, at), (across, at - step / unit), _COLOURS[name], f"$B_{{{name}}}$ {seconds_text(step)}")
+        at -= step / unit
+    saved = benefits.memlp_s
+    _arrow(axes, (across, up), (across - saved / unit, up), _COLOURS["memlp"], f"$B_{{memlp}}$ {seconds_text(saved)}")
+
+
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colour: str, label: str) -> None:
+    axes.plot((), (), color=colour, linewidth=2, label=label)
+    if start != end:
+        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", end, start, arrowprops=arrow, annotation_clip=False)

@@ -1,0 +1,51 @@
+"""What bounds a kernel, with the weights of a device's folder."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from perfmodel import store
+from perfmodel.analyses.balance import judge_balance
+from perfmodel.analyses.benefits import potential_benefits
+from perfmodel.analyses.report_models import BoundModels, KernelBounds, bound_models
+from perfmodel.predicting.model import load
+from tests.recorded import SIMULATED
+
+DEVICE = "GTX480 (simulated)"
+
+
+@pytest.fixture(scope="module")
+def case():
+    tests = store.read(SIMULATED / "test.jsonl")
+    row = next(row for row in tests if row.kernel == "nbody")
+    return tests.counts[row.counts_hash], row.parameters
+
+
+def test_both_models_judge(case):
+    models = bound_models(SIMULATED, DEVICE)
+    assert () == models.problems
+    found = models.bounds(*case)
+    assert judge_balance(load(SIMULATED / "work_depth.json"), *case) == found.balance
+    assert potential_benefits(load(SIMULATED / "gpuperf.json"), *case) == found.benefits
+
+
+def test_what_is_missing_or_of_another_device_is_named(case, tmp_path):
+    shutil.copy(SIMULATED / "work_depth.json", tmp_path)
+    found = bound_models(tmp_path, "another")
+    assert ("the weights of work_depth are of GTX480 (simulated)",
+            "there are no weights of gpuperf in the folder") == found.problems  # fmt: skip
+    assert KernelBounds() == found.bounds(*case)
+
+
+def test_weights_that_cannot_be_read_are_named(tmp_path):
+    (tmp_path / "work_depth.json").write_text("{}")
+    first, _ = bound_models(tmp_path, DEVICE).problems
+    assert "work_depth.json" in first
+
+
+def test_a_model_that_cannot_tell_is_left_out(case):
+    """Weights of a family are no weights of the other."""
+    wrong = BoundModels(balance=load(SIMULATED / "gpuperf.json"))
+    assert KernelBounds() == wrong.bounds(*case)

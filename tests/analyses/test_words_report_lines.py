@@ -1,0 +1,80 @@
+"""What a report says of facts, of weights and of how they were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scipy.stats import t as student
+
+from perfmodel import store
+from perfmodel.analyses.words import fact_lines, how_made, weight_lines
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting.weights_file import FitOptions
+from perfmodel.predicting.model import fit
+
+QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit(store.read(QUICKSTART))
+
+
+def test_weights_in_words_with_students_interval(model):
+    lines = {line.name: line for line in weight_lines(model)}
+    assert sorted(model.weights) == list(lines)
+    line = lines["launches"]
+    assert "a launch costs 12.8 us" == line.words
+    half = student.ppf(0.95, model.fitted.degrees_of_freedom) * model.standard_errors["launches"]
+    assert pytest.approx((line.value - half, line.value + half)) == line.interval
+    wider = {one.name: one for one in weight_lines(model, 0.99)}["launches"].interval
+    assert wider[0] < line.interval[0] < line.interval[1] < wider[1]
+    merged = lines["global_store_32_stride2_1of2"].warnings
+    assert ("it shares what features that always occur together cost",) == merged
+
+
+def test_how_it_was_made(model):
+    told = how_made(model, store.read(QUICKSTART), "a folder")
+    made = dict(told)
+    assert "a folder" == made["folder"]
+    assert "115 configurations of 9 kernels" == made["measured"]
+    assert "these 115 configurations" == made["fitted to"]
+    assert "the usual ones" == made["options of the fit"]
+    assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
+    notes = [text for name, text in told if name == "note"]
+    assert 2 == len(notes)
+    assert all(note.startswith("not told apart by the measurements") for note in notes)
+
+
+def test_other_options_and_measurements_are_told(model):
+    ridged = fit(store.read(QUICKSTART), options=FitOptions(ridge=0.25))
+    made = dict(how_made(ridged, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
+    assert "ridge=0.25" == made["options of the fit"]
+    assert "other 115 configurations" == made["fitted to"]
+    assert "52 configurations of 1 kernels" == made["measured"]
+
+
+def test_facts_have_units_meanings_and_sources():
+    facts = {"compute_units": Fact(2, "", "OpenCL"), "clock_hz": Fact(2.6e9, "Hz", "data sheet"),
+             "max_work_item_sizes": Fact((8, 4), "work-items", "OpenCL"), "own": Fact(1.25, "", "a user")}  # fmt: skip
+    clock, units, shape, own = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", facts))
+    assert ("clock_hz", "2.6 GHz", "data sheet") == (clock.key, clock.value, clock.source)
+    assert "clock of the compute units" in clock.meaning
+    assert ("2", "8 x 4 work-items") == (units.value, shape.value)
+    assert ("largest work-group along each axis", "") == (shape.meaning, own.meaning)
+    assert () == fact_lines(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (6.162e-10, "s", "616 ps"), (1.0, "ns", "1 ns"), (2596, "MHz", "2.6 GHz"), (9.634e10, "B/s", "96.3 GB/s"),
+        (1.415e11, "operation/s", "142 Gop/s"),  # 141.5, halves go to even
+        (49152, "B", "48 KiB"),  # 48 * 1024
+        (True, "", "yes"), (1.96912, "", "1.969"), (4096, "work-items", "4096 work-items"),
+    ],
+)  # fmt: skip
+def test_facts_have_fitting_units(value, unit, expected):
+    (line,) = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", {"own": Fact(value, unit, "")}))
+    assert expected == line.value

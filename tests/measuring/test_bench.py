@@ -1,0 +1,68 @@
+"""The opened device: what it compiles, fills and checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.subject import FailedError, Subject
+from tests.campaigns import SCALE, TINY
+from tests.machine import device
+
+pytestmark = pytest.mark.device
+TWICE = Subject(SCALE, {"factor": 2})
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench(device(), TINY)
+
+
+def test_code_is_compiled_once(bench):
+    assert bench.compiled(TWICE) is bench.compiled(Subject(SCALE, {"factor": 2}))
+    assert bench.compiled(TWICE) is not bench.compiled(Subject(SCALE, {"factor": 3}))
+
+
+def test_the_output_is_of_the_arguments_passed(bench):
+    arguments, after = bench.output(TWICE, {"n": 256})
+    assert {"a", "out", "n"} == set(arguments)
+    assert 256 == arguments["n"]
+    assert (2 * arguments["a"] == after["out"]).all()
+    assert (arguments["a"] == after["a"]).all()
+    assert 0.5 <= arguments["a"].min() < arguments["a"].max() < 2
+
+
+def test_a_wrong_output_is_a_failure_that_names_the_array(bench):
+    bench.check(TWICE)
+    wrong = replace(SCALE, reference=lambda arguments, factor: {"out": 3 * arguments["a"]})
+    with pytest.raises(FailedError, match="out") as caught:
+        bench.check(Subject(wrong, {"factor": 2}))
+    assert "correctness" == caught.value.status
+
+
+def test_what_fits_depends_on_the_share_of_memory():
+    half = 2 * 4 * 1024 / device().facts.value("global_memory_bytes")
+    bench = Bench(device(), replace(TINY, memory_fraction=1.01 * half))
+    assert bench.fits(TWICE, {"n": 1024})
+    assert not bench.fits(TWICE, {"n": 2048})
+
+
+def test_arrays_of_one_type_are_filled_with_one_block_and_drawn_ones_are_not(bench):
+    out, a = TWICE.arrays({"n": 64})
+    assert bench._filling(TWICE, out) is bench._filling(TWICE, a)
+    drawn = Subject(replace(SCALE, contents={"a": lambda generator, shape: np.ones(shape)}), {"factor": 2})
+    assert (np.ones(64) == bench._filling(drawn, a)).all()
+
+
+def test_a_scalar_without_a_value_is_a_failure(bench):
+    with pytest.raises(FailedError) as caught, bench.ready(TWICE, {"m": 64}):
+        pass
+    assert "constraint" == caught.value.status
+
+
+def test_times_are_positive(bench):
+    assert bench.launch_overhead() > 0
+    assert bench.trial(TWICE, {"n": 256}) > 0

@@ -1,0 +1,246 @@
+"""What a campaign does when time, memory, disk or device run out."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel import store
+from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
+from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.measuring import Silent, bench, run
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.timing import Samples, now
+from tests.campaigns import SCALE, TINY, measured
+from tests.machine import device
+
+pytestmark = pytest.mark.device
+
+OTHER = replace(SCALE, name="other")
+
+
+class Hears(Silent):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.notes: list[str] = []
+        self.expected: list[float] = []
+
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        self.expected.append(seconds)
+
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
+        self.notes.append(note)
+        self.expected.append(-seconds)
+
+    def tell(self, message: str) -> None:
+        self.messages.append(message)
+
+
+def test_the_place_in_the_order_is_that_of_the_whole_campaign(tmp_path):
+    whole = {row.key: row.place_in_order for row in measured(tmp_path / "whole", SCALE).rows}
+    assert list(range(6)) == sorted(whole.values())
+    path = tmp_path / "m.jsonl"
+    store.prepare(path, device().facts)
+    measured(path, SCALE, campaign=replace(TINY, rungs=1))
+    again = {row.key: row.place_in_order for row in measured(path, SCALE).rows if row.parameters["n"] > 256}
+    assert again.items() <= whole.items()
+
+
+def test_expected_times_of_the_steps_add_up(tmp_path):
+    hears = Hears()
+    measured(tmp_path, SCALE, progress=hears)
+    assert 1 + 2 + 1 + 6 == len(hears.expected)
+    assert hears.expected[3] > 6 * TINY.runs * 1e-6
+    assert pytest.approx(0.0, abs=1e-9) == sum(hears.expected)
+
+
+def test_an_allocation_that_fails_ends_nothing(tmp_path, monkeypatch):
+    ready = Bench.ready
+
+    def fails_at_512(self, subject, parameters):
+        if parameters["n"] == 512 and subject.variant["factor"] == 3:
+            raise bench.FailedError("runtime", "MemoryError: out of memory")
+        return ready(self, subject, parameters)
+
+    measured(tmp_path, SCALE, campaign=replace(TINY, runs=3))
+    (tmp_path / "measurements.jsonl").unlink()
+    monkeypatch.setattr(Bench, "ready", fails_at_512)
+    found = measured(tmp_path, SCALE, campaign=replace(TINY, runs=3))
+    (failed,) = (row for row in found.rows if row.status != "ok")
+    assert ("runtime", 512) == (failed.status, failed.parameters["n"])
+    assert 5 == len(found)
+
+
+def test_a_device_that_dies_ends_the_campaign_and_keeps_what_was_measured(tmp_path, monkeypatch):
+    measured(tmp_path, SCALE)
+    rows = (tmp_path / "measurements.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "measurements.jsonl").write_text("".join(rows[:2]))
+    overheads = iter((1e-6,))
+
+    def works_once(self):
+        try:
+            return next(overheads)
+        except StopIteration:
+            raise BrokenDeviceError(self.device.name, "out of resources") from None
+
+    def dies(*_):
+        raise bench.FailedError("runtime", "out of resources")
+
+    monkeypatch.setattr(Bench, "launch_overhead", works_once)
+    monkeypatch.setattr(Bench, "ready", dies)
+    with pytest.raises(BrokenDeviceError, match="out of resources"):
+        measured(tmp_path, SCALE)
+    assert 2 == len(store.read(tmp_path).rows)
+
+
+def test_a_device_that_can_be_opened_anew_goes_on(monkeypatch):
+    bench = Bench(device(), TINY)
+    first = bench.queue
+    real, calls = Bench.launch_overhead, []
+
+    def fails_once(self):
+        calls.append(1)
+        if len(calls) == 1:
+            raise BrokenDeviceError(self.device.name, "lost")
+        return real(self)
+
+    monkeypatch.setattr(Bench, "launch_overhead", fails_once)
+    bench.see_that_it_works()
+    assert first != bench.queue
+
+
+def test_a_device_that_runs_nothing_is_told_at_once(tmp_path, monkeypatch):
+    import pyopencl as cl
+
+    class Broken:
+        def __init__(self, *_):
+            raise cl.RuntimeError("clCreateProgramWithSource failed")
+
+    monkeypatch.setattr(cl, "Program", Broken)
+    with pytest.raises(BrokenDeviceError, match="clCreateProgram"):
+        measured(tmp_path, SCALE)
+
+
+def test_a_full_disk_ends_the_campaign_and_later_it_goes_on(tmp_path, monkeypatch):
+    real, written = os.fsync, []
+
+    def full_after_five(number):
+        written.append(number)
+        if len(written) > 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_after_five)
+        with pytest.raises(DiskFullError, match="No space left"):
+            measured(tmp_path, SCALE)
+    kept = store.read(tmp_path).rows
+    found = measured(tmp_path, SCALE)
+    assert kept == found.rows[: len(kept)]
+    assert 6 == len(found) == len(found.rows)
+
+
+def test_records_of_another_device_are_not_joined(tmp_path):
+    (row, *_) = measured(tmp_path / "here", SCALE).rows
+    store.append(tmp_path / "there", row.model_copy(update={"device": "elsewhere"}))
+    before = (tmp_path / "there" / "measurements.jsonl").read_bytes()
+    with pytest.raises(ForeignDeviceError, match="elsewhere"):
+        measured(tmp_path / "there", SCALE)
+    assert before == (tmp_path / "there" / "measurements.jsonl").read_bytes()
+
+
+def test_a_newer_schema_is_told_before_anything_runs(tmp_path):
+    path = tmp_path / "measurements.jsonl"
+    path.write_text('{"schema": "perfmodel.measurement/9"}\n')
+    with pytest.raises(NewerSchemaError):
+        measured(tmp_path, SCALE)
+    assert [path] == [p for p in tmp_path.iterdir() if p.suffix == ".jsonl"]
+
+
+def test_changed_code_is_told_of(tmp_path):
+    measured(tmp_path, SCALE)
+    hears = Hears()
+    changed = replace(SCALE, variants=({"factor": 2}, {"factor": 3}, {"factor": 5}))
+    measured(tmp_path, changed, progress=hears)
+    assert [] == hears.messages  # a new variant changes nothing
+    old = SCALE.build
+    changed = replace(
+        SCALE,
+        build=lambda factor: old(factor + 5),
+        reference=lambda arguments, factor: {"out": (factor + 5) * arguments["a"]},
+    )
+    measured(tmp_path, changed, progress=hears)
+    (message,) = hears.messages
+    assert "6 configurations are measured again" in message
+
+
+def test_a_used_budget_starts_nothing_and_says_what_is_left_out(tmp_path):
+    hears = Hears()
+    found = measured(tmp_path, SCALE, OTHER, campaign=replace(TINY, budget_s=0.0), progress=hears)
+    assert () == found.rows
+    (message,) = hears.messages
+    assert "budget of 0 s is used" in message
+    assert "4 variants are left out (of other, scale)" in message
+
+
+def test_a_budget_that_ends_amidst_is_taken_up_again(tmp_path, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(run, "monotonic", lambda: clock[0])
+
+    class Ticks(Hears):
+        def advance(self, note: str = "", seconds: float = 0.0) -> None:
+            super().advance(note, seconds)
+            clock[0] += 1.0
+
+    hears, campaign = Ticks(), replace(TINY, budget_s=9.5)
+    found = measured(tmp_path, SCALE, OTHER, campaign=campaign, progress=hears)
+    assert 10 - 4 == len(found.rows)  # four steps found sizes, six measured
+    assert {"scale", "other"} == {row.kernel for row in found.rows[:2]}
+    assert "6 configurations and all sizes of 0 variants are left out" in hears.messages[0]
+    assert 12 == len(measured(tmp_path, SCALE, OTHER, campaign=replace(campaign, budget_s=60.0)))
+
+
+def test_suspicious_times_are_flagged(tmp_path, monkeypatch):
+    wide = Samples((1.0, 1.0, 1.0, 2.0, 2.0, 2.0), (9.0,) * 6)
+    monkeypatch.setattr(Bench, "timed", lambda *_: (now("milliseconds"), wide))
+    found = measured(tmp_path, SCALE)
+    assert {("spread", "clock")} == {row.flags for row in found}
+
+
+def test_contents_that_a_class_draws_reach_the_device(tmp_path):
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        "out[i] = a[index[i]]",
+        [
+            lp.GlobalArg("out, a", np.float32, shape="n"),
+            lp.GlobalArg("index", np.int32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+    def reference(arguments):
+        assert 64 < len(set(arguments["index"]))
+        return {"out": arguments["a"][arguments["index"]]}
+
+    gather = KernelClass(
+        name="gather",
+        group="gather",
+        build=lambda: t_unit,
+        sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=2),
+        reference=reference,
+        tags=("overhead",),
+        contents={"index": lambda generator, shape: generator.permutation(shape[0])},
+    )
+    found = measured(tmp_path, gather)
+    assert [] == [row.message for row in found.rows if row.status != "ok"]
+    assert 2 == len(found)

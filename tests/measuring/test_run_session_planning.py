@@ -1,0 +1,64 @@
+"""Sizes for the variants of a campaign, on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from perfmodel.kernels import KernelClass
+from perfmodel.measuring import size_plan
+from perfmodel.measuring.bench import Bench
+from tests.campaigns import SCALE, TINY, measured
+
+pytestmark = pytest.mark.device
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(KernelClass):
+    """A class whose variants are to be ranked."""
+
+    ranked: bool = True
+
+
+def ranked(**changes) -> KernelClass:
+    return Ranked(**{**vars(SCALE), **changes, "ranked": True})
+
+
+def test_ranked_variants_share_their_sizes(tmp_path, monkeypatch):
+    factor = {2: 1.0, 3: 4.0}
+    monkeypatch.setattr(Bench, "trial", lambda self, s, p: p["n"] * 1e-5 * factor[s.variant["factor"]])
+    campaign = replace(TINY, longest_s=0.011)
+
+    def sizes(kernel, folder):
+        found = measured(tmp_path / folder, kernel, campaign=campaign).rows
+        return {f: sorted(row.parameters["n"] for row in found if row.variant["factor"] == f) for f in factor}
+
+    assert {2: [256, 512, 1024], 3: [256]} == sizes(SCALE, "alone")
+    assert {2: [256], 3: [256]} == sizes(ranked(), "ranked")
+
+
+def test_plans_of_other_settings_are_not_taken(tmp_path):
+    measured(tmp_path, SCALE, campaign=replace(TINY, rungs=1))
+    assert 6 == len(measured(tmp_path, SCALE))
+    kept = size_plan.read_plans(size_plan.plan_path(tmp_path))
+    assert {1, 3} == {len(found.parameters) for found in kept.values()}
+
+
+def test_too_little_memory_is_a_record_that_says_so(tmp_path):
+    found = measured(tmp_path, SCALE, campaign=replace(TINY, memory_fraction=1e-9))
+    assert {("constraint", 256)} == {(row.status, row.parameters["n"]) for row in found.rows}
+    assert all("fits into the memory" in row.message for row in found.rows)
+
+
+def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
+    old = SCALE.build
+
+    def build(factor):
+        if factor == 3:
+            raise ZeroDivisionError("on purpose")
+        return old(factor)
+
+    found = measured(tmp_path, ranked(build=build))
+    assert 3 == len(found)
+    assert ["compile"] == [row.status for row in found.rows if row.status != "ok"]

@@ -1,0 +1,27 @@
+"""Caches as Linux tells them, from a folder like its own."""
+
+from __future__ import annotations
+
+from perfmodel.opencl.device import told_caches
+
+
+def cache(folder, number, **words):
+    place = folder / f"index{number}"
+    place.mkdir(parents=True)
+    for name, word in words.items():
+        (place / name).write_text(f"{word}\n")
+
+
+def test_sizes_and_ways(tmp_path):
+    cache(tmp_path, 0, level=1, type="Data", size="48K", ways_of_associativity=12)
+    cache(tmp_path, 1, level=1, type="Instruction", size="32K", ways_of_associativity=8)
+    cache(tmp_path, 2, level=2, type="Unified", size="2M", ways_of_associativity=0)
+    cache(tmp_path, 3, level=3, type="Unified", size="what", ways_of_associativity=16)
+    found = told_caches(tmp_path)
+    expected = {"l1_told_bytes": 49152, "l1_told_ways": 12, "l2_told_bytes": 2**21}
+    assert expected == {key: fact.value for key, fact in found.items()}
+    assert f"told by the operating system: {tmp_path}/index0/size" == found["l1_told_bytes"].source
+
+
+def test_a_system_without_such_a_folder(tmp_path):
+    assert {} == told_caches(tmp_path / "none")

@@ -1,0 +1,51 @@
+"""What bounds a kernel and what could be saved, in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.analyses.balance import Balance
+from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
+
+#: 1e9 nodes on 10 lanes of 1e9 in a second take 100 ms; 1e6 transfers of 64 B at 64 GB/s take 1 ms.
+BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4e10, transfer_bytes=64)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "bound by computing (computing takes 100 ms, moving data 1 ms)"),
+        ({"rate": 1e13}, "bound by memory bandwidth (61 MiB must move; computing takes 10 us, moving data 1 ms)"),
+        ({"depth": 5e8}, "too little parallelism; 2 operations can run at once on average, and the device has 10 l"),
+        ({"depth": 1e6, "rate": 1e12}, "too little parallelism; 1 transfers can be under way at once, and 100 would"),
+        ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, "computes nothing and moves nothing"),
+    ],
+)  # fmt: skip
+def test_balance(changed, expected):
+    if "depth" in changed and "rate" not in changed:
+        changed = {**changed, "latency": 0.0}
+    assert expected in balance_words(replace(BALANCE, **changed))
+
+
+def test_places_below_the_roofs():
+    point = KernelPoint("k", "", "", operations=1e9, bytes=1e8, seconds=1e-2, bound_s=5e-3, bound="memory")
+    assert (
+        "Below the roofs: it reaches 100 Gop/s at 10 operations for each byte; the lowest roof is memory bandwidth, "
+        "which it uses to 50.0 %." == roof_words(point)
+    )
+    assert "no floating-point operations" in roof_words(replace(point, operations=0.0))
+    assert "a roof that it needs is not known" in roof_words(replace(point, bound_s=math.nan))
+    assert "operations for each byte" not in roof_words(replace(point, bytes=0.0))
+
+
+def test_benefits_stand_in_their_order_and_small_ones_are_left_out():
+    found = Benefits(16759, 500, 500, 1000, 200, itilp_s=6068, memlp_s=0, fp_s=9691, serial_s=100)
+    first, second = benefit_lines(found)
+    assert first.startswith("Fewer instructions that are not floating-point arithmetic: saves at most 9.69e+03 s of")
+    assert second.startswith("More independent instructions")
+    assert () == benefit_lines(replace(found, compute_s=0.0, memory_s=0.0))

@@ -1,0 +1,78 @@
+"""Which variant runs next, and when the best is known: on kernels that are drawn from the belief itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.tuning.belief import Belief, Race
+
+
+def raced(race: Race, times: np.ndarray, level: float = 0.9) -> int:
+    """Run a race to its end; return how many variants ran."""
+    while race.settled < level and (place := race.following) is not None:
+        race.note(place, float(times[place]))
+    return len(race.times)
+
+
+def test_the_variant_predicted_fastest_is_first_and_a_failure_leads_to_the_next():
+    race = Race(Belief(np.array([3.0, 1.0, 1.5]), (), 0.1))
+    assert (race.following, race.best, race.least, race.settled) == (1, None, None, 0.0)
+    race.note(1, None)
+    assert (race.following, race.best, race.settled) == (2, None, 0.0)
+    race.note(2, 1.4)
+    assert (race.best, race.least) == (2, 1.4)
+    assert race.settled > 0.95
+    race.note(0, 3.1)
+    assert (race.following, race.settled) == (None, 1.0)
+
+
+def test_all_variants_that_fail():
+    race = Race(Belief(np.array([3.0, 1.0]), (), 0.1))
+    race.note(0, None)
+    race.note(1, None)
+    assert (race.following, race.best, race.settled) == (None, None, 0.0)
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.2, 0.5])
+def test_the_best_is_found_as_often_as_is_said(deviation):
+    """Times drawn as the belief has it: normal errors around one offset for each kernel."""
+    random, found, ran = np.random.default_rng(7), [], []
+    for _ in range(200):
+        predicted = np.exp(random.normal(0.0, 0.6, 40))
+        times = predicted * np.exp(random.normal(0.5, 1.0) + deviation * random.normal(size=40))
+        race = Race(Belief(predicted, (), deviation), within=0.02)
+        ran.append(raced(race, times))
+        found.append(race.least <= times.min() / (1 - 0.02))
+    assert np.mean(found) >= 0.9
+    assert np.mean(ran) < 20
+
+
+def test_a_wrong_deviation_is_learned_from_the_runs():
+    """Weights that promise errors of 5 %, and a kernel on which they are off by 15 %."""
+    random, found, ran = np.random.default_rng(8), [], []
+    for _ in range(100):
+        predicted = np.exp(random.normal(0.0, 0.6, 40))
+        times = predicted * np.exp(0.15 * random.normal(size=40))
+        race = Race(Belief(predicted, (), 0.05), within=0.02)
+        ran.append(raced(race, times))
+        found.append(race.least <= times.min() / (1 - 0.02))
+    assert np.mean(found) > 0.85
+    assert np.mean(ran) < 10
+
+
+def test_likeness_finds_what_the_model_gets_wrong():
+    """A model that is blind to one parameter, which makes half of the variants three times as slow."""
+    random, alike, blind = np.random.default_rng(9), [], []
+    for _ in range(50):
+        slow = np.repeat([0.0, 1.0], 30)
+        predicted = np.exp(random.normal(0.0, 0.3, 60) - 0.3 * slow)
+        times = predicted * np.exp(1.1 * slow + 0.05 * random.normal(size=60))
+        for likeness, counts in (((slow[:, None],), alike), ((), blind)):
+            race = Race(Belief(predicted, likeness, 0.2), within=0.02)
+            place, ran = race.following, 0
+            while race.least is None or race.least > 1.02 * times.min():
+                race.note(place, float(times[place]))
+                place, ran = race.following, ran + 1
+            counts.append(ran)
+    assert np.mean(alike) < 0.6 * np.mean(blind)
