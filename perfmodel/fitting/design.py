@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import BadTimesError, MissingCountsError, MixedDriversWarning, TooFewRowsError
 from perfmodel.expressions import Expression
 from perfmodel.fitting import weights_file
@@ -28,11 +29,8 @@ from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resource
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
 from perfmodel.models.model import Family, bind, known_weights, weight_name
 from perfmodel.quantities.case import Case
+from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.store import Measurement, Measurements
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -122,6 +120,28 @@ class Design:
             labels=tuple(self.labels[i] for i in rows),
         )  # fmt: skip
 
+    def stacked(self, other: Design, family: Family) -> Design:
+        """Return the rows of this design of a family and then those of another, with the columns of both."""
+        model, count = bind(family, {*self.names, *other.names}, self.known), len(self.times)
+        matrix = np.zeros((count + len(other.times), len(model.features)))
+        for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
+            columns = [place for place, name in enumerate(model.features) if name in part.names]
+            matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
+        return replace(
+            self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
+            labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
+            row_weights=np.concatenate([self.row_weights, other.row_weights]),
+        )  # fmt: skip
+
+    @property
+    def measured_range(self) -> Measured:
+        """The range of the times, and of the values above zero of each column that has some."""
+        columns = {name: column[column > 0] for name, column in zip(self.names, self.matrix.T, strict=True)}
+        return Measured(
+            seconds=(float(self.times.min()), float(self.times.max())),
+            features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},
+        )
+
 
 def build_design(measurements: Measurements, family: Family, options: FitOptions | None = None) -> Design:
     """Return the design of the measurements that succeeded, in their order.
@@ -157,29 +177,6 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
     return Design(model, matrix.reshape(len(rows), len(model.features)), times, labels, subgroup_size, weights, known)
-
-
-def stack(first: Design, second: Design, family: Family) -> Design:
-    """Return the rows of two designs of a family, one after the other, with the columns of both."""
-    model, count = bind(family, {*first.names, *second.names}, first.known), len(first.times)
-    matrix = np.zeros((count + len(second.times), len(model.features)))
-    for part, rows in ((first, slice(None, count)), (second, slice(count, None))):
-        columns = [place for place, name in enumerate(model.features) if name in part.names]
-        matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
-    return replace(
-        first, model=model, matrix=matrix, times=np.concatenate([first.times, second.times]),
-        labels=(*first.labels, *second.labels), subgroup_size=max(first.subgroup_size, second.subgroup_size),
-        row_weights=np.concatenate([first.row_weights, second.row_weights]),
-    )  # fmt: skip
-
-
-def measured_range(table: Design) -> Measured:
-    """Return the range of the times and of the values above zero of a design's rows."""
-    columns = {name: column[column > 0] for name, column in zip(table.names, table.matrix.T, strict=True)}
-    return Measured(
-        seconds=(float(table.times.min()), float(table.times.max())),
-        features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},
-    )
 
 
 def label(row: Measurement) -> str:

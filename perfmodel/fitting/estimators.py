@@ -299,23 +299,12 @@ class RelativeNonlinearLeastSquares(RelativeEstimator):
     def fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
     ) -> RelativeNonlinearLeastSquares:
-        """Find the weights.
+        """Find the weights; X has the values of the expression's features, in its order.
 
-        Parameters
-        ----------
-        X
-            Values of the expression's features, in its order, shape (n_rows, n_features).
-        y
-            Measured times [s], shape (n_rows,).
-        sample_weight
-            How much each row counts, :math:`v`, shape (n_rows,).
+        For the arguments and other errors see :meth:`RelativeLeastSquares.fit`.
 
         Raises
         ------
-        BadTimesError, BadFeatureValuesError
-            If a time is not positive and finite, or a feature value not finite or negative.
-        TooFewRowsError
-            If there are fewer rows than weights.
         NoStartError
             If the model is finite at none of the starting points.
         UnknownLossError, StartsError, WrongColumnsError

@@ -95,7 +95,7 @@ def originals() -> dict[str, bytes]:
 
 def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
     command = commands()[case.arguments[0]]
-    options = [one for one in (*command.params, *command.shared) if one.param_type_name == "option"]
+    options = [one for one in command.params if one.param_type_name == "option"]
     arguments = list(case.arguments)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(options)
