@@ -24,7 +24,7 @@ from perfmodel.predicting.predictions import Predicting
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.search import Race, belief_of
+from perfmodel.tuning.belief import Race, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
@@ -72,7 +72,7 @@ def tune(
     """Find the fastest variant of a kernel: count and predict all of them, and run the promising ones.
 
     All variants are counted and predicted. Then the most promising one runs, the belief in all others is updated by
-    what it took, and so on (:mod:`perfmodel.tuning.search`), until the best is known or the budget is used. In the end
+    what it took, and so on (:mod:`perfmodel.tuning.belief`), until the best is known or the budget is used. In the end
     the variants near the best run again, since times are noisy.
 
     Outputs are compared: with those of `reference`, or else between variants. Then the best is one of the majority.

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -26,7 +25,6 @@ from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
-from perfmodel.counts.reading.values import AccessEvent
 from perfmodel.errors import NotCountableError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -98,7 +96,7 @@ class Indexing:
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
-    def access(self, event: AccessEvent, domain: Domain, width: int) -> Access:
+    def access(self, event: values.AccessEvent, domain: Domain, width: int) -> Access:
         """Return the access that an event makes at the points of a domain.
 
         ``width`` is the number of work-items along local axis 0.
@@ -307,9 +305,10 @@ def _polynomial(expr: Any) -> dict[Monomial, int] | None:
             total = {m: total.get(m, 0) + part.get(m, 0) for m in {**total, **part}}
         else:
             products: dict[Monomial, int] = {}
-            for (m, a), (k, b) in product(total.items(), part.items()):
-                key = tuple(sorted((*m, *k)))
-                products[key] = products.get(key, 0) + a * b
+            for left, a in total.items():
+                for right, b in part.items():
+                    monomial = tuple(sorted((*left, *right)))
+                    products[monomial] = products.get(monomial, 0) + a * b
             total = products
     return total
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-@dataclass(frozen=True)
-class Tab:
-    """A tab: the name of its template and of its place in the page, and its title."""
-
-    name: str
-    title: str
+TABS = {
+    "own": "Your kernels", "overview": "Overview", "accuracy": "Accuracy", "kernels": "Kernels", "costs": "Costs",
+    "families": "Families", "device": "Device", "made": "How it was made",
+}  # fmt: skip
+"""The tabs' titles by the names of their templates; the first one is left out where no kernel was given."""
 
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
@@ -44,7 +42,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
     keys, shown = cards.term_keys(family, (*data.kernels, *data.own)), cards.worst_kernels(data.kernels)
     fastest, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
     return SimpleNamespace(
-        tabs=_tabs(data),
+        tabs={name: title for name, title in TABS.items() if name != "own" or data.ranking or data.withheld},
         figures=cards.figure_stats(data),
         facts=cards.fact_stats(data),
         times=cards.times_words(data),
@@ -73,14 +71,6 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         keys=cards.legend(keys),
         advisers=cards.advisers_words(data),
     )
-
-
-def _tabs(data: ReportData) -> tuple[Tab, ...]:
-    kernels = (Tab("own", "Your kernels"),) if data.ranking or data.withheld else ()
-    return (
-        *kernels, Tab("overview", "Overview"), Tab("accuracy", "Accuracy"), Tab("kernels", "Kernels"),
-        Tab("costs", "Costs"), Tab("families", "Families"), Tab("device", "Device"), Tab("made", "How it was made"),
-    )  # fmt: skip
 
 
 EXTRA = "report"

@@ -13,7 +13,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.analyses.words import FactLine, WeightLine, term_words
 from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells
-from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.display import interval_text, percent, rate_text
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.bounds import LOWEST
 
@@ -151,17 +151,11 @@ def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
 
 def ranking_table(ranking: Ranking) -> Table:
     """Return a row for each variant, the one predicted fastest first; with ties, where they are known."""
-    known = any(variant.fastest is not None for variant in ranking)
-    rows = []
-    for place, variant in enumerate(ranking, 1):
-        best = ranking[0].seconds
-        times = f"{variant.seconds / best:.2f}" if best > 0 else "-"
-        ties = (percent(variant.fastest), "tie" if variant.tied else "no") if known else ()
-        cells = (seconds_text(variant.seconds), times, *ties, interval_text(variant.interval))
-        rows.append((f"{place}. {variant.name}", *cells))
-    ties_head = ("is the fastest with", "tie") if known else ()
-    head = ("variant", "predicted", "times the best", *ties_head, "interval")
-    return table("variants, the one predicted fastest first", head, rows, tuple(range(1, len(head))))
+    columns, *rows = ranking.table
+    longer = {"seconds": "predicted", "fastest": "is the fastest with"}
+    head = tuple(longer.get(column, column) for column in columns)
+    cells = [(f"{place}. {name}", *(cell or "no" for cell in rest)) for place, (name, *rest) in enumerate(rows, 1)]
+    return table("variants, the one predicted fastest first", head, cells, tuple(range(1, len(head))))
 
 
 def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
