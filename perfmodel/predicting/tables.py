@@ -196,7 +196,8 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writer = parquet.ParquetWriter(temporary, schema)
             try:
-                for group in _grouped((part(one, at, here, schema) for one in variants for here in slices), rows):
+                parts = (part(variant, at, here, schema) for variant in variants for here in slices)
+                for group in _grouped(parts, rows):
                     table = pa.concat_tables(group).unify_dictionaries()
                     with writing():
                         writer.write_table(table, row_group_size=rows)

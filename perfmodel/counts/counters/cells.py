@@ -14,6 +14,7 @@ from functools import reduce
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities, completed
+from perfmodel.counts.points.factors import without_dimensions
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.printing import fraction, quasi_polynomial_of
@@ -76,10 +77,8 @@ class Footprint:
         """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self._cells is not None:
             return self._count(self._touching_once(self._cells) or self._cells)
-        total = Count.constant(0)
-        for domain, _ in self._sites:
-            total = total + self._cardinalities.count(domain)
-        return total.labelled("cell", False, self._reasons)
+        accesses = sum((self._cardinalities.count(domain) for domain, _ in self._sites), Count.constant(0))
+        return accesses.labelled("cell", False, self._reasons)
 
     @property
     def _reasons(self) -> list[str]:
@@ -158,10 +157,8 @@ def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) 
     Lanes that read the same word don't conflict. Exact where every group and iteration executes an access with the
     same lanes, else an upper bound (all lanes that ever do so).
     """
-    total = Count.constant(0, "subgroup")
-    for domain, access in sites:
-        total = total + _serialised(cardinalities, domain, access, banks)
-    return total
+    counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
+    return sum(counts, Count.constant(0, "subgroup"))
 
 
 def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, banks: int) -> Count:
@@ -219,10 +216,7 @@ def _words(
 
 def _lanes(domain: Domain) -> list[tuple[int, ...]]:
     """Return the local ids that ever execute, in the order of the domain's local axes."""
-    lanes = domain.points
-    for index in reversed(range(len(domain.axes))):
-        if not domain.axes[index].startswith("l"):
-            lanes = lanes.project_out(SET, index, 1)
+    lanes = without_dimensions(domain.points, (k for k, axis in enumerate(domain.axes) if not axis.startswith("l")))
     lanes = lanes.project_out(PARAM, 0, lanes.dim(PARAM))
     local_ids: list[tuple[int, ...]] = []
     lanes.foreach_point(lambda point: local_ids.append(tuple(

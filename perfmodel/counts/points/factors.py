@@ -235,14 +235,11 @@ class FactoredSet:
 
     def points(self, factor: Polytope) -> isl.Set:
         """Return one of the factors (and the conditions) as isl's set, if the set is separable."""
-        others = [k for k in reversed(range(self.basic.dim(SET))) if variable(k) not in factor.variables]
+        others = [k for k in range(self.basic.dim(SET)) if variable(k) not in factor.variables]
         basic = self.basic
-        for k in others:
+        for k in reversed(others):
             basic = basic.drop_constraints_involving_dims(SET, k, 1)
-        part = basic.to_set()
-        for k in others:
-            part = part.project_out(SET, k, 1)
-        return part
+        return without_dimensions(basic.to_set(), others)
 
     def straightened_points(self, factor: Polytope) -> isl.Set | None:
         """Return a set of as many points as :meth:`points` over fewer variables; None where none are seen."""
@@ -251,6 +248,13 @@ class FactoredSet:
             return None
         constrained = replace(simple, inequalities=(*simple.inequalities, *self.conditions))
         return isl.Set(str(constrained)).align_params(self.basic.get_space())
+
+
+def without_dimensions(points: isl.Set, dimensions: Iterable[int]) -> isl.Set:
+    """Return the projection of a set along dimensions."""
+    for k in sorted(dimensions, reverse=True):
+        points = points.project_out(SET, k, 1)
+    return points
 
 
 def variable(dimension: int) -> str:
@@ -381,10 +385,7 @@ class Projector:
         points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
         for group in self._groups:
             points = points.intersect(self._part(group, group - kept))
-        result = points.to_set()
-        for k in reversed(range(len(self._names))):
-            if k not in kept:
-                result = result.project_out(SET, k, 1)
+        result = without_dimensions(points.to_set(), (k for k in range(len(self._names)) if k not in kept))
         for target, name in enumerate(names):
             index = result.find_dim_by_name(SET, name)
             if index != target:

@@ -193,6 +193,15 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
 
+def with_sizes(points: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """Return a set with values for its parameters, which stay."""
+    for name, value in sizes.items():
+        index = points.find_dim_by_name(PARAM, name)
+        if index >= 0:
+            points = points.fix_val(PARAM, index, isl.Val(value))
+    return points
+
+
 def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
     if isinstance(part, QuasiPolynomial):
         value = part.exact(*(sizes[name] for name in part.parameters))
@@ -205,11 +214,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
 
     Raise :class:`CountTooHardError` if the upper bound takes too much work, too.
     """
-    for name, value in sizes.items():
-        index = points.find_dim_by_name(PARAM, name)
-        if index >= 0:
-            points = points.fix_val(PARAM, index, isl.Val(value))
-    points = points.project_out(PARAM, 0, points.dim(PARAM))
+    points = with_sizes(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
     number = count_points(points, OPERATIONS)
     if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):
