@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.store.test_tuner_files import cache
 
 from tests.hooks.test_triton import Autotuner, Config
+from tests.store.test_exchange_tuner_files import cache
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hooks.md"

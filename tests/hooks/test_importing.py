@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.store.test_tuner_files import ENTRIES, cache
 
 from perfmodel import store
 from perfmodel.counts import count
@@ -27,6 +26,7 @@ from perfmodel.predicting.model import fit
 from perfmodel.store import t4
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
+from tests.store.test_exchange_tuner_files import ENTRIES, cache
 from tests.store.test_files import measurement
 
 
