@@ -326,20 +326,3 @@ def _wrapped(text: str, width: int | None, first: str = "", others: str = "") ->
     from textwrap import fill
 
     return text if width is None else fill(text, width, initial_indent=first, subsequent_indent=others)
-
-
-def markdown_table(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of cells as a table in Markdown, whose second row aligns the columns."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
-    r"""Return a page with sections instead of the text after its marker; a page without marker gets one at its end.
-
-    Examples
-    --------
-    >>> below_marker("# Title\n\n<!-- -->\n\nold", "<!-- -->", ["new", "newer"])
-    '# Title\n\n<!-- -->\n\nnew\n\nnewer'
-    """
-    return "\n\n".join([page.partition(marker)[0] + marker, *sections])
-

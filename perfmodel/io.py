@@ -41,7 +41,7 @@ def visible(text: str) -> str:
     >>> print(visible("a kernel\x1b[2Jof another name\u202e"))
     a kernel\x1b[2Jof another name\u202e
     """
-    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -92,7 +92,7 @@ def file_part(name: str) -> str:
     >>> file_part("tile=8 unroll=2"), file_part("../a"), file_part("a%b")
     ('tile=8 unroll=2', '..%2Fa', 'a%25b')
     """
-    safe = "".join(one if one.isalnum() or one in SAFE else _escaped(one) for one in name)
+    safe = "".join(letter if letter.isalnum() or letter in SAFE else _escaped(letter) for letter in name)
     if len(safe.encode()) <= LONGEST:
         return safe
     digest = hashlib.sha256(safe.encode()).hexdigest()[:16]
@@ -122,14 +122,14 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     """
     try:
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
-            found = None
-        stream = None if found is None else _standard_stream(found)
-        if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
+            status = None
+        stream = None if status is None else _standard_stream(status)
+        if stream is not None or not (status is None or stat.S_ISREG(status.st_mode)):
             _write_into(path if stream is None else stream, content)
         else:
-            _replace(Path(os.path.realpath(path)), content, found, durable)
+            _replace(Path(os.path.realpath(path)), content, status, durable)
     except OSError as error:
         error.filename, error.filename2 = str(path), None  # the system names the temporary file, or none
         raise

@@ -27,6 +27,8 @@ BY_SUBJECT = {
     "tests/kernels/test_contract.py": "class",
     "tests/models/test_contract.py": "family",
 }
+#: Folders whose files need the same costly values, as a report or the counts of a paper's kernels: each is a unit.
+TOGETHER = ("tests/lab/studies/", "tests/report/html/")
 #: Lines of stores that are kept: more than all committed ones.
 LINES = 2**14
 
@@ -92,16 +94,20 @@ def a_device_is_checked_once() -> Iterator[None]:
 
 
 def work_unit(nodeid: str) -> str:
-    """Return which tests run one after another in the same process: those of a file, or of a subject.
+    """Return which tests run one after another in the same process: those of a file, of a subject, or of a folder.
 
     >>> work_unit("tests/kernels/test_contract.py::test_rungs_get_larger[gemm]")
     'class gemm'
     >>> work_unit("tests/test_io.py::test_a_path[gemm]")
     'tests/test_io.py'
+    >>> work_unit("tests/report/html/test_page.py::test_it_is_small")
+    'tests/report/html/'
     """
     file, _, test = nodeid.partition("::")
     kind, subject = BY_SUBJECT.get(file), test.partition("[")[2].removesuffix("]").partition("-")[0]
-    return f"{kind} {subject}" if kind and subject else file
+    if kind and subject:
+        return f"{kind} {subject}"
+    return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -15,19 +15,16 @@ The paper prints p for p - 1; only with p - 1 is this the same as :math:`T_{comp
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.errors import FamilyMismatchError
+from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import critical_path, work
 from perfmodel.quantities.occupancy import cores
 from perfmodel.quantities.traffic import global_bytes, transfer_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from perfmodel.predicting.model import FittedModel
 
 FAMILY = "work_depth"
 COMPUTE_BOUND = "compute-bound"

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.errors import FamilyMismatchError
 from perfmodel.models import find_family
+from perfmodel.predicting.model import FittedModel
+from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import fused_operations
 from perfmodel.quantities.occupancy import launched
 from perfmodel.quantities.traffic import global_bytes
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.quantities.case import Case
 
 FAMILY = "gpuperf"
 _IDEALS = {

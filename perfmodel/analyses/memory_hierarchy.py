@@ -20,19 +20,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.trace.trace import Trace, trace
 from perfmodel.errors import CacheShapeError, MissingFactError
-from perfmodel.facts import Fact
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -82,18 +78,18 @@ def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
     bank, tag = bank[order], line[order]
     again = np.zeros(len(line), dtype=bool)  # the set's last request was for the same line
     again[1:] = (bank[1:] == bank[:-1]) & (tag[1:] == tag[:-1])
-    found = again.copy()
-    found[~again] = _first_hits(bank[~again], tag[~again], shape.ways)
-    result: Bools = np.empty(len(found), dtype=np.bool_)
-    result[order] = found
+    hit = again.copy()
+    hit[~again] = _first_hits(bank[~again], tag[~again], shape.ways)
+    result: Bools = np.empty(len(hit), dtype=np.bool_)
+    result[order] = hit
     return result
 
 
 def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
     """Return the hits of requests sorted by bank; all banks are simulated together, request by request."""
-    found = np.zeros(len(tag), dtype=bool)
+    hits = np.zeros(len(tag), dtype=bool)
     if not len(tag):
-        return found
+        return hits
     starts = np.flatnonzero(np.diff(bank, prepend=bank[0] - 1))
     lengths = np.diff(np.append(starts, len(bank)))
     longest = np.argsort(-lengths, kind="stable")
@@ -106,11 +102,11 @@ def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
         here, wanted = held[:banks], tag[at]
         same = here == wanted[:, None]
         hit = same.any(axis=1)
-        found[at] = hit
+        hits[at] = hit
         last = np.where(hit, same.argmax(axis=1), ways - 1)
         here[:, 1:] = np.where(place <= last[:, None], here[:, :-1], here[:, 1:])
         here[:, 0] = wanted
-    return found
+    return hits
 
 
 SOURCE = "stochastic memory hierarchy model (Kim et al. 2012, 4.2.3)"

@@ -22,16 +22,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.display import in_words
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.predicting.model import FittedModel
+from perfmodel.store import Measurements
 
 FENCE = 1.5
 """An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
@@ -46,8 +43,8 @@ def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None 
     every = tuple(rows)
     low, high = fences(every) if between is None else between
     errors = [(row, log_error(row)) for row in every if row.predicted is not None]
-    found = [(row, abs(error)) for row, error in errors if not low <= error <= high]
-    return tuple(row for row, _ in sorted(found, key=lambda pair: -pair[1]))
+    far = [(row, abs(error)) for row, error in errors if not low <= error <= high]
+    return tuple(row for row, _ in sorted(far, key=lambda pair: -pair[1]))
 
 
 def fences(rows: Iterable[Comparison]) -> tuple[float, float]:

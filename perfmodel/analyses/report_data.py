@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import store
 from perfmodel.analyses.outliers import outliers_of
@@ -35,20 +35,17 @@ from perfmodel.errors import (
     StoreMissingError,
     UnmeasuredFeatureError,
 )
+from perfmodel.facts import DeviceFacts
+from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.predicting.model import ADDS_UP
+from perfmodel.models import Family
+from perfmodel.predicting.model import ADDS_UP, FittedModel
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.quantities.case import Case
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.models import Family
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.store import Measurements
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
@@ -257,7 +254,7 @@ def _largest_terms(
 ) -> tuple[KernelTerms, ...]:
     """Return the terms of each variant at its largest size, of those that can be predicted."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
-    found = []
+    kernels = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
         counts = compared.counts[row.counts_hash]
         try:
@@ -265,8 +262,8 @@ def _largest_terms(
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
         bounds = bounding.bounds(counts, row.parameters)
-        found.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
-    return tuple(found)
+        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
+    return tuple(kernels)
 
 
 def _terms(

@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.analyses import balance, benefits
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.errors import PerfModelError
-from perfmodel.predicting.model import load
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.predicting.model import FittedModel, load
+from perfmodel.store import Measurements
 
 NO_WEIGHTS = frozenset({"device.json", "recommended.json"})
 """Documents of a device's folder that are no weights."""

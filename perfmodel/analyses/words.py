@@ -12,22 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
-from perfmodel.facts import KEYS
-from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
+from perfmodel.models import Family
+from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts, Fact
-    from perfmodel.models import Family
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.store import Measurements
 
 KINDS: Mapping[str, str] = {
     "add": "an addition",
@@ -68,7 +64,7 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
     >>> weight_words("w_sharpness", 5.0, ""), weight_words("w_bandwidth", 9.6e10, "B/s", families()["roofline"])
     ('sharpness is 5', 'the bandwidth of global memory is 96 GB/s')
     """
-    weight = next((one for one in family.weights if one.name == name and one.words), None) if family else None
+    weight = next((known for known in family.weights if known.name == name and known.words), None) if family else None
     if not unit.startswith("s"):
         called = weight.words if weight else _plain(name)
         return f"{called} is {rate_text(value, RATES[unit]) if unit in RATES else f'{value:.4g} {unit}'.rstrip()}"
@@ -234,7 +230,7 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
     dates = sorted(row.taken_at[:10] for row in rows if row.taken_at)
     usual = FitOptions()
     options = {name: value for name, value in fitted.options if value != getattr(usual, name)}
-    found = [
+    lines = [
         ("folder", str(folder)),
         ("measured", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
         ("taken", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
@@ -245,7 +241,7 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
         ("libraries", in_words({name: version for row in rows for name, version in row.versions.items()})),
         *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
     ]
-    return tuple((name, text) for name, text in found if text)
+    return tuple((name, text) for name, text in lines if text)
 
 
 def _value_text(fact: Fact) -> str:

@@ -16,17 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.flow.flow import Flow, FlowNode
 from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Step
 from perfmodel.errors import FlowUnknownError, MissingFactError
+from perfmodel.facts import DeviceFacts
 from perfmodel.features import PLAIN_KINDS
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.counts.flow.flow import Flow, FlowNode
-    from perfmodel.facts import DeviceFacts
 
 LOADS = (("global", "load"), ("local", "load"))
 

@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors
-from perfmodel.analyses.report_models import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device
@@ -122,21 +121,11 @@ DEVICE_FILE = "device.json"
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """A weights file of the device in use.
-
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        The device as it was when it was measured.
-    origin
-        Where the file was found, in words.
-    """
+    """A weights file of the device in use."""
 
     path: Path
-    device: DeviceFacts
-    origin: str
+    device: DeviceFacts  # as it was when it was measured
+    origin: str  # where the file was found, in words
 
     @property
     def folder(self) -> Path:
@@ -295,6 +284,8 @@ def folder_weights(folder: Path, family: str | None = None) -> Path:
 
     The family is its name, or its Python file; by default the one that calibration recommends, else the first by name.
     """
+    from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
+
     if not (folder / ROWS_FILE).is_file():
         raise errors.StoreMissingError(folder)
     known = {path.stem: path for path in weights_files(folder)}

@@ -123,8 +123,6 @@ def _of_each(
     return made, errors
 
 
-# {{{ options
-
 def dtypes(given: Iterable[str] | None) -> dict[str, str]:
     """Return the types that ``--dtype`` options give.
 
@@ -164,10 +162,6 @@ def _declaration(given: Any) -> Any:
     operations = {tuple(name.split()): amount for name, amount in named.items()}
     return {**given, "operations": operations if len(operations) == len(named) else named}
 
-# }}}
-
-
-# {{{ one size
 
 def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
     from perfmodel import features
@@ -267,10 +261,6 @@ def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
         for row in chain.operations:
             yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)
 
-# }}}
-
-
-# {{{ several sizes
 
 def _show_sweep(
     kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool, leave_out: bool
@@ -319,10 +309,6 @@ def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> d
     values = features.evaluate(counts, at)
     return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
 
-# }}}
-
-
-# {{{ pictures
 
 def _check_pictures(graph: Path | None, memory: Path | None) -> None:
     """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them."""
@@ -381,5 +367,3 @@ def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts:
     print(display.columns_text(rows))
     if rates.drawn:
         print(f"data give the index into {', '.join(rates.drawn)}: cells were drawn evenly from the whole array")
-
-# }}}

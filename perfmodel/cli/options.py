@@ -201,8 +201,6 @@ def weights_in_use(device: str | None = None, family: str | None = None, told: b
     return weights
 
 
-# {{{ sizes, statistics and facts
-
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
     """Return the sizes that ``-p`` options give, one for each name.
 
@@ -290,10 +288,6 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
     device = facts_of(name)
     return {} if device is None else dict(device.facts)
 
-# }}}
-
-
-# {{{ kernels and their counts
 
 def kernel_file_of(path: Path, variants: Collection[str] | None) -> LoadedFile:
     """Return a kernel file with all variants, or only those asked for."""
@@ -364,5 +358,3 @@ def about(name: str, variants: Collection[str]) -> Iterator[None]:
         if len(variants) < 2 or isinstance(error, VariantError):
             raise
         raise VariantError(name, str(error)) from error
-
-# }}}

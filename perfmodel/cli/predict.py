@@ -103,12 +103,13 @@ class _Request(Lazy):
         """Which model predicts."""
         return f"{self.model.family.name} on {self.model.device}"
 
-    def predicted(self, sizes: Mapping[str, Any]) -> Predictions:
-        """Predict the variants at sizes.
+    def predicted(self, sizes: Mapping[str, Any]) -> tuple[Predictions, tuple[Ranking, ...]]:
+        """Predict the variants at sizes, and rank them at each.
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
         from perfmodel.predicting.predictions import Predicting
+        from perfmodel.predicting.ranking import rankings
 
         alone, bar = self.jobs is None, output.CommandBar()
         predicting = Predicting(
@@ -120,13 +121,14 @@ class _Request(Lazy):
         with options.counting(shown=alone):
             plain = predicting.predicted(variants, sizes).required()
         if not self.manner.anchor:
-            return plain
+            return plain, rankings(plain)
         from perfmodel.measuring import pin_threads
         from perfmodel.tuning.anchoring import predict_anchored
 
         pin_threads()
         kept = self.file.only(plain.variants)
-        return predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
+        anchored = predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
+        return anchored, rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
@@ -194,14 +196,10 @@ def rank_command(
         _show_ranking(request)
 
 
-# {{{ one size
-
 def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ties_document
 
-    predictions = request.predicted(request.points[0])
-    (ranking,) = rankings(predictions)
+    predictions, (ranking,) = request.predicted(request.points[0])
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
         output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
@@ -277,11 +275,9 @@ def _bounds(
 
 
 def _show_ranking(request: _Request) -> None:
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
 
-    predictions = request.predicted(request.points[0])
-    (ranking,) = rankings(predictions)
+    predictions, (ranking,) = request.predicted(request.points[0])
 
     def document() -> dict[str, Any]:
         return request.document(
@@ -299,10 +295,6 @@ def _show_ranking(request: _Request) -> None:
 
     output.show(document, text)
 
-# }}}
-
-
-# {{{ several sizes
 
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
@@ -310,14 +302,13 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     With `winners` the table has one row for each size, and else one for each size and variant.
     """
     from perfmodel.predicting.predictions import together
-    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
 
     output.no_csv_beside_json(csv)
     if picture is not None:
         _check_picture(picture, request.points)
-    predictions = request.predicted(together(request.points))
-    points, errors = rankings(predictions), predictions.errors
+    predictions, points = request.predicted(together(request.points))
+    errors = predictions.errors
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
@@ -397,5 +388,3 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
 
     output.show(document, text)
-
-# }}}

@@ -6,8 +6,7 @@ import inspect
 import signal
 import sys
 from collections.abc import Callable
-from copy import copy
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from errno import EPIPE
 from functools import wraps
 from importlib import import_module
@@ -203,15 +202,7 @@ def _options(
 
 
 class Command(TyperCommand):
-    """A command; it has the options of every command as it has ``--help``, beside the ``params`` of its own."""
-
-    shared: tuple[Any, ...] = ()
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters: the command's own, those of every command, and ``--help``."""
-        known = {parameter.name for parameter in self.params}
-        shared = [option for option in self.shared if option.name not in known]
-        return [*self.params, *shared, *super().get_params(ctx)[len(self.params) :]]
+    """A command; its help has the options of every command under a heading of their own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse a command line; an option that went says what to do instead."""
@@ -225,7 +216,7 @@ class Command(TyperCommand):
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of the options, those of every command under a heading of their own."""
+        """Write the help of arguments and options."""
         sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Options of every command": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -239,15 +230,6 @@ class Command(TyperCommand):
 class CommandProgram(TyperGroup):
     """perfmodel itself: its own options are those of every command, and its help has the commands by subject."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        shared = [copy(option) for option in self.params if option.name in SHARED]
-        for option in shared:
-            vars(option).update(expose_value=False, callback=_taken)
-        for command in self.commands.values():
-            if isinstance(command, Command):
-                command.shared = tuple(shared)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the first line of each command's help."""
         width = formatter.width - 6 - max(map(len, self.commands))
@@ -255,12 +237,6 @@ class CommandProgram(TyperGroup):
             subject: [(name, self.commands[name].get_short_help_str(width)) for name in names]
             for subject, names in SUBJECTS.items()
         })  # fmt: skip
-
-
-def _taken(ctx: Any, option: Any, value: bool) -> None:
-    """Add an option that stands after the command's name to the settings."""
-    if value:
-        set_settings(replace(settings(), **{option.name: True}))
 
 
 def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
@@ -274,26 +250,25 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with options of its own for the fields of each parameter that is a group of options.
 
     A group is a frozen dataclass whose fields are annotated for typer, such as
-    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value.
+    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value. A command without the group
+    :class:`perfmodel.cli.output.CommandSettings` has its options too; they are added to those before its name.
     """
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
+    shared = CommandSettings not in groups.values()
     flat: list[inspect.Parameter] = []
     for name, parameter in known.items():
-        if name not in groups:
+        if name in groups:
+            flat += _parameters(groups[name])
+        else:
             flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
-            continue
-        hints = get_type_hints(groups[name], include_extras=True)
-        flat += [
-            parameter.replace(
-                name=field.name, kind=parameter.KEYWORD_ONLY, annotation=hints[field.name],
-                default=parameter.empty if field.default is MISSING else field.default,
-            )
-            for field in fields(groups[name])
-        ]  # fmt: skip
+    flat += _parameters(CommandSettings) if shared else []
 
     @wraps(command)
     def called(**given: Any) -> None:
+        if shared:
+            asked = {name: given.pop(name) or getattr(settings(), name) for name in SHARED}
+            set_settings(CommandSettings(**asked))
         values = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
@@ -303,3 +278,15 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     vars(called).update(__signature__=inspect.Signature(flat))
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return called
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """Return the options of a group, each as a parameter of a function."""
+    hints, kind = get_type_hints(group, include_extras=True), inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(
+            field.name, kind, annotation=hints[field.name],
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(group)
+    ]  # fmt: skip

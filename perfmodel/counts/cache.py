@@ -109,8 +109,6 @@ def _environment() -> str:
     return repr(([installed(name) for name in libraries], can_count(), digest.hexdigest()))
 
 
-# {{{ on disk
-
 def _read(path: Path, kind: type[T]) -> T | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -152,8 +150,6 @@ def _trim(directory: Path) -> None:
         with suppress(OSError):
             Path(path).unlink()
         total -= size
-
-# }}}
 
 
 def failure_in_library(error: Exception) -> LibraryVersionError | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -18,7 +16,7 @@ import numpy as np
 from perfmodel.counts import rows
 from perfmodel.counts.cache import failure_in_library, key_of, remembered
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.counters.footprint import Footprint, Site
+from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
 from perfmodel.counts.quasipoly.arguments import parameters_of
@@ -160,7 +158,7 @@ def count(
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
     if dtypes:
         t_unit = schedule.with_types(t_unit, dtypes)
-    if not 0 < budget < math.inf:
+    if not 0 < budget < float("inf"):
         raise BudgetError(budget)
     if not (isinstance(subgroup_size, int | np.integer) and 1 <= subgroup_size <= MOST_LANES):
         raise SubgroupSizeError(subgroup_size)
@@ -232,10 +230,11 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     barriers: dict[str, list[Count]] = defaultdict(list)
     for site in program.barriers:
         barriers[site.scope].append(cardinalities.barriers(site))
+    numbers = [row.count for table in (operations, accesses) for row in table]
+    numbers += [launch.work_groups for launch in launches]
+    numbers += [number for met in barriers.values() for number in met]
     used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
-    for counted in (*(row.count for row in operations), *(row.count for row in accesses),
-                    *(launch.work_groups for launch in launches), *itertools.chain(*barriers.values())):
-        used |= set(counted.parameters)
+    used.update(*(number.parameters for number in numbers))
     accessed = [access for statement in program.statements for access in statement.accesses]
     if not used.issuperset(program.parameters):
         parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
@@ -336,18 +335,9 @@ def _cells(
 
 @dataclass(frozen=True)
 class Change:
-    """One value of a table that is another function of the sizes now.
+    """One value of a table that is another function of the sizes now, with the counts as text, ``"none"`` for none.
 
-    Attributes
-    ----------
-    table : str
-        As ``"access_table"``.
-    row : str
-        What the row counts, as ``"global load a float32 32"``.
-    value : str
-        As ``"count"`` or ``"footprint"``.
-    old, new : str
-        The counts as text; ``"none"`` where there is none.
+    As of the ``access_table``, the row ``"global load a float32 32"``, and its value ``"count"`` or ``"footprint"``.
     """
 
     table: str

@@ -13,8 +13,8 @@ import numpy as np
 
 from perfmodel import errors
 from perfmodel.counts import rows
-from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
+from perfmodel.counts.counters.cells import bank_conflicts
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.nest import Issue, Nest
@@ -131,10 +131,7 @@ class KernelCounts(Lazy):
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
-        Raises
-        ------
-        FlowUnknownError, PlacesUnknownError
-            The counts were stored before dataflow, or the places of instructions, were recorded.
+        Raises what :attr:`nests` does.
         """
         return issues_of(self._known_flow)
 

@@ -12,11 +12,8 @@ class NotCountableError(PerfModelError, ValueError):
 
     what: str
     why: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        remedy = self.remedy or "rewrite it as assignments, or leave it out of the counted kernel"
-        return f"cannot count {self.what}: {self.why}; {remedy}."
+    remedy: str = "rewrite it as assignments, or leave it out of the counted kernel"
+    message = "cannot count {what}: {why}; {remedy}."
 
 
 class StatisticsNeededError(NotCountableError):

@@ -1,10 +1,10 @@
 """From measured rows to weights in seconds per unit of a feature.
 
-Rows become a matrix (`design`), from which weights are fitted (`fit_design`), by linear least squares (`least_squares`,
-`linear`), from several starting points (`nonlinear`), or for a maximum of resources (`resources`); `estimators` has
-the first two in scikit-learn's conventions. `family_fits` has all fits of a family to a device's rows: from its
-predictions of rows that a fit has not seen come intervals (`conformal`), ties (`selection`) and the errors of
-predictions that one run scales (`anchored`). `weights_file` is what is kept of them.
+Rows become a matrix, from which weights are fitted (`design`): by linear least squares (`least_squares`, `linear`),
+from several starting points (`nonlinear`), or for a maximum of resources (`resources`); `estimators` has the first two
+in scikit-learn's conventions. `family_fits` has all fits of a family to a device's rows: from its predictions of rows
+that a fit has not seen come intervals (`conformal`), ties (`selection`) and the errors of predictions that one run
+scales (`anchored`). `weights_file` is what is kept of them.
 
 Names are loaded at their first use: a prediction reads weights, and needs no scikit-learn.
 """
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.fitting.design import Design, build_design, noise_weights
+    from perfmodel.fitting.design import Design, DesignFit, build_design, fit_to_design, noise_weights
     from perfmodel.fitting.estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
     from perfmodel.fitting.family_fits import FamilyFits, fit_weights
-    from perfmodel.fitting.fit_design import DesignFit, fit_to_design
     from perfmodel.fitting.least_squares import Solution, solve_least_squares
     from perfmodel.fitting.weights_file import (
         FitOptions,
@@ -39,9 +38,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(__all__, "weights_file"),
-    **dict.fromkeys(("Design", "build_design", "noise_weights"), "design"),
+    **dict.fromkeys(("Design", "DesignFit", "build_design", "fit_to_design", "noise_weights"), "design"),
     **dict.fromkeys(("FamilyFits", "fit_weights"), "family_fits"),
-    **dict.fromkeys(("DesignFit", "fit_to_design"), "fit_design"),
     **dict.fromkeys(("OrdinaryLeastSquares", "RelativeLeastSquares", "RelativeNonlinearLeastSquares"), "estimators"),
     **dict.fromkeys(("Solution", "solve_least_squares"), "least_squares"),
 }

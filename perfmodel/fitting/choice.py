@@ -61,19 +61,10 @@ DECADES = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Configurations that could be measured.
+    """Configurations that could be measured: feature values, shape (n_rows, n_features), and names, one for each row.
 
-    Parameters
-    ----------
-    matrix
-        Feature values, shape (n_rows, n_features).
-    kernels, variants
-        Names of each row's class and variant, length n_rows.
-    cost
-        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
-    expected
-        Time of a trial of each row [s], shape (n_rows,). Without trials, None: times are then predicted by fits to the
-        rows measured so far.
+    `cost` gives from times of rows [s] the times that measuring them takes [s]. The `expected` times are those of
+    trials [s], shape (n_rows,). Without trials, None, times are predicted by fits to the rows measured so far.
     """
 
     matrix: Floats
@@ -103,14 +94,8 @@ def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int
     The first batch has one row for each feature. Each further batch is half as large as the number of
     measured rows, but not larger than the number of rows that are missing.
 
-    Parameters
-    ----------
-    candidates
-        All rows.
-    times
-        Measured times [s], shape (n_rows,): NaN for a row that is not measured yet, infinity for one that failed.
-    wanted
-        Number of rows to measure in all; it is at least the number of features.
+    The measured `times` [s] have the shape (n_rows,): NaN for a row that is not measured yet, infinity for one that
+    failed. At least as many rows as there are features are `wanted` in all.
     """
     matrix, done = candidates.matrix, np.isfinite(times)
     open_rows = np.isnan(times)

@@ -104,19 +104,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Predictions of rows by fits that have not seen them.
+    """Predictions of rows by fits that have not seen them, NaN where withheld.
 
-    Parameters
-    ----------
-    seconds
-        Predicted times [s], shape (n_rows,); NaN where withheld.
-    needs
-        For each row the features that it exercises and its fit never saw; empty where predicted.
-    by_weight
-        Seconds that rest on each weight of the design's model, shape (n_rows, n_weights), NaN where withheld; None
-        where they are not known.
-    lack
-        What each prediction lacks of support in its fit, shape (n_rows,); likewise.
+    `needs` are for each row the features that it exercises and its fit never saw, none where it is predicted. Where
+    they are known, `by_weight` are the seconds that rest on each weight of the design's model, shape (n_rows,
+    n_weights), and `lack` is what each prediction lacks of support in its fit, shape (n_rows,), as the `seconds` are.
     """
 
     seconds: Floats

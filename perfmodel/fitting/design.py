@@ -1,36 +1,81 @@
-"""From measurements to the matrix that a family is fitted to, and how much each row counts."""
+"""From measurements to the matrix that a family is fitted to, and from it to the family's weights."""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import warnings
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from statistics import median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
-from perfmodel.errors import BadTimesError, MissingCountsError
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import BadTimesError, MissingCountsError, MixedDriversWarning, TooFewRowsError
 from perfmodel.expressions import Expression
+from perfmodel.fitting import weights_file
 from perfmodel.fitting.cautions import Measured
+from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
 from perfmodel.fitting.linear import NORMAL
-from perfmodel.fitting.weights_file import FitOptions
-from perfmodel.models.model import Family, bind, known_weights
+from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
+from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
+from perfmodel.models.model import Family, bind, known_weights, weight_name
 from perfmodel.quantities.case import Case
+from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.store import Measurement, Measurements
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 MODEL_ERROR = 0.05
 """Relative error that a model makes without any noise: less noise than this hardly matters."""
+
+
+# {{{ how much each row counts
+
+def agreement_weights(measurements: Measurements) -> Floats:
+    r"""Return a weight for each measurement: 1, or :math:`(\alpha / d_j)^2` where its visits disagree.
+
+    :math:`d_j` is how far the two lowest visits differ and :math:`\alpha` what they may (:data:`AGREEMENT`).
+    """
+    apart = np.array([row.disagreement for row in measurements], dtype=np.float64)
+    return np.asarray((AGREEMENT / np.fmax(apart, AGREEMENT)) ** 2)
+
+
+def noise_weights(measurements: Measurements, floor: float = MODEL_ERROR) -> Floats:
+    r"""Return a weight for each measurement, :math:`1 / (\epsilon^2 + \sigma_j^2)`, with the noise of its time.
+
+    :math:`\epsilon` is the relative error of the model itself (`floor`), above zero. Without it the fit would depend on
+    the quietest kernels alone.
+    """
+    noise = np.array([relative_noise(row) for row in measurements], dtype=np.float64)
+    return np.asarray(1 / (floor**2 + noise**2))
+
+
+def relative_noise(row: Measurement) -> float:
+    """Return the standard deviation of a row's time, over the time.
+
+    For a row of several visits it is what its two lowest visits' difference tells: two draws from a normal distribution
+    differ by 2/sqrt(pi) of its standard deviation on average. Otherwise it is that of its runs, from their median
+    deviation; 1 for one run.
+    """
+    if not math.isnan(row.disagreement):
+        return math.sqrt(math.pi) / 2 * row.disagreement
+    samples = row.kept_s
+    if len(samples) < 2:
+        return 1.0
+    middle = median(samples)
+    return NORMAL * median(abs(sample - middle) for sample in samples) / row.seconds
+
+# }}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +120,28 @@ class Design:
             labels=tuple(self.labels[i] for i in rows),
         )  # fmt: skip
 
+    def stacked(self, other: Design, family: Family) -> Design:
+        """Return the rows of this design of a family and then those of another, with the columns of both."""
+        model, count = bind(family, {*self.names, *other.names}, self.known), len(self.times)
+        matrix = np.zeros((count + len(other.times), len(model.features)))
+        for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
+            columns = [place for place, name in enumerate(model.features) if name in part.names]
+            matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
+        return replace(
+            self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
+            labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
+            row_weights=np.concatenate([self.row_weights, other.row_weights]),
+        )  # fmt: skip
+
+    @property
+    def measured_range(self) -> Measured:
+        """The range of the times, and of the values above zero of each column that has some."""
+        columns = {name: column[column > 0] for name, column in zip(self.names, self.matrix.T, strict=True)}
+        return Measured(
+            seconds=(float(self.times.min()), float(self.times.max())),
+            features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},
+        )
+
 
 def build_design(measurements: Measurements, family: Family, options: FitOptions | None = None) -> Design:
     """Return the design of the measurements that succeeded, in their order.
@@ -112,29 +179,6 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     return Design(model, matrix.reshape(len(rows), len(model.features)), times, labels, subgroup_size, weights, known)
 
 
-def stack(first: Design, second: Design, family: Family) -> Design:
-    """Return the rows of two designs of a family, one after the other, with the columns of both."""
-    model, count = bind(family, {*first.names, *second.names}, first.known), len(first.times)
-    matrix = np.zeros((count + len(second.times), len(model.features)))
-    for part, rows in ((first, slice(None, count)), (second, slice(count, None))):
-        columns = [place for place, name in enumerate(model.features) if name in part.names]
-        matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
-    return replace(
-        first, model=model, matrix=matrix, times=np.concatenate([first.times, second.times]),
-        labels=(*first.labels, *second.labels), subgroup_size=max(first.subgroup_size, second.subgroup_size),
-        row_weights=np.concatenate([first.row_weights, second.row_weights]),
-    )  # fmt: skip
-
-
-def measured_range(table: Design) -> Measured:
-    """Return the range of the times and of the values above zero of a design's rows."""
-    columns = {name: column[column > 0] for name, column in zip(table.names, table.matrix.T, strict=True)}
-    return Measured(
-        seconds=(float(table.times.min()), float(table.times.max())),
-        features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},
-    )
-
-
 def label(row: Measurement) -> str:
     """Return a measurement's kernel, variant and sizes in one line."""
     parts = [f"{name}={value}" for name, value in (*row.variant.items(), *row.parameters.items())]
@@ -149,36 +193,204 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
     return counts
 
 
-def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return a weight for each measurement: 1, or :math:`(\alpha / d_j)^2` where its visits disagree.
+# {{{ fits
 
-    :math:`d_j` is how far the two lowest visits differ and :math:`\alpha` what they may (:data:`AGREEMENT`).
+_GIVEN: tuple[Mark, ...] = ("given",)
+DEFAULT_SHARPNESS = 3.0
+"""Sharpness of a maximum of resources where neither a fact nor cross-validation gives it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A model without any weight to fit, with the attributes of an estimator."""
+
+    model: Expression
+    degrees_of_freedom_: float
+    rank_: int = 0
+    condition_: float = 1.0
+    converged_: bool = True
+
+    def predict(self, X: Floats) -> Floats:  # noqa: N803
+        """Return the times [s] of rows of feature values, shape (n_rows,)."""
+        columns = dict(zip(self.model.features, X.T, strict=True))
+        times: Floats = np.zeros(len(X)) + self.model.value(columns, [])
+        return times
+
+
+@dataclass(frozen=True, eq=False)
+class DesignFit:
+    """Weights by their names, with what is known of them, and the estimator that found them.
+
+    `coefficients` and their standard `errors`, infinite where there is none, have the shape (n_weights,). Weights in a
+    group of `confounded` ones cannot be told apart by the rows.
     """
-    apart = np.array([row.disagreement for row in measurements], dtype=np.float64)
-    return np.asarray((AGREEMENT / np.fmax(apart, AGREEMENT)) ** 2)
+
+    names: tuple[str, ...]
+    coefficients: Floats
+    errors: Floats
+    marks: tuple[tuple[Mark, ...], ...]
+    confounded: tuple[tuple[str, ...], ...]
+    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | ResourceFit | Given
+
+    def predict(self, table: Design) -> Floats:
+        """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
+        return self.estimator.predict(table.matrix)
+
+    def by_weight(self, table: Design) -> Floats:
+        r"""Return the seconds that rest on each fitted weight, :math:`w \, \partial T / \partial w`.
+
+        Of a design's rows with the same columns, shape (n_rows, n_weights), in the order of its model's weights.
+        """
+        known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
+        values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
+        if isinstance(self.estimator, RelativeLeastSquares):
+            return np.asarray(table.matrix * values)
+        if isinstance(self.estimator, ResourceFit):
+            order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
+            return np.asarray(self.estimator.by_weight(table.matrix)[:, order])
+        columns = dict(zip(table.names, table.matrix.T, strict=True))
+        return np.asarray(table.model.jacobian(columns, values) * values)
 
 
-def noise_weights(measurements: Measurements, floor: float = MODEL_ERROR) -> Floats:
-    r"""Return a weight for each measurement, :math:`1 / (\epsilon^2 + \sigma_j^2)`, with the noise of its time.
+def single_threaded() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS and LAPACK run in the calling thread alone.
 
-    :math:`\epsilon` is the relative error of the model itself (`floor`), above zero. Without it the fit would depend on
-    the quietest kernels alone.
+    How sums are split over threads changes their last bits; and two threads on cores that others use as well wait for
+    each other far longer than the work takes.
     """
-    noise = np.array([relative_noise(row) for row in measurements], dtype=np.float64)
-    return np.asarray(1 / (floor**2 + noise**2))
+    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limits
 
 
-def relative_noise(row: Measurement) -> float:
-    """Return the standard deviation of a row's time, over the time.
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
 
-    For a row of several visits it is what its two lowest visits' difference tells: two draws from a normal distribution
-    differ by 2/sqrt(pi) of its standard deviation on average. Otherwise it is that of its runs, from their median
-    deviation; 1 for one run.
+
+def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
+    """Fit a family to a design; raise TooFewRowsError for fewer rows than weights."""
+    with single_threaded():
+        if family.plain_sum:
+            return _fit_linear(table, options or FitOptions())
+        if family.resources:
+            return _fit_resources(table, family)
+        if table.known and not table.model.weights and len(table.times):
+            return _take_given(table)
+        return _fit_nonlinear(table, family, options or FitOptions())
+
+
+def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
+    if not table.names or not len(table.times):
+        raise TooFewRowsError(len(table.times), table.names)
+    fit = RelativeLeastSquares(
+        nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss, merge=options.merge, names=table.names
+    ).fit(table.matrix, table.times, table.row_weights)
+    groups = tuple(tuple(table.names[i] for i in group) for group in fit.confounded_)
+    return DesignFit(table.names, fit.coef_, fit.standard_errors_, fit.marks_, groups, fit)
+
+
+def _take_given(table: Design) -> DesignFit:
+    """Return the weights of a design whose weights are all given by the device's facts."""
+    values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
+    done = Given(table.model, len(table.times))
+    return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
+
+
+def _fit_resources(table: Design, family: Family) -> DesignFit:
+    """Return the weights of a family of resources; its sharpness is known."""
+    if len(table.times) < 2:
+        raise TooFewRowsError(len(table.times), table.model.weights)
+    places = {name: k for k, name in enumerate(table.names)}
+    sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
+    columns = {name: tuple(places[part] for part in parts) for name, parts in family.resources.items()}
+    fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.times, table.row_weights)
+    known = tuple(table.known) or ("w_sharpness",)
+    return DesignFit(
+        (*(f"w_{name}" for name in table.names), *known), np.append(fit.coef_, sharpness),
+        np.append(fit.standard_errors_, 0.0), (*fit.marks_, _GIVEN), (), fit,
+    )  # fmt: skip
+
+
+def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:
+    model, given = table.model, table.known
+    if not 0 < len(model.weights) <= len(table.times):
+        raise TooFewRowsError(len(table.times), model.weights)
+    bounded = [weight for weight in family.weights if weight.name in model.weights]
+    fit = RelativeNonlinearLeastSquares(
+        expression=model,
+        nonnegative=True,
+        start={weight.name: weight.start for weight in bounded if weight.start is not None},
+        bounds={weight.name: (weight.lower, weight.upper) for weight in bounded},
+        starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
+    ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
+    names = tuple(weight_name(family, name) for name in model.weights)
+    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
+    return DesignFit(
+        (*names, *given), np.append(fit.coef_, list(given.values())),
+        np.append(fit.standard_errors_, np.zeros(len(given))), (*fit.marks_, *(_GIVEN,) * len(given)), groups, fit,
+    )  # fmt: skip
+
+
+def fitted_weights(measurements: Measurements, family: Family, options: FitOptions, table: Design) -> FittedWeights:
+    """Fit a family to the design of the measurements, and return what a weights file keeps of it, without intervals."""
+    if measurements.mixture:
+        warnings.warn(measurements.mixture, MixedDriversWarning, stacklevel=3)
+    fit = fit_to_design(table, family, options)
+    errors = weights_file.relative_errors(fit.predict(table), table.times)
+    facts = None if family.plain_sum else measurements.facts
+    return FittedWeights(
+        family=family.name,
+        definition=family.definition,
+        definition_sha256=family.sha256,
+        facts=facts.to_json() if facts else None,
+        device=measurements.device,
+        subgroup_size=table.subgroup_size,
+        options=options,
+        rows=len(table.times),
+        measurements=rows_hash(measurements),
+        rank=fit.estimator.rank_,
+        condition=fit.estimator.condition_,
+        degrees_of_freedom=fit.estimator.degrees_of_freedom_,
+        converged=fit.estimator.converged_,
+        residuals=weights_file.Residuals(
+            geometric_mean=weights_file.geometric_mean_error(errors),
+            median=float(np.median(errors)),
+            largest=float(errors.max()),
+        ),
+        notes=(*measurements.notes, *_notes(fit)),
+        features=tuple(sorted(fit.names)),
+        weights=_weights(fit, family),
+    )
+
+
+def rows_hash(measurements: Measurements) -> str:
+    """Return the SHA-256 of the rows of measurements, whatever their order.
+
+    Of each row it covers the kernel, the variant, the sizes, the hash of the counts and the time.
     """
-    if not math.isnan(row.disagreement):
-        return math.sqrt(math.pi) / 2 * row.disagreement
-    samples = row.kept_s
-    if len(samples) < 2:
-        return 1.0
-    middle = median(samples)
-    return NORMAL * median(abs(sample - middle) for sample in samples) / row.seconds
+    lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
+    """Return the weights by their names, in the order of these."""
+    rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
+    return {
+        name: FittedWeight(
+            value=float(value),
+            unit=family.weight_unit(name),
+            standard_error=float(error) if math.isfinite(error) else None,
+            marks=marks,
+        )
+        for name, value, error, marks in sorted(rows, key=lambda row: row[0])
+    }
+
+
+def _notes(fit: DesignFit) -> tuple[str, ...]:
+    apart = "not told apart by the measurements (only what they cost together is known)"
+    notes = [f"{apart}: {', '.join(group)}" for group in fit.confounded]
+    if not fit.estimator.converged_:
+        notes.append("the fit did not come to rest; its weights are the best that were met")
+    return tuple(notes)
+
+# }}}

@@ -17,15 +17,9 @@ def measured_folder(
 ) -> tuple[Measurements, Measurements]:
     """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
 
-    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones
-    replace what is known (:func:`with_given_facts`).
-
-    Raises
-    ------
-    StoreMissingError
-        If there are no measurements, or none of test kernels.
-    ForeignDeviceError
-        If the test kernels were measured on another device.
+    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones replace
+    what is known. Raise a StoreMissingError if there are no such measurements, and a ForeignDeviceError if the test
+    kernels were measured on another device.
     """
     measured = store.read(folder)
     if measured_facts:
@@ -42,12 +36,8 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
-    The file holds no record where a campaign's budget ended before its first test kernel.
-
-    Raises
-    ------
-    StoreMissingError, ForeignDeviceError
-        If there are none, or if they were measured on another device.
+    The file holds no record where a campaign's budget ended before its first test kernel. Raise a StoreMissingError if
+    there is no file, and a ForeignDeviceError if it is of another device.
     """
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
@@ -56,14 +46,10 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Return the folders below `root` that hold measured test kernels, of the devices wanted.
+    """Return the folders below `root` that hold measured test kernels, of the devices wanted by a part of their names.
 
-    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`).
-
-    Raises
-    ------
-    OptionError
-        If there is none, or none of a device that is wanted.
+    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`). Raise an
+    OptionError if there is none, or none of a device that is wanted.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     for name in wanted or ("",):
@@ -84,26 +70,14 @@ def simulated_folders(root: Path) -> list[Path]:
 
 
 def is_simulated(folder: Path) -> bool:
-    """Return whether a folder's ``facts.yaml`` says that a simulator counted its times.
-
-    Raises
-    ------
-    FactsFileError
-        If that file is not what it should be.
-    """
+    """Return whether a folder's ``facts.yaml`` says that a simulator counted its times."""
     path = folder / FACTS_FILE
     known = read_facts(path) if path.is_file() else {}
     return "simulated" in known and bool(known["simulated"].value)
 
 
 def refuse_mixture(folders: Sequence[Path]) -> None:
-    """Refuse folders of devices together with those of simulators, whose figures are not to be pooled.
-
-    Raises
-    ------
-    OptionError
-        If there are both.
-    """
+    """Raise an OptionError for folders of devices together with those of simulators, whose figures cannot be pooled."""
     simulated = [folder for folder in folders if is_simulated(folder)]
     if 0 < len(simulated) < len(folders):
         raise OptionError(

@@ -263,22 +263,16 @@ class RelativeNonlinearLeastSquares(RelativeEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_weights,)
-        The weights, in the order of ``weights_``.
-    weights_ : tuple of str
-        Their names.
+    coef_, weights_ : ndarray of shape (n_weights,), tuple of str
+        The weights, and their names.
     standard_errors_ : ndarray of shape (n_weights,)
         From the Jacobian at the solution; infinite where the rows do not determine a weight or it is held at a bound.
-    marks_, degrees_of_freedom_, rank_, condition_, confounded_
+    marks_, degrees_of_freedom_, rank_, condition_, confounded_, n_features_in_
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`, of the Jacobian at the solution.
     converged_ : bool
         Whether the best run came to rest.
-    attempts_ : tuple of Attempt
-        What came of each starting point.
-    n_iter_ : int
-        Evaluations of the model, all together.
-    n_features_in_ : int
-        Columns of ``X``.
+    attempts_, n_iter_ : tuple of Attempt, int
+        What came of each starting point, and evaluations of the model, all together.
     """
 
     def __init__(
@@ -305,23 +299,12 @@ class RelativeNonlinearLeastSquares(RelativeEstimator):
     def fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
     ) -> RelativeNonlinearLeastSquares:
-        """Find the weights.
+        """Find the weights; X has the values of the expression's features, in its order.
 
-        Parameters
-        ----------
-        X
-            Values of the expression's features, in its order, shape (n_rows, n_features).
-        y
-            Measured times [s], shape (n_rows,).
-        sample_weight
-            How much each row counts, :math:`v`, shape (n_rows,).
+        For the arguments and other errors see :meth:`RelativeLeastSquares.fit`.
 
         Raises
         ------
-        BadTimesError, BadFeatureValuesError
-            If a time is not positive and finite, or a feature value not finite or negative.
-        TooFewRowsError
-            If there are fewer rows than weights.
         NoStartError
             If the model is finite at none of the starting points.
         UnknownLossError, StartsError, WrongColumnsError

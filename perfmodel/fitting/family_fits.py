@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +19,13 @@ from perfmodel.errors import TooFewRowsError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
-from perfmodel.fitting.design import Design, Floats, Rows, build_design, measured_range, stack
-from perfmodel.fitting.fit_design import DesignFit, fit_to_design, fitted_weights
+from perfmodel.fitting.design import Design, DesignFit, Floats, Rows, build_design, fit_to_design, fitted_weights
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import weight_name
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurement, Measurements
-
+from perfmodel.store import Measurement, Measurements
 
 # {{{ predictions of unseen rows
 
@@ -207,7 +202,7 @@ class FamilyFits(Lazy):
         fitted = fitted_weights(self.known, self.family, self.options, self.design)
         update = {
             "conformal": self.scores,
-            "measured": measured_range(self.design),
+            "measured": self.design.measured_range,
             "scatter": self.scatter,
             "anchored": self.anchored,
         }
@@ -223,7 +218,7 @@ class FamilyFits(Lazy):
         """Fits to some of :attr:`rows`."""
         table = self.design
         if self.tests:
-            table = stack(table, self.design_of(self.tests), self.family)
+            table = table.stacked(self.design_of(self.tests), self.family)
         return Refits(table, self.family, self.options, [row.group for row in self.rows])
 
     @property

@@ -12,15 +12,8 @@ from scipy.optimize import OptimizeResult, least_squares as minimise
 
 from perfmodel.errors import NoStartError
 from perfmodel.expressions import Expression
-from perfmodel.fitting.least_squares import (
-    Array,
-    Groups,
-    Solution,
-    TrainingRows,
-    marks_of,
-    solve_least_squares,
-    standard_errors,
-)  # fmt: skip
+from perfmodel.fitting import least_squares
+from perfmodel.fitting.least_squares import Array, Groups, Solution, TrainingRows
 from perfmodel.fitting.linear import TUNING, row_weights, spread
 from perfmodel.fitting.weights_file import Mark
 from perfmodel.lazy import Lazy
@@ -189,10 +182,7 @@ def fit_nonlinear(
 ) -> NonlinearFit:
     """Fit times by a model, from several starting points, and keep the best; `start` is as of :func:`start_points`.
 
-    Raises
-    ------
-    NoStartError
-        If the model is finite at none of the starting points.
+    Raise a NoStartError if the model is finite at none of the starting points.
     """
     problem = Problem(model, rows, box)
     best, attempts = None, []
@@ -248,15 +238,15 @@ def _diagnosed(problem: Problem, run: OptimizeResult, attempts: tuple[Attempt, .
     inverse, none = np.zeros((weights.size, residuals.size)), np.zeros(0)
     solution = Solution(none, 0, 1.0, (), inverse[:0], none.astype(np.bool_), float(residuals.size))
     if free.any():
-        solution = solve_least_squares(slopes[:, free], residuals)
+        solution = least_squares.solve_least_squares(slopes[:, free], residuals)
     inverse[free] = solution.inverse
-    errors = standard_errors(inverse, residuals, factors, solution.freedom)
+    errors = least_squares.standard_errors(inverse, residuals, factors, solution.freedom)
     places = np.flatnonzero(free)
     confounded = tuple(tuple(int(places[i]) for i in group) for group in solution.confounded)
     undetermined = ~moves
     for group in confounded:
         undetermined[list(group)] = True
     errors[undetermined | held] = np.inf
-    marks = marks_of(weights, errors, inverse, held, np.zeros(weights.size, dtype=np.bool_), undetermined)
+    marks = least_squares.marks_of(weights, errors, inverse, held, np.zeros(weights.size, dtype=np.bool_), undetermined)
     evaluations = sum(attempt.evaluations for attempt in attempts)
     return NonlinearFit(weights, errors, marks, solution, confounded, attempts, evaluations, run.status > 0)

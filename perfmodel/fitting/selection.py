@@ -76,14 +76,8 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
     The integral is taken by the trapezoid rule in :math:`\operatorname{arsinh}(x - \min z)`, where it converges
     exponentially; no random numbers are drawn. The time is in proportion to the number of variants.
 
-    Parameters
-    ----------
-    seconds
-        Predicted times [s], above zero, shape (n_variants,).
-    deviation
-        Scale :math:`\sigma` of the errors of log time [1].
-    freedom
-        Degrees of freedom of Student's distribution, an even number; None for normal errors.
+    The predicted times [s] are above zero, shape (n_variants,); `deviation` is the scale :math:`\sigma` of the errors
+    of log time. With an even number of degrees of `freedom` errors have Student's distribution, else a normal one.
 
     Examples
     --------

@@ -29,23 +29,19 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import methodcaller
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import Fact
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.store import Measurement, Measurements
-
+from perfmodel.store import Measurement, Measurements
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -142,7 +138,7 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
         If the number of compute units is not known.
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
-    both = [name for name in ("memory", "local", "register") if all(name in one for one in lines.values())]
+    both = [name for name in ("memory", "local", "register") if all(name in fitted for fitted in lines.values())]
     squares = {hides: sum(fitted[name][0].squares for name in both) for hides, fitted in lines.items()}
     hides = squares[True] < (1 - 1e-6) * squares[False]
     fits = []
@@ -154,12 +150,12 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
     return tuple(fits)
 
 
-def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
+def throughput_facts(fits: Iterable[Throughput]) -> dict[str, Fact]:
     """Return latencies, bandwidths and ``oversubscription`` as facts by key."""
     facts: dict[str, Fact] = {}
-    for one in found:
-        facts.update(one.facts())
-        facts["oversubscription"] = Fact(int(one.oversubscription), "", "measured, spt_throughput: what fits better")
+    for fit in fits:
+        facts.update(fit.facts())
+        facts["oversubscription"] = Fact(int(fit.oversubscription), "", "measured, spt_throughput: what fits better")
     return facts
 
 
@@ -282,9 +278,9 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
     return tuple(highest_rates)
 
 
-def roof_facts(found: tuple[Roof, ...]) -> Mapping[str, Fact]:
+def roof_facts(measured: tuple[Roof, ...]) -> Mapping[str, Fact]:
     """Return roofs as facts by key, each with the kernel that reached it as its source."""
-    return {roof.key: roof.fact for roof in found}
+    return {roof.key: roof.fact for roof in measured}
 
 
 class _Rate(NamedTuple):
@@ -333,9 +329,9 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """
     if not len(measurements):
         return measurements
-    found = known = measurements.known_facts
+    derived = known = measurements.known_facts
     with suppress(*_UNKNOWN):
-        found = found.updated(throughput_facts(throughput(measurements)))
+        derived = derived.updated(throughput_facts(throughput(measurements)))
     with suppress(*_UNKNOWN):
-        found = found.updated(roof_facts(roofs(measurements)))
-    return measurements.with_facts(found.updated(dict(known.facts)))
+        derived = derived.updated(roof_facts(roofs(measurements)))
+    return measurements.with_facts(derived.updated(dict(known.facts)))

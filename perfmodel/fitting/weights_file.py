@@ -153,18 +153,10 @@ class FittedWeights(BaseModel):
 
     Parameters
     ----------
-    family
-        Name of the family.
-    device
-        Name of the device that was measured.
     subgroup_size
         Work-items in a sub-group, for which the measured kernels were counted.
-    options
-        How the fit was made, with the seed of its starting points.
-    rows
-        Measurements that went into the fit.
-    measurements
-        SHA-256 of these measurements (:func:`perfmodel.fitting.fit_design.rows_hash`).
+    rows, measurements
+        Number of measurements that went into the fit, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
     residuals
@@ -173,8 +165,6 @@ class FittedWeights(BaseModel):
         Warnings about the weights, one sentence each.
     features
         Names of all weights, so that a missing one is noticed.
-    weights
-        Each weight by its name.
     conformal
         Scores for the intervals of predictions.
     measured
@@ -183,14 +173,12 @@ class FittedWeights(BaseModel):
         Errors between variants of one kernel; None in files from before they were kept.
     anchored
         How far predictions are off that one run of the kernel scales; None likewise.
-    definition
-        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`). In a file, the
-        path of a family's file is relative to the folder of the weights.
-    definition_sha256
-        SHA-256 of the family's file; empty where the family comes from none.
+    definition, definition_sha256
+        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its
+        file, else empty. In a file, the path of a family's file is relative to the folder of the weights.
     facts
-        Facts of the device as the fit knew them, for predictions; None where the family is a plain
-        sum. A document ``perfmodel.device/1``.
+        Facts of the device as the fit knew them, for predictions, a document ``perfmodel.device/1``; None where the
+        family is a plain sum.
     """
 
     model_config = STRICT
@@ -245,14 +233,8 @@ def folder_of(path: str | Path) -> Path:
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
     """Return the family that weights belong to; no file is run for it.
 
-    Raises
-    ------
-    UnknownFamilyError
-        If there is none of that name.
-    FamilyUnaskedError
-        If it is in a Python file.
-    ExpressionError
-        If it is an expression that cannot be used.
+    Raise an UnknownFamilyError if there is none of that name, a FamilyUnaskedError if it is in a Python file, and an
+    ExpressionError if it is an expression that cannot be used.
     """
     if fitted.family_file:
         raise errors.FamilyUnaskedError(path, fitted.family_file)
@@ -304,8 +286,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         _check_family(path, fitted, family)
     for name, weight in fitted.weights.items():
         _check_weight(path, family, name, weight)
-    missing = [one.name for one in family.weights if one.name not in fitted.weights] if family.resources else []
-    if missing:
+    missing = [declared.name for declared in family.weights if declared.name not in fitted.weights]
+    if missing and family.resources:
         problem = f"lacks {', '.join(missing)}: it is of an older version of {family.name}; fit the weights again"
         raise WeightsFileError(str(path), problem)
     if device is not None and device != fitted.device:
@@ -337,7 +319,7 @@ def _check_names(path: str | Path, fitted: FittedWeights) -> None:
 
 
 def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
-    declared = {one.name: one for one in family.weights}.get(name)
+    declared = next((known for known in family.weights if known.name == name), None)
     if declared is None and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
     low, high = -math.inf if family.plain_sum else 0.0, math.inf

@@ -18,13 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import (
-    DuplicateKernelError,
-    KernelFileContentError,
-    KernelFileMissingError,
-    KernelFileTypeError,
-    SpaceError,
-)
+from perfmodel import errors
+from perfmodel.errors import KernelFileTypeError, SpaceError
 from perfmodel.kernels.execution import execute, modules_beside, surroundings
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
@@ -48,20 +43,20 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     """
     paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
     if not paths:
-        raise KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
-    found = []
+        raise errors.KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
+    kernels = []
     for path in paths:
         value = execute(path).get("KERNEL")
         if value is None:
-            raise KernelFileContentError(path, ("KERNEL",))
+            raise errors.KernelFileContentError(path, ("KERNEL",))
         if not isinstance(value, KernelClass):
             raise KernelFileTypeError(path, "KERNEL", type(value).__name__, "a KernelClass")
-        found.append(value)
-    names = [kernel.name for kernel in found]
+        kernels.append(value)
+    names = [kernel.name for kernel in kernels]
     for name in names:
         if names.count(name) > 1:
-            raise DuplicateKernelError(name, folder)
-    return tuple(sorted(found, key=lambda kernel: kernel.name))
+            raise errors.DuplicateKernelError(name, folder)
+    return tuple(sorted(kernels, key=lambda kernel: kernel.name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +124,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     """
     path = Path(path)
     if not path.is_file():
-        raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
+        raise errors.KernelFileMissingError(path, "a Python file with kernel() or variants()")
     names = execute(path)
     for name in ("variants", "kernel", "space", "allowed", "arguments", "reference"):
         if inspect.iscoroutinefunction(names.get(name)):
@@ -139,7 +134,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
         if callable(function):
             break
     else:
-        raise KernelFileContentError(path, ("kernel()", "variants()"))
+        raise errors.KernelFileContentError(path, ("kernel()", "variants()"))
     given = names.get("arguments")
     arguments = _asking(path, given) if callable(given) else None
     right = names.get("reference")
@@ -163,8 +158,9 @@ def _itself(unit: TranslationUnit) -> TranslationUnit:
 def _needed(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the parameters of a function that have no default."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    found = inspect.signature(function).parameters.values()
-    return tuple(one.name for one in found if one.default is one.empty and one.kind not in kinds)
+    parameters = inspect.signature(function).parameters.values()
+    needed = (parameter for parameter in parameters if parameter.default is parameter.empty)
+    return tuple(parameter.name for parameter in needed if parameter.kind not in kinds)
 
 
 def _space(path: Path, names: Mapping[str, Any]) -> Space:
@@ -221,7 +217,7 @@ def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
     """Call a function of a user's file with those of some arguments that it names, or with all if it takes all."""
     with surroundings(path):
         wanted = inspect.signature(function).parameters
-        every = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
+        every = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in wanted.values())
         return function(**{name: value for name, value in given.items() if every or name in wanted})
 
 
@@ -234,13 +230,13 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
         return {"kernel": value}
     allowed = "a non-empty dict of name to loopy.TranslationUnit"
     if not isinstance(value, dict) or not dict.__len__(value):
-        found = "an empty dict" if isinstance(value, dict) else type(value).__name__
-        raise KernelFileTypeError(path, "variants()", found, allowed)
+        given = "an empty dict" if isinstance(value, dict) else type(value).__name__
+        raise KernelFileTypeError(path, "variants()", given, allowed)
     plain = dict(dict.items(value))  # of a subclass, whose methods are the user's own
     for key, unit in plain.items():
         if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
-            found = f"{key!r}: {type(unit).__name__}"
-            raise KernelFileTypeError(path, "variants()", found, allowed)
+            given = f"{key!r}: {type(unit).__name__}"
+            raise KernelFileTypeError(path, "variants()", given, allowed)
     return {str.__str__(key): unit for key, unit in plain.items()}
 
 
@@ -267,8 +263,8 @@ def _own_modules(value: Any) -> list[ModuleType]:
     """Modules of the functions in a value, and those beside them, but for installed ones."""
     names = {name for function in _functions(value) if (name := getattr(function, "__module__", None))}
     names |= {beside for name in names for beside in modules_beside(name)}
-    found = [sys.modules[name] for name in sorted(names) if name in sys.modules]
-    return [module for module in found if not _is_everywhere(module)]
+    modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
+    return [module for module in modules if not _is_everywhere(module)]
 
 
 def _is_everywhere(module: ModuleType) -> bool:
@@ -284,8 +280,8 @@ def _functions(value: Any) -> Iterator[Callable[..., Any]]:
             if inner is not None:
                 yield from _functions(inner)
     elif is_dataclass(value):
-        for one in fields(value):
-            yield from _functions(getattr(value, one.name))
+        for item in fields(value):
+            yield from _functions(getattr(value, item.name))
     elif isinstance(value, tuple | list):
         for item in value:
             yield from _functions(item)

@@ -72,19 +72,20 @@ class Space(Lazy):
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """The configurations that meet all restrictions; the last parameter varies first."""
-        checks = [self._check(one) for one in self.restrictions]
+        checks = [self._check(restriction) for restriction in self.restrictions]
         every = (dict(zip(self.values, values, strict=True)) for values in product(*self.values.values()))
-        return tuple(islice((one for one in every if all(check(one) for check in checks)), MOST_KEPT + 1))
+        allowed = (configuration for configuration in every if all(check(configuration) for check in checks))
+        return tuple(islice(allowed, MOST_KEPT + 1))
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
         """By the name of each variant a function that builds it; names leave out parameters with one value."""
-        found: dict[str, Callable[[], TranslationUnit]] = {}
-        for one in self.configurations:
-            if (name := self.name_of(one)) in found:
+        builders: dict[str, Callable[[], TranslationUnit]] = {}
+        for configuration in self.configurations:
+            if (name := self.name_of(configuration)) in builders:
                 raise SpaceError(f"two configurations are named '{name}'", "give values that look different as text")
-            found[name] = partial(self.build, **one)
-        return found
+            builders[name] = partial(self.build, **configuration)
+        return builders
 
     def name_of(self, configuration: Mapping[str, Any]) -> str:
         """Return the name of the variant of a configuration, as in ``tile=8 prefetch=True``."""
@@ -102,11 +103,14 @@ class Space(Lazy):
         for name, values in self.values.items():
             if all(isinstance(value, int | float) for value in values):
                 ordered, last = sorted(values), max(len(values) - 1, 1)
-                columns.append([ordered.index(one[name]) / last for one in self.configurations])
+                columns.append([ordered.index(configuration[name]) / last for configuration in self.configurations])
             else:
-                columns += [[float(one[name] == value) / np.sqrt(2) for one in self.configurations] for value in values]
-        found: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
-        return found
+                columns += [
+                    [float(configuration[name] == value) / np.sqrt(2) for configuration in self.configurations]
+                    for value in values
+                ]
+        places: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
+        return places
 
     def _check(self, restriction: Callable[..., bool]) -> Callable[[Configuration], bool]:
         """Return a restriction as a function of a configuration."""
@@ -114,17 +118,17 @@ class Space(Lazy):
             parameters = inspect.signature(restriction).parameters
         except (TypeError, ValueError) as error:
             raise SpaceError(f"a restriction cannot be called ({error})", "give a function of parameters") from error
-        kinds = {one.kind for one in parameters.values()}
+        kinds = {given.kind for given in parameters.values()}
         names = tuple(parameters)
         if kinds == {inspect.Parameter.VAR_KEYWORD}:
-            return lambda one: _truth(restriction(**one), one)
+            return lambda given: _truth(restriction(**given), given)
         if len(names) == 1 and names[0] not in self.values:
-            return lambda one: _truth(restriction(one), one)
+            return lambda given: _truth(restriction(given), given)
         for name in names:
             if name not in self.values:
                 told = ", ".join(self.values)
                 raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
-        return lambda one: _truth(restriction(**{name: one[name] for name in names}), one)
+        return lambda given: _truth(restriction(**{name: given[name] for name in names}), given)
 
 
 def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
@@ -142,11 +146,11 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
     if math.prod(counts.values()) > MOST:
         told = " * ".join(f"{count} of {name}" for name, count in counts.items())
         raise SpaceError(f"the space has more than {MOST} configurations ({told} values)", "give fewer values")
-    found = {str.__str__(name): tuple(values) for name, values in given.items()}
-    for name, values in found.items():
+    tuples = {str.__str__(name): tuple(values) for name, values in given.items()}
+    for name, values in tuples.items():
         if (twice := _twice(values)) is not None:
             raise SpaceError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")
-    return found
+    return tuples
 
 
 def _length(values: Collection[Any]) -> int:
@@ -165,10 +169,10 @@ def _twice(values: Sequence[Any]) -> tuple[Any] | None:
         return next(((value,) for value in values if values.count(value) > 1), None)
 
 
-def _truth(found: object, configuration: Configuration) -> bool:
+def _truth(answer: object, configuration: Configuration) -> bool:
     """Return what a restriction returned, if it is true or false, or a number."""
-    if isinstance(found, bool | np.bool_ | int | np.integer):
-        return bool(found)
+    if isinstance(answer, bool | np.bool_ | int | np.integer):
+        return bool(answer)
     told = " ".join(f"{name}={value!r}" for name, value in configuration.items())
-    kind = "None" if found is None else f"an object of type {type(found).__name__}"
+    kind = "None" if answer is None else f"an object of type {type(answer).__name__}"
     raise SpaceError(f"a restriction returned {kind} for {told}", "return True or False, as with all() of an array")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
@@ -21,15 +22,12 @@ from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.opencl import quiet_compiler
+from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
 
 #: Runs of the empty kernel, and how many of the first do not count.
 OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
@@ -288,8 +286,6 @@ class Timekeeper:
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
     ) -> KernelCounts:
         """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
-        from perfmodel.counts import count
-
         known = {**self.statistics, **(statistics or {})}
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 

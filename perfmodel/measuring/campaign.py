@@ -108,13 +108,7 @@ class Campaign:
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
-        """Time that the runs of a visit take together, where one takes `run_s` [s].
-
-        Examples
-        --------
-        >>> Campaign("c", enough_s=1.0).visit_s(0.01), Campaign("c", enough_s=1.0).visit_s(2.0)
-        (0.1, 6.0)
-        """
+        """Time that the runs of a visit take together, where one takes `run_s` [s]."""
         runs = float(self.runs)
         if self.enough_s is not None and run_s > 0:
             runs = min(runs, max(self.dropped + 1, self.enough_s / run_s))
@@ -135,16 +129,10 @@ class Campaign:
 
 
 def places(count: int, wanted: int) -> tuple[int, ...]:
-    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between.
-
-    Examples
-    --------
-    >>> places(8, 3), places(2, 3), places(8, 1), places(0, 3)
-    ((0, 7, 4), (0, 1), (0,), ())
-    """
+    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between."""
     wanted = min(count, wanted)
-    found = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
-    first, *rest = found or (None,)
+    evenly = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
+    first, *rest = evenly or (None,)
     return () if first is None else (first, *rest[-1:], *rest[:-1])
 
 
@@ -209,13 +197,7 @@ class Configuration:
 
 
 def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
-    """Give the first item of each owner, then each one's second, and so on.
-
-    Examples
-    --------
-    >>> in_turn(["a1", "a2", "a3", "b1", "c1", "c2"], owner=lambda item: item[0])
-    ['a1', 'b1', 'c1', 'a2', 'c2', 'a3']
-    """
+    """Give the first item of each owner, then each one's second, and so on."""
     seen: Counter[Hashable] = Counter()
     placed: list[tuple[int, T]] = []
     for item in items:
@@ -226,11 +208,11 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
     """Variants that need sizes, each class in turn; the variants of a ranked class form one team."""
-    found: list[Team] = []
+    every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
-        found.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
-    return in_turn(found, lambda team: team[0].kernel.name)
+        every.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
+    return in_turn(every, lambda team: team[0].kernel.name)
 
 
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
@@ -239,9 +221,9 @@ def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list
     With a budget the classes take turns, and within each class its variants: if the budget ends early, every class has
     been measured in part.
     """
-    found = sorted(configurations, key=lambda configuration: configuration.name)
-    random.Random(campaign.seed).shuffle(found)
+    shuffled = sorted(configurations, key=lambda configuration: configuration.name)
+    random.Random(campaign.seed).shuffle(shuffled)
     if campaign.budget_s is None:
-        return found
-    by_variant = in_turn(found, lambda c: c.name[:2])
+        return shuffled
+    by_variant = in_turn(shuffled, lambda c: c.name[:2])
     return in_turn(by_variant, lambda c: c.name[0])

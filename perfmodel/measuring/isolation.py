@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
@@ -22,11 +22,10 @@ from perfmodel.measuring.lock import locked
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import sample
+from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
+from perfmodel.store.files import isolation_path, read_isolations
+from perfmodel.store.measurement import Isolation
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
 #: A variant is visited once, and once more after all others if its time does not rise.

@@ -75,8 +75,8 @@ def _acquire(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> N
 def _make_own(folder: Path) -> None:
     """Make the folder, for nobody but this user; PermissionError if it is a link, or another user's."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
         raise PermissionError(f"'{folder}' is not a folder of your own")
 
 

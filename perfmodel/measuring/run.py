@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel import store as stored
+from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
@@ -30,9 +31,6 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
 
 
 def measure(
@@ -184,11 +182,11 @@ class Session:
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
-        found = stored.read(path)
-        known = (*(row for row in found.rows if row.kernel_hash), *supervised.recorded_before(path))
+        measured = stored.read(path)
+        known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
-        return cls(bench, path, progress, timekeeper, {row.key: row for row in found.possible}, deaths)
+        return cls(bench, path, progress, timekeeper, {row.key: row for row in measured.possible}, deaths)
 
     @property
     def left_s(self) -> float:

@@ -124,8 +124,8 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
     wanted = {a.name: a.dtype.numpy_dtype for a in kernel.args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
         raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
-    found = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
-    return {**found, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
+    typed = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
+    return {**typed, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
 
 
 def offset_arguments(kernel: Any) -> set[str]:

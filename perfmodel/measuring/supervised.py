@@ -143,7 +143,7 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
     """Run the command once; the second interrupt kills it, where the first does not end it."""
     reading, writing = os.pipe()
     environment = {**os.environ, **told, PIPE: str(writing)}
-    found, interrupts = _Child(), 0
+    state, interrupts = _Child(), 0
     with os.fdopen(reading, "rb") as pipe:
         try:
             child = subprocess.Popen(command, env=environment, pass_fds=(writing,))
@@ -152,15 +152,15 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
         while child.returncode is None:
             try:
                 for line in pipe:
-                    found.read(line)
+                    state.read(line)
                 child.wait()
             except KeyboardInterrupt:
                 interrupts += 1
                 child.send_signal(signal.SIGKILL if interrupts > 1 else signal.SIGINT)
                 if interrupts == 1:
                     tell(INTERRUPT)
-    found.status, found.interrupted = child.returncode, interrupts > 0
-    return found
+    state.status, state.interrupted = child.returncode, interrupts > 0
+    return state
 
 
 @contextmanager
@@ -193,13 +193,13 @@ def recorded_before(path: Path) -> tuple[Measurement, ...]:
     if str(rows) not in begins:
         _report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
         return ()
-    found = []
+    records = []
     with rows.open("rb") as file:
         file.seek(begins[str(rows)])
         for line in file:
             with suppress(DocumentError):  # `store.read` reports it
-                found.append(read_row(line))
-    return tuple(found)
+                records.append(read_row(line))
+    return tuple(records)
 
 
 def begin_result() -> None:

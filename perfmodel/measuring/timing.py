@@ -24,6 +24,7 @@ import pyopencl as cl
 import pyopencl.array
 import pyopencl.tools
 
+from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
@@ -32,7 +33,6 @@ from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
 
 
 @dataclass(frozen=True)
@@ -183,12 +183,12 @@ def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: floa
     ``bound``
         The minimum is below `least_s`: faster than the device can be, so that the counted work was not done.
     """
-    found = {
+    holds_by_word = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
         "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
         "bound": min(samples.host_s[campaign.dropped :]) < least_s,
     }
-    return tuple(word for word, holds in found.items() if holds)
+    return tuple(word for word, holds in holds_by_word.items() if holds)
 
 
 def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
@@ -228,10 +228,10 @@ LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
-    found = {"python": sys.version.split()[0]}
+    known = {"python": sys.version.split()[0]}
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return {**found, **{name: os.environ[name] for name in PINNED if name in os.environ}}
+            known[name] = "not installed"
+    return {**known, **{name: os.environ[name] for name in PINNED if name in os.environ}}

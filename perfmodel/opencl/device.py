@@ -136,7 +136,7 @@ def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
 
     Caches of instructions are left out. A virtual machine tells what its host pretends.
     """
-    found: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for cache in sorted(folder.glob("index*")):
         with suppress(OSError, ValueError, KeyError):
             level = int(_word(cache, "level"))
@@ -144,12 +144,12 @@ def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
                 continue
             size = _word(cache, "size")
             octets = int(size[:-1]) * _UNITS[size[-1]]
-            found[f"l{level}_told_bytes"] = Fact(octets, "B", f"told by the operating system: {cache}/size")
+            facts[f"l{level}_told_bytes"] = Fact(octets, "B", f"told by the operating system: {cache}/size")
             ways = int(_word(cache, "ways_of_associativity"))
             if ways > 0:
                 source = f"told by the operating system: {cache}/ways_of_associativity"
-                found[f"l{level}_told_ways"] = Fact(ways, "", source)
-    return found
+                facts[f"l{level}_told_ways"] = Fact(ways, "", source)
+    return facts
 
 
 def _word(cache: Path, name: str) -> str:

@@ -82,8 +82,8 @@ def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...
         If a driver crashes or hangs as soon as the devices are listed.
     """
     listed = _probe("list", time_limit)["devices"]
-    found = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
-    return tuple((device, check(device, time_limit)) for device in found)
+    known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
+    return tuple((device, check(device, time_limit)) for device in known)
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
@@ -170,11 +170,11 @@ def end_with_parent(parent: int) -> None:
 
 def main(argument: str) -> None:
     """Write the answer for one argument to standard output."""
-    found = devices()
+    listed = devices()
     if argument == "list":
-        answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in found]}
-    elif int(argument) < len(found):
-        answer = health(found[int(argument)])
+        answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in listed]}
+    elif int(argument) < len(listed):
+        answer = health(listed[int(argument)])
     else:
         answer = {"ok": False, "seconds": 0.0, "message": "the device is no longer listed"}
     sys.stdout.write("\n" + json.dumps(answer) + "\n")

@@ -128,7 +128,7 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
     >>> dict(read_registers(log))
     {'sum0': RegisterUse(registers=12, spilled_bytes=0)}
     """
-    found: dict[str, RegisterUse] = {}
+    uses: dict[str, RegisterUse] = {}
     entry, subject, spilled = "", "", 0
     for line in build_log.splitlines():
         if begins := _ENTRY.search(line):
@@ -139,9 +139,9 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
         if (spills := _SPILLS.search(line)) and subject == entry:
             spilled = int(spills[1]) + int(spills[2])
         if (used := _USED.search(line)) and entry:
-            found[entry] = RegisterUse(int(used[1]), spilled)
+            uses[entry] = RegisterUse(int(used[1]), spilled)
             entry = ""
-    return found
+    return uses
 
 
 def count_registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Mapping[str, RegisterUse] | None:

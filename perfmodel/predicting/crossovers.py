@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel import features
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 

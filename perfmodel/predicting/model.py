@@ -18,10 +18,9 @@ from perfmodel.display import data_frame, html_table, in_words, interval_text, p
 from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
-from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
-from perfmodel.fitting.weights_file import family_of
+from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.fitting import FamilyFits
-    from perfmodel.fitting.cautions import Caution
     from perfmodel.store import Measurements
-
 
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
@@ -324,11 +321,6 @@ class FittedModel(Lazy):
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
         (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
-
-        Raises
-        ------
-        ParameterError, MissingFactError, QuantitiesError
-            As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
         _, terms = self._run_time.evaluate(values)

@@ -14,14 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import check_level
+from perfmodel.fitting.selection import Scatter
 from perfmodel.lazy import Lazy
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
@@ -29,10 +31,6 @@ from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
-    from numpy.typing import NDArray
-
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.model import FittedModel
 
 ROWS = 50_000
 """Sizes of all variants that travel between processes at once, about."""

@@ -7,21 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.errors import MissingExtraError, OptionError, PerfModelError
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, columns_of, length_of
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfmodel.predicting.model import FittedModel
 
 LIBRARIES = ("pandas", "polars")
 TIMES = ("seconds", "low_s", "high_s")
@@ -199,7 +196,8 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writer = parquet.ParquetWriter(temporary, schema)
             try:
-                for group in _grouped((part(one, at, here, schema) for one in variants for here in slices), rows):
+                parts = (part(variant, at, here, schema) for variant in variants for here in slices)
+                for group in _grouped(parts, rows):
                     table = pa.concat_tables(group).unify_dictionaries()
                     with writing():
                         writer.write_table(table, row_group_size=rows)

@@ -33,20 +33,15 @@ Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationU
 Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
 LONGEST = 500  # characters of what another library says
 
+_loaded = lru_cache(maxsize=4)(cloudpickle.loads)
 _alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may have several
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
     """Counts by the name of each variant, in the order in which the variants were given.
 
-    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
-
-    Parameters
-    ----------
-    counts
-        By name the counts, or their JSON.
-    errors
-        By name why a variant has no counts.
+    `errors` holds by name why a variant has no counts. Counts that another process made are kept as their JSON, and
+    read when they are used; those used last stay as values.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
@@ -156,12 +151,6 @@ def received(name: str, outcome: Outcome) -> tuple[Any, tuple[tuple[type[Warning
     except Exception as error:
         return TrialError(name, "constraint", outcome.problem or said(error)), ()
     return value, told
-
-
-@lru_cache(maxsize=4)
-def _loaded(task: bytes) -> Task:
-    function: Task = cloudpickle.loads(task)
-    return function
 
 
 def attempt(task: Task, name: str, variant: Variant) -> Any:

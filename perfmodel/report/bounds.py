@@ -7,54 +7,48 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
+from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
-from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, empty_figure, write_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from perfmodel.analyses.benefits import Benefits
-    from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 
 
-def balance_text(found: Balance) -> str:
+def balance_text(balance: Balance) -> str:
     """Return what bounds a computation, with its numbers, as a sentence."""
-    if found.verdict == NO_WORK:
+    if balance.verdict == NO_WORK:
         return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
-    sign = ">=" if found.holds else "<"
+    sign = ">=" if balance.holds else "<"
     limits = (
-        f"{found.intensity:.3g} operations and loads a byte, where this device balances at {found.machine:.3g} "
-        f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(found.compute_s)} {sign} "
-        f"T_mem = {seconds_text(found.memory_s)} (Eq. 2.4 {'holds' if found.holds else 'fails'})"
+        f"{balance.intensity:.3g} operations and loads a byte, where this device balances at {balance.machine:.3g} "
+        f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(balance.compute_s)} {sign} "
+        f"T_mem = {seconds_text(balance.memory_s)} (Eq. 2.4 {'holds' if balance.holds else 'fails'})"
     )
-    return f"{found.verdict}: {_reason(found)}; {limits}."
+    return f"{balance.verdict}: {_reason(balance)}; {limits}."
 
 
-def _reason(found: Balance) -> str:
-    if found.verdict == COMPUTE_BOUND:
+def _reason(balance: Balance) -> str:
+    if balance.verdict == COMPUTE_BOUND:
         return (
-            f"{found.work:.3g} operations and loads on {found.cores:.3g} lanes take {seconds_text(found.work_s)}, "
-            f"and W/D = {found.parallelism:.3g} of them can be performed at once"
+            f"{balance.work:.3g} operations and loads on {balance.cores:.3g} lanes take "
+            f"{seconds_text(balance.work_s)}, and W/D = {balance.parallelism:.3g} of them can be performed at once"
         )
-    if found.verdict == MEMORY_BOUND:
-        moved = found.transfers * found.transfer_bytes
+    if balance.verdict == MEMORY_BOUND:
+        moved = balance.transfers * balance.transfer_bytes
         return (
-            f"{moved:.3g} B at {found.bandwidth:.3g} B/s take {seconds_text(found.transfer_s)}, "
-            f"and Q/D = {found.memory_parallelism:.3g} transfers can be under way at once"
+            f"{moved:.3g} B at {balance.bandwidth:.3g} B/s take {seconds_text(balance.transfer_s)}, "
+            f"and Q/D = {balance.memory_parallelism:.3g} transfers can be under way at once"
         )
-    if found.holds:
+    if balance.holds:
         return (
-            f"a chain of {found.depth:.3g} operations and loads takes {seconds_text(found.depth_s)}; only "
-            f"W/D = {found.parallelism:.3g} can be performed at once, on {found.cores:.3g} lanes"
+            f"a chain of {balance.depth:.3g} operations and loads takes {seconds_text(balance.depth_s)}; only "
+            f"W/D = {balance.parallelism:.3g} can be performed at once, on {balance.cores:.3g} lanes"
         )
     return (
-        f"waiting for {found.depth:.3g} operations and loads one after the other takes "
-        f"{seconds_text(found.latency_s)}; only Q/D = {found.memory_parallelism:.3g} transfers can be under way at "
-        f"once, {found.hidden:.3g} would hide the latency"
+        f"waiting for {balance.depth:.3g} operations and loads one after the other takes "
+        f"{seconds_text(balance.latency_s)}; only Q/D = {balance.memory_parallelism:.3g} transfers can be under way at "
+        f"once, {balance.hidden:.3g} would hide the latency"
     )
 
 
@@ -70,20 +64,20 @@ MEANS = {
 }
 
 
-def balance_words(found: Balance) -> str:
+def balance_words(balance: Balance) -> str:
     """Return what bounds a kernel by the work-depth model, as a sentence."""
-    times = f"computing takes {seconds_text(found.compute_s)}, moving data {seconds_text(found.memory_s)}"
-    if found.verdict == NO_WORK:
+    times = f"computing takes {seconds_text(balance.compute_s)}, moving data {seconds_text(balance.memory_s)}"
+    if balance.verdict == NO_WORK:
         return "By work and depth: it computes nothing and moves nothing that costs time."
-    if found.verdict == COMPUTE_BOUND:
+    if balance.verdict == COMPUTE_BOUND:
         return f"By work and depth: bound by computing ({times})."
-    if found.verdict == MEMORY_BOUND:
-        moved = bytes_text(found.transfers * found.transfer_bytes)
+    if balance.verdict == MEMORY_BOUND:
+        moved = bytes_text(balance.transfers * balance.transfer_bytes)
         return f"By work and depth: bound by memory bandwidth ({moved} must move; {times})."
-    if found.holds:
-        can, has = f"{found.parallelism:.3g} operations can run at once on average", f"{found.cores:.3g} lanes"
+    if balance.holds:
+        can, has = f"{balance.parallelism:.3g} operations can run at once on average", f"{balance.cores:.3g} lanes"
         return f"By work and depth: too little parallelism; {can}, and the device has {has} ({times})."
-    can, would = f"{found.memory_parallelism:.3g} transfers can be under way at once", f"{found.hidden:.3g}"
+    can, would = f"{balance.memory_parallelism:.3g} transfers can be under way at once", f"{balance.hidden:.3g}"
     return f"By work and depth: too little parallelism; {can}, and {would} would hide the latency ({times})."
 
 
@@ -99,10 +93,10 @@ def roof_words(point: KernelPoint) -> str:
     )
 
 
-def benefit_lines(found: Benefits) -> tuple[str, ...]:
+def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
     """Return what could be saved at most, the most first; what is below :data:`LEAST` of the time is left out."""
-    whole = found.seconds
-    saved = sorted(((float(getattr(found, name)), means) for name, means in MEANS.items()), reverse=True)
+    whole = benefits.seconds
+    saved = sorted(((float(getattr(benefits, name)), means) for name, means in MEANS.items()), reverse=True)
     return tuple(
         f"{means[:1].upper()}{means[1:]}: saves at most {seconds_text(seconds)} of the {seconds_text(whole)} that the "
         "model gpuperf expects."
@@ -111,30 +105,30 @@ def benefit_lines(found: Benefits) -> tuple[str, ...]:
     )
 
 
-def benefits_text(found: Benefits) -> str:
+def benefits_text(benefits: Benefits) -> str:
     """Return what could be saved at most, as a sentence."""
     saved = "; ".join(
         f"{seconds_text(max(seconds, 0.0))} by {means}"
         for seconds, means in (
-            (found.itilp_s, "more independent instructions or sub-groups"),
-            (found.fp_s, "fewer instructions other than floating-point arithmetic"),
-            (found.serial_s, "less serialised work (barriers, divergence, bank conflicts)"),
-            (found.memlp_s, "more memory requests at once"),
+            (benefits.itilp_s, "more independent instructions or sub-groups"),
+            (benefits.fp_s, "fewer instructions other than floating-point arithmetic"),
+            (benefits.serial_s, "less serialised work (barriers, divergence, bank conflicts)"),
+            (benefits.memlp_s, "more memory requests at once"),
         )
     )
-    return f"of {seconds_text(found.seconds)}, at most these times could be saved: {saved}."
+    return f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
 
 
 _COLOURS = {"itilp": BLUE, "serial": VERMILION, "fp": GREEN, "memlp": PURPLE}
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 
-def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
+def picture_benefits(benefits: Benefits, path: str | Path, title: str) -> None:
     """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
-    write_figure(benefits_figure(found, title), path, dpi=150, formulas=True)
+    write_figure(benefits_figure(benefits, title), path, dpi=150, formulas=True)
 
 
-def benefits_figure(found: Benefits, title: str) -> Figure:
+def benefits_figure(benefits: Benefits, title: str) -> Figure:
     r"""Return the picture as a matplotlib figure: the cost of memory across, that of computing up.
 
     A is :math:`(T_{mem}, T_{comp})`, A' is shifted by :math:`T_{overlap}`. From A' arrows lead down by
@@ -143,7 +137,7 @@ def benefits_figure(found: Benefits, title: str) -> Figure:
     """
     figure = empty_figure(7.6, 5.6)
     axes = figure.add_subplot()
-    largest = max(found.memory_s, found.compute_s, found.ideal_compute_s, found.ideal_memory_s)
+    largest = max(benefits.memory_s, benefits.compute_s, benefits.ideal_compute_s, benefits.ideal_memory_s)
     unit, name = next(((u, n) for u, n in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if largest >= u), (1e-9, "ns"))
     side = 1.18 * (largest / unit or 1.0)
     axes.set(xlim=(0, side), ylim=(0, side), aspect="equal")
@@ -154,28 +148,29 @@ def benefits_figure(found: Benefits, title: str) -> Figure:
     axes.plot((0, side), (0, side), color="0.6", linewidth=1)
     axes.text(0.02 * side, 0.96 * side, "compute bound", color="0.5", va="top", bbox=_PAPER)
     axes.text(0.98 * side, 0.03 * side, "memory bound", color="0.5", ha="right", bbox=_PAPER)
-    axes.axhline(found.ideal_compute_s / unit, color="0.3", linestyle="--",
-                 label=f"$T_{{fp}}$ {seconds_text(found.ideal_compute_s)}")  # fmt: skip
-    axes.axvline(found.ideal_memory_s / unit, color="0.3", linestyle=":",
-                 label=f"$T_{{mem\\_min}}$ {seconds_text(found.ideal_memory_s)}")  # fmt: skip
-    _draw_steps(axes, found, unit)
+    axes.axhline(benefits.ideal_compute_s / unit, color="0.3", linestyle="--",
+                 label=f"$T_{{fp}}$ {seconds_text(benefits.ideal_compute_s)}")  # fmt: skip
+    axes.axvline(benefits.ideal_memory_s / unit, color="0.3", linestyle=":",
+                 label=f"$T_{{mem\\_min}}$ {seconds_text(benefits.ideal_memory_s)}")  # fmt: skip
+    _draw_steps(axes, benefits, unit)
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize="small", frameon=False)
     return figure
 
 
-def _draw_steps(axes: Axes, found: Benefits, unit: float) -> None:
+def _draw_steps(axes: Axes, benefits: Benefits, unit: float) -> None:
     """Draw A, A' and the arrows from it."""
-    before, across, up = found.memory_s / unit, (found.memory_s - found.overlap_s) / unit, found.compute_s / unit
-    whole = seconds_text(found.memory_s + found.compute_s)
+    before, up = benefits.memory_s / unit, benefits.compute_s / unit
+    across = (benefits.memory_s - benefits.overlap_s) / unit
+    whole = seconds_text(benefits.memory_s + benefits.compute_s)
     axes.plot(before, up, "o", color="black", markerfacecolor="white", label=f"A: {whole}")
-    axes.plot(across, up, "o", color="black", label=f"A': {seconds_text(found.seconds)}")
-    _arrow(axes, (before, up), (across, up), "0.5", f"$T_{{overlap}}$ {seconds_text(found.overlap_s)}")
+    axes.plot(across, up, "o", color="black", label=f"A': {seconds_text(benefits.seconds)}")
+    _arrow(axes, (before, up), (across, up), "0.5", f"$T_{{overlap}}$ {seconds_text(benefits.overlap_s)}")
     at = up
     for name in ("serial", "itilp", "fp"):
-        step = getattr(found, f"{name}_s")
+        step = getattr(benefits, f"{name}_s")
         _arrow(axes, (across, at), (across, at - step / unit), _COLOURS[name], f"$B_{{{name}}}$ {seconds_text(step)}")
         at -= step / unit
-    saved = found.memlp_s
+    saved = benefits.memlp_s
     _arrow(axes, (across, up), (across - saved / unit, up), _COLOURS["memlp"], f"$B_{{memlp}}$ {seconds_text(saved)}")
 
 

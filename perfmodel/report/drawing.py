@@ -18,8 +18,10 @@ from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # what is drawn with; matplotlib itself is loaded when something is drawn
+    Axes = Figure = Any
 
 
 def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
@@ -214,9 +216,9 @@ def box_around(middle: Place, size: Place) -> Box:
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Return whether two boxes share an area."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:

@@ -10,18 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfmodel.analyses.outliers import SPOILED
+from perfmodel.analyses.outliers import SPOILED, Outlier, Outliers, TermInOutlier
 from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import Judged
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.outliers import Outlier, Outliers, TermInOutlier
-    from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
@@ -35,13 +32,13 @@ _OWN = COLUMNS.index("kernel")
 
 def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     """Return both tables and the figures of every protocol, as plain text for a terminal of a width."""
-    tested = [one.evaluations[0] for one in judged]
+    tested = [family.evaluations[0] for family in judged]
     by = f"protocol {tested[0].protocol}"
     title = f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}"
     parts = [
         f"{title}\n\n{predictions_table(tested, width)}",
-        *(f"Table 2. Weights: {_where(one)}\n\n{_weights_text(one.model, width)}" for one in judged),
-        f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations], width)}",
+        *(f"Table 2. Weights: {_where(family)}\n\n{_weights_text(family.model, width)}" for family in judged),
+        f"Figures\n\n{figures_table([e for family in judged for e in family.evaluations], width)}",
     ]
     return "\n\n\n".join(parts)
 
@@ -73,22 +70,22 @@ def predictions_table(evaluations: Sequence[Evaluation], width: int | None = Non
     A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the geometric means. On a
     narrow terminal the columns of :data:`LESS_OF_PREDICTIONS` are left out, the first one first.
     """
-    rows = [row for one in evaluations for row in one.rows]
-    found = [{_case(row): row for row in one.rows} for one in evaluations]
+    rows = [row for evaluation in evaluations for row in evaluation.rows]
+    by_case = [{_case(row): row for row in evaluation.rows} for evaluation in evaluations]
     several = len(evaluations) > 1
     head = ["kernel", "variant", "sizes", *("measured", "predicted", "error") * len(evaluations)]
     table = [head + ["all devices"] * several]
     for kernel in sorted(kernels(rows)):
         for case in dict.fromkeys(_case(row) for row in rows if row.kernel == kernel):
-            cells = (time_cells(cases[case]) if case in cases else ("-",) * 3 for cases in found)
+            cells = (time_cells(cases[case]) if case in cases else ("-",) * 3 for cases in by_case)
             table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
-        table.append(_means(kernel, [[r for r in one.rows if r.kernel == kernel] for one in evaluations]))
-    table.append(_means("all", [one.rows for one in evaluations]))
+        table.append(_means(kernel, [[r for r in evaluation.rows if r.kernel == kernel] for evaluation in evaluations]))
+    table.append(_means("all", [evaluation.rows for evaluation in evaluations]))
     lines = [fitted_text(table, 3, LESS_OF_PREDICTIONS, width)]
-    for place, one in enumerate(evaluations, 1):
+    for place, evaluation in enumerate(evaluations, 1):
         if several:
-            lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {one.family} on {one.device}")
-        lines += withheld_note(one.rows)
+            lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {evaluation.family} on {evaluation.device}")
+        lines += withheld_note(evaluation.rows)
     return "\n".join(lines)
 
 
@@ -101,26 +98,28 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
         ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
          "choices", "regret", "top-1", "tau", "inside", "width"),
     ]  # fmt: skip
-    for one in evaluations:
-        f = one.figures
+    for evaluation in evaluations:
+        f = evaluation.figures
         # Measurement kernels are no alternatives for one job.
-        chosen = one.protocol != "sizes" and f.choices
+        chosen = evaluation.protocol != "sizes" and f.choices
         table.append((
-            one.family, one.device, one.protocol, str(f.cases), str(f.withheld),
+            evaluation.family, evaluation.device, evaluation.protocol, str(f.cases), str(f.withheld),
             *map(percent, (f.error, f.factor, f.median, f.p90)),
             *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
             percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
         ))  # fmt: skip
-    notes = dict.fromkeys(note for one in evaluations if one.protocol != "sizes" for note in unranked_note(one.rows))
-    used = {one.protocol for one in evaluations}
-    levels = ", ".join(sorted({percent(one.level) for one in evaluations if one.level is not None}))
+    ranked = [evaluation for evaluation in evaluations if evaluation.protocol != "sizes"]
+    notes = dict.fromkeys(note for evaluation in ranked for note in unranked_note(evaluation.rows))
+    used = {evaluation.protocol for evaluation in evaluations}
+    levels = {percent(evaluation.level) for evaluation in evaluations if evaluation.level is not None}
     return "\n".join(
         [
             fitted_text(table, 3, LESS_OF_FIGURES, width),
             *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",
-            f"inside: measured times in their {levels} interval; width: median of upper over lower bound",
+            f"inside: measured times in their {', '.join(sorted(levels))} interval; "
+            "width: median of upper over lower bound",
             *notes,
         ]
     )
@@ -128,7 +127,7 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
 
 def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
     """Return every case of every evaluation as CSV, seconds and relative errors as numbers."""
-    return csv_text(COLUMNS, (_record(one, row) for one in evaluations for row in one.rows))
+    return csv_text(COLUMNS, (_record(evaluation, row) for evaluation in evaluations for row in evaluation.rows))
 
 
 def weights_csv(models: Sequence[FittedModel]) -> str:
@@ -144,13 +143,13 @@ def document(judged: Sequence[Judged]) -> dict[str, Any]:
         "schema": SCHEMA,
         "models": [
             {
-                "family": one.model.family.name,
-                "device": one.model.device,
+                "family": family.model.family.name,
+                "device": family.model.device,
                 "weights": [
                     {"feature": name, "value": value, "standard_error": error, "unit": unit}
-                    for name, value, error, unit in _weights(one.model)
+                    for name, value, error, unit in _weights(family.model)
                 ],
-                "notes": list(one.model.notes),
+                "notes": list(family.model.notes),
                 "evaluations": [
                     {
                         "protocol": each.protocol,
@@ -161,16 +160,16 @@ def document(judged: Sequence[Judged]) -> dict[str, Any]:
                             for row in each.rows
                         ],
                     }
-                    for each in one.evaluations
+                    for each in family.evaluations
                 ],
             }
-            for one in judged
+            for family in judged
         ],
     }
 
 
-def _where(one: Judged) -> str:
-    return f"{one.model.family.name} on {one.model.device}"
+def _where(family: Judged) -> str:
+    return f"{family.model.family.name} on {family.model.device}"
 
 
 def _weights(model: FittedModel) -> list[tuple[str, float, float | None, str]]:
@@ -189,8 +188,8 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
     return [name, "", "geometric mean", *means, *overall]
 
 
-def _record(one: Evaluation, row: Comparison) -> dict[str, Any]:
-    return {"protocol": one.protocol, "family": one.family, "device": one.device, **row.record()}
+def _record(evaluation: Evaluation, row: Comparison) -> dict[str, Any]:
+    return {"protocol": evaluation.protocol, "family": evaluation.family, "device": evaluation.device, **row.record()}
 
 
 OUTLIERS_SCHEMA = "perfmodel.outliers/1"
@@ -205,28 +204,28 @@ MOST_TERMS = 3
 """Most terms of an outlier that the table shows."""
 
 
-def outliers_text(found: Outliers, model: FittedModel, width: int | None = None) -> str:
+def outliers_text(outliers: Outliers, model: FittedModel, width: int | None = None) -> str:
     """Return the outliers as plain text, the worst first, with the terms that disagree, and these in words below.
 
     Where none disagrees, the term that comes nearest to it stands there. On a narrow terminal the columns of
     :data:`LESS_OF_OUTLIERS` are left out, the first one first.
     """
-    predicted = sum(case.predicted is not None for case in found.cases)
-    low, high = map(math.exp, found.between)
+    predicted = sum(case.predicted is not None for case in outliers.cases)
+    low, high = map(math.exp, outliers.between)
     lines = [
-        f"{model.family.name} on {model.device}: {len(found.found)} of {predicted} cases are outliers, predicted below "
-        f"{low:.2f} or above {high:.2f} times the measured time"
+        f"{model.family.name} on {model.device}: {len(outliers.found)} of {predicted} cases are outliers, predicted "
+        f"below {low:.2f} or above {high:.2f} times the measured time"
     ]
-    if found.found:
-        rows = [OUTLIERS_HEADER, *(row for outlier in found.found for row in _outlier_rows(outlier))]
+    if outliers.found:
+        rows = [OUTLIERS_HEADER, *(row for outlier in outliers.found for row in _outlier_rows(outlier))]
         lines += ["", fitted_text(rows, 3, LESS_OF_OUTLIERS, width), ""]
-        named = dict.fromkeys(term.term for outlier in found.found for term in _shown_terms(outlier))
+        named = dict.fromkeys(term.term for outlier in outliers.found for term in _shown_terms(outlier))
         lines += [f"{name}: {term_words(model.family, name)}" for name in named]
         lines.append(
             "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
             f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."
         )
-    return "\n".join([*lines, *withheld_note(found.cases)])
+    return "\n".join([*lines, *withheld_note(outliers.cases)])
 
 
 def _shown_terms(outlier: Outlier) -> tuple[TermInOutlier, ...]:
@@ -248,16 +247,16 @@ def _outlier_rows(outlier: Outlier) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def outliers_document(found: Outliers, model: FittedModel) -> dict[str, Any]:
+def outliers_document(outliers: Outliers, model: FittedModel) -> dict[str, Any]:
     """Return the same as one document for programs; NaN becomes null."""
     return {
         "schema": OUTLIERS_SCHEMA,
         "device": model.device,
         "family": model.family.name,
         "weights": None if model.path is None else str(model.path),
-        "cases": len(found.cases),
-        "withheld": sum(case.predicted is None for case in found.cases),
-        "between": [math.exp(error) for error in found.between],
+        "cases": len(outliers.cases),
+        "withheld": sum(case.predicted is None for case in outliers.cases),
+        "between": [math.exp(error) for error in outliers.between],
         "outliers": [
             {
                 "kernel": outlier.case.kernel, "variant": outlier.case.form, "sizes": outlier.case.sizes,
@@ -272,6 +271,6 @@ def outliers_document(found: Outliers, model: FittedModel) -> dict[str, Any]:
                     for term in outlier.terms
                 ],
             }
-            for outlier in found.found
+            for outlier in outliers.found
         ],
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,7 @@ from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
 from perfmodel.display import seconds_text
 from perfmodel.io import write_whole
 from perfmodel.report import drawing
-from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION, Axes, Figure
 
 GRAPH_FORMATS = (".png", ".svg", ".dot")
 WIDTH = 3.0  # of a node's box, where rows are 1 apart
@@ -207,32 +203,32 @@ class MergedArc(NamedTuple):
 
 def frames(graph: WorkFlow) -> list[Frame]:
     """Return the loops, outer ones first."""
-    found: list[Frame] = []
+    frames: list[Frame] = []
     for depth in range(max((len(node.loops) for node in graph.nodes), default=0)):
         nests = [node.loops[:depth + 1] for node in graph.nodes]
         for k, nest in enumerate(nests):
             if len(nest) <= depth:
                 continue
             if k and nests[k - 1] == nest:
-                found[-1] = found[-1]._replace(last=k)
+                frames[-1] = frames[-1]._replace(last=k)
             else:
-                found.append(Frame(nest[-1], k, k, depth))
-    return found
+                frames.append(Frame(nest[-1], k, k, depth))
+    return frames
 
 
 def merged(graph: WorkFlow, time: Timeline | None = None) -> list[MergedArc]:
     """Return one arc for each pair of nodes, labelled with its variables and how long the target waits."""
     waits = {} if time is None else dict(time.waits)
     pairs = dict.fromkeys((arc.source, arc.target) for arc in graph.dependences)
-    found = []
+    arcs = []
     for ends in pairs:
         mine = [arc for arc in graph.dependences if (arc.source, arc.target) == ends]
         label = ", ".join(dict.fromkeys(arc.variable for arc in mine))
         label = label if len(label) <= LONGEST else f"{label[:LONGEST - 1]}\u2026"
         wait = sum(waits.get(arc, 0.0) for arc in mine)
         label += f"\nwaits {seconds_text(wait)}" if wait > 0 else ""
-        found.append(MergedArc(ends, label, all(arc.carried for arc in mine)))
-    return found
+        arcs.append(MergedArc(ends, label, all(arc.carried for arc in mine)))
+    return arcs
 
 
 def lanes(ends: Sequence[tuple[int, int]]) -> list[int]:

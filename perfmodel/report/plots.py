@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.compare import Comparison, Contender, Evaluation, summarise
 from perfmodel.compare.comparison import kernels
@@ -15,11 +15,17 @@ from perfmodel.errors import PictureError
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing
-from perfmodel.report.drawing import FILLS, axes_or_new, empty_figure, finished, ink, members, write_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import (
+    FILLS,
+    Axes,
+    Figure,
+    axes_or_new,
+    empty_figure,
+    finished,
+    ink,
+    members,
+    write_figure,
+)
 
 
 def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:
@@ -42,10 +48,8 @@ def plot_predicted_vs_measured(
     ----------
     rows
         Cases (:func:`perfmodel.compare.compare`), or an evaluation of a model (:func:`perfmodel.compare.evaluate`).
-    ax
-        Axes to draw on; a new figure by default.
-    title
-        Title of the axes.
+    ax, title
+        Axes to draw on, a new figure by default, and their title.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -
 
 def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
     """Return maps of errors on the cases that all predict: a column for each device, a row for each protocol."""
-    judged = [[one for one in contenders if one.evaluations] for contenders in devices]
+    judged = [[family for family in contenders if family.evaluations] for contenders in devices]
     height = 1.4 + 0.3 * max(map(len, judged))
     figure = empty_figure(1.8 + 5.6 * len(judged), len(COMPARED) * height)
     grid = figure.subplots(len(COMPARED), len(judged), squeeze=False, sharey="col")
@@ -139,11 +143,11 @@ def plot_families(
         If no family was fitted, there are several devices, or there is no such protocol.
     """
     contenders = members(contenders, Contender, "plot_families: contenders", "what compare.contenders returned")
-    judged = [one for one in contenders if one.evaluations]
-    devices = sorted({one.device for one in judged})
+    judged = [family for family in contenders if family.evaluations]
+    devices = sorted({family.device for family in judged})
     if len(devices) != 1:
-        found = f"families of {len(devices)} devices ({', '.join(devices)})" if devices else "no family that was fitted"
-        raise PictureError(f"there are {found} to draw", "give the fitted families of one device")
+        what = f"families of {len(devices)} devices ({', '.join(devices)})" if devices else "no family that was fitted"
+        raise PictureError(f"there are {what} to draw", "give the fitted families of one device")
     if protocol not in COMPARED:
         raise PictureError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(COMPARED)}")
     columns = 1 + len(kernels(judged[0].by(protocol).rows))
@@ -160,7 +164,7 @@ def _draw_errors(axes: Axes, contenders: Sequence[Contender], protocol: str, las
 
     shades, limits = colormaps[drawing.ERRORS_MAP], LogNorm(*RANGE, clip=True)
     names = [*kernels(contenders[0].by(COMPARED[0]).rows), None]
-    errors = [[one.figures(protocol, name).error for name in names] for one in contenders]
+    errors = [[family.figures(protocol, name).error for name in names] for family in contenders]
     axes.imshow(errors, norm=limits, cmap=shades, aspect="auto")
     for y, row in enumerate(errors):
         for x, error in enumerate(row):
@@ -169,7 +173,7 @@ def _draw_errors(axes: Axes, contenders: Sequence[Contender], protocol: str, las
             text, weight = "-" if error != error else f"{100 * error:.0f} %", "bold" if best else "normal"
             axes.text(x, y, text, ha="center", va="center", fontsize="x-small", color=colour, fontweight=weight)
     axes.axvline(len(names) - 1.5, color="white", linewidth=3)
-    axes.set_yticks(range(len(contenders)), [one.family for one in contenders], fontsize="x-small")
+    axes.set_yticks(range(len(contenders)), [family.family for family in contenders], fontsize="x-small")
     words = [name or "all" for name in names] if last else []
     axes.set_xticks(range(len(names)) if last else [], words, rotation=35, ha="right", fontsize="x-small")
     axes.tick_params(length=0)

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perfmodel.display import fitted_text, in_words, seconds_text
 from perfmodel.errors import OptionError
+from perfmodel.facts import DeviceFacts, probed
 from perfmodel.facts.probe_run import ProbeRun, newest, times
-from perfmodel.facts.probed import (
-    BARRIERS,
-    CHASE,
-    CONFLICTS,
-    DTYPES,
-    LANES,
-    LEVELS,
-    LINE,
-    NESTS,
-    barrier_facts,
-    bytes_text,
-    capacities,
-    probed_facts,
-    together,
-    triples,
-)
 from perfmodel.report import drawing
-from perfmodel.report.drawing import COLOURS
-from perfmodel.store.isolation import Isolation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from perfmodel.facts import DeviceFacts
+from perfmodel.report.drawing import COLOURS, Axes, Figure
+from perfmodel.store.measurement import Isolation
 
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)
@@ -76,7 +55,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
 
 def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
-    values = {key: fact.value for key, fact in probed_facts(runs).items() if key in keys}
+    values = {key: fact.value for key, fact in probed.probed_facts(runs).items() if key in keys}
     told = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
             for key in keys if key in values]  # fmt: skip
     axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="medium", loc="left")
@@ -84,21 +63,21 @@ def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
 
 def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
     """Every visit as a dot, the lowest of all visits as a line, and a band for each step."""
-    for run in newest(runs, CHASE):
+    for run in newest(runs, probed.CHASE):
         _draw_curve(axes, [run], "bytes", ".", color="0.7", markersize=4)
-    _draw_curve(axes, newest(runs, CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
-    for level, step in zip(LEVELS, capacities(runs), strict=False):
+    _draw_curve(axes, newest(runs, probed.CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
+    for level, step in zip(probed.LEVELS, probed.capacities(runs), strict=False):
         axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
-        label = f" {level}: {bytes_text(step.last)}"
+        label = f" {level}: {probed.bytes_text(step.last)}"
         where = axes.get_xaxis_transform()
         axes.text(step.first, 0.02, label, color=COLOURS[1], transform=where, ha="left", va="bottom", rotation=90)
-    for level in LEVELS:
+    for level in probed.LEVELS:
         if facts is not None and f"{level}_told_bytes" in facts:
             axes.axvline(facts.value(f"{level}_told_bytes"), color="0.3", linestyle=":", linewidth=1)
     axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="told by the operating system")
     axes.set(xscale="log", yscale="log", xlabel="footprint", ylabel="time of a dependent load [ns]")
     places = [2**power for power in range(12, 29, 2)]
-    axes.set_xticks(places, [bytes_text(place) for place in places])
+    axes.set_xticks(places, [probed.bytes_text(place) for place in places])
     axes.minorticks_off()
     axes.set_title("capacities: a random cycle through all lines of a footprint", fontsize="medium", loc="left")
 
@@ -110,25 +89,25 @@ def _draw_curve(axes: Axes, runs: Sequence[ProbeRun], across: str, form: str, **
 
 
 def _draw_line(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    _draw_curve(axes, newest(runs, LINE), "apart", "o-", color=COLOURS[0])
+    _draw_curve(axes, newest(runs, probed.LINE), "apart", "o-", color=COLOURS[0])
     axes.set_xscale("log", base=2)
     axes.set(xlabel="bytes between the two loads of a pair", ylabel="time of a load [ns]", ylim=(0, None))
     _title(axes, runs, "line", "l1_line_bytes")
 
 
 def _draw_ways(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve = times(newest(runs, CONFLICTS), "stride", "lines")
+    curve = times(newest(runs, probed.CONFLICTS), "stride", "lines")
     for colour, stride in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == stride]
-        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{bytes_text(stride)} apart")
+        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{probed.bytes_text(stride)} apart")
     axes.set(xlabel="lines that share a set", ylabel="time of a dependent load [ns]", ylim=(0, None))
     _title(axes, runs, "ways", "l1_ways", "l2_ways")
 
 
 def _draw_lanes(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     """The time over that of lanes of one kind."""
-    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
-        curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
+    for colour, dtype in zip(COLOURS, probed.DTYPES, strict=False):
+        curve = times(newest(runs, probed.LANES), "block", "lanes", dtype=dtype)
         widest = max((int(key[1]) for key in curve), default=0)
         line = [(int(block), s) for (block, lanes), s in curve.items() if lanes == widest]
         if line:
@@ -141,8 +120,8 @@ def _draw_lanes(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 
 def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
-        curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
+    for colour, dtype in zip(COLOURS, probed.DTYPES, strict=False):
+        curve = times(newest(runs, probed.NESTS), "nest", "operations", dtype=dtype)
         for nest, style in (("looped", "o--"), ("straight", "o-")):
             line = sorted((int(n), NS * s) for (kind, n), s in curve.items() if kind == nest)
             if line:
@@ -152,13 +131,13 @@ def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 
 def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve, found = times(newest(runs, BARRIERS), "items", "barriers"), barrier_facts(runs)
+    curve, facts = times(newest(runs, probed.BARRIERS), "items", "barriers"), probed.barrier_facts(runs)
     for colour, items in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == items]
         axes.plot(*zip(*line, strict=True), "o", color=colour, label=f"group of {items}")
-        if found:
-            slope = NS * (float(found["barrier_group_s"].value) + items * float(found["barrier_s"].value))  # type: ignore[arg-type]
-            (_, first), *_ = [one for one in line if one[0] > 0] or [(0, 0.0)]
+        if facts:
+            slope = NS * (float(facts["barrier_group_s"].value) + items * float(facts["barrier_s"].value))  # type: ignore[arg-type]
+            (_, first), *_ = [spot for spot in line if spot[0] > 0] or [(0, 0.0)]
             start = min((n for n, _ in line if n > 0), default=0)
             ends = np.array([start, line[-1][0]])
             axes.plot(ends, first + slope * (ends - start), "-", color=colour, linewidth=1)
@@ -168,18 +147,19 @@ def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     """Times over that of memory alone, with the curves of no, of the measured and of full overlap."""
-    found = triples(runs)
-    p = probed_facts(runs).get("overlap_exponent")
-    if found:
-        ratios = [b / a for a, b, _ in found.values()]
+    triples = probed.triples(runs)
+    p = probed.probed_facts(runs).get("overlap_exponent")
+    if triples:
+        ratios = [b / a for a, b, _ in triples.values()]
         axes.set_xscale("log")
         axes.set_xticks(RATIOS, list(map(str, RATIOS)))
         axes.minorticks_off()
-        axes.plot(ratios, [t / a for a, _, t in found.values()], "o", color="black", label="measured")
+        axes.plot(ratios, [t / a for a, _, t in triples.values()], "o", color="black", label="measured")
         grid = np.geomspace(min(ratios) / 1.5, max(ratios) * 1.5, 60)
         curves = [(1.0, "p = 1"), (64.0, "maximum")] + ([(float(p.value), "fitted p")] if p is not None else [])  # type: ignore[arg-type]
         for colour, (exponent, label) in zip(COLOURS, curves, strict=False):
-            axes.plot(grid, [together(1.0, b, exponent) for b in grid], "-", color=colour, linewidth=1, label=label)
+            both = [probed.together(1.0, computing, exponent) for computing in grid]
+            axes.plot(grid, both, "-", color=colour, linewidth=1, label=label)
     axes.set(xlabel="computing over memory", ylabel="both over memory")
     _title(axes, runs, "overlap", "overlap_exponent")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
 from perfmodel.display import finite, fitted_text, percent, rate_text
@@ -13,13 +13,8 @@ from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.report import drawing
-from perfmodel.report.drawing import Box, Place, box_around
+from perfmodel.report.drawing import Axes, Box, Figure, Place, box_around
 from perfmodel.store import Measurements
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 ROOFS = {
     PEAKS[0]: ("peak, float32", "-", "op/s"), PEAKS[1]: ("peak, float64", "-.", "op/s"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,11 +21,7 @@ from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report import drawing
-from perfmodel.report.drawing import COLOURS, LINES, MARKERS, REST
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import COLOURS, LINES, MARKERS, REST, Axes, Figure
 
 Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Sizes, and a time [s] at each."""
@@ -106,14 +102,14 @@ def plot_sizes(
     if not named:
         raise PictureError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)
-    curves = [_curve(place, name, one, across) for place, (name, one) in enumerate(named.items())]
+    curves = [_curve(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
     axes = drawing.axes_or_new(ax, 8.0, 4.6)
     draw_curves(axes, curves, measured)
     for lead in (_leads(curves) if leads is None else leads)[1:]:
         draw_lead(axes, curves, lead, f"from {across}={lead.low}: {lead.name} is the fastest")
     what = "time [s]" if measured else "predicted time [s]"
-    sizes = {name: np.unique(size).tolist()[0] for one in named.values() for name, size in one.sizes.items()}
-    fixed = in_words({name: size for name, size in sizes.items() if name != across})
+    sizes = {name: size for prediction in named.values() for name, size in prediction.sizes.items() if name != across}
+    fixed = in_words({name: np.unique(size).tolist()[0] for name, size in sizes.items()})
     axes.set(xlabel=f"size {across}", ylabel=what, title=title or fixed)
     return drawing.finished(axes)
 
@@ -139,24 +135,25 @@ def draw_lead(axes: Axes, curves: Sequence[Curve], lead: Lead, label: str = "") 
 def _leads(curves: Sequence[Curve]) -> list[Lead]:
     """Return from which of the common sizes on which variant is the fastest; of equal ones the earlier given."""
     common = sorted(set.intersection(*(set(curve.sizes.tolist()) for curve in curves)))
-    found: list[Lead] = []
+    leads: list[Lead] = []
     for size in common:
         times = [float(curve.seconds[np.searchsorted(curve.sizes, size)]) for curve in curves]
         name = curves[int(np.argmin(times))].name
-        begins = not found or found[-1].name != name
-        low = size if begins else found.pop().low
-        found.append(Lead(name, low, size))
-    return found
+        begins = not leads or leads[-1].name != name
+        low = size if begins else leads.pop().low
+        leads.append(Lead(name, low, size))
+    return leads
 
 
 def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     """Return the parameter that varies in every prediction."""
-    known = {name for one in named.values() for name in one.sizes}
+    known = {name for prediction in named.values() for name in prediction.sizes}
     if wanted and wanted not in known:
         allowed = ", ".join(sorted(known)) or "none"
         raise PictureError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
-    vary = sorted({name for one in named.values() for name, value in one.sizes.items() if np.unique(value).size > 1})
-    still = next((name for name, one in named.items() if np.size(one.seconds) < 2), None)
+    sizes = [pair for prediction in named.values() for pair in prediction.sizes.items()]
+    vary = sorted({name for name, size in sizes if np.unique(size).size > 1})
+    still = next((name for name, prediction in named.items() if np.size(prediction.seconds) < 2), None)
     if still is not None or not vary:
         raise PictureError(f"the prediction of '{still or next(iter(named))}' is of one size only", ADVICE)
     if len(vary) > 1 or wanted not in ("", *vary):
@@ -164,14 +161,15 @@ def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     return vary[0]
 
 
-def _curve(place: int, name: str, one: Prediction, across: str) -> Curve:
-    sizes = np.broadcast_to(one.sizes.get(across, np.nan), np.shape(one.seconds)).ravel()
+def _curve(place: int, name: str, prediction: Prediction, across: str) -> Curve:
+    sizes = np.broadcast_to(prediction.sizes.get(across, np.nan), np.shape(prediction.seconds)).ravel()
     order = np.argsort(sizes, kind="stable")
-    seconds = np.ravel(one.seconds)[order]
+    seconds = np.ravel(prediction.seconds)[order]
     if not np.any(seconds > 0):
         raise PictureError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
-    interval = one.interval and (np.ravel(one.interval[0])[order], np.ravel(one.interval[1])[order])
-    return Curve(name, place, sizes[order], seconds, interval)
+    interval = prediction.interval
+    band = interval and (np.ravel(interval[0])[order], np.ravel(interval[1])[order])
+    return Curve(name, place, sizes[order], seconds, band)
 
 
 def _draw_curve(axes: Axes, curve: Curve, measured: Times | None) -> None:

@@ -39,8 +39,8 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
         return ""
     if scatter is None or ranked[0].fastest is None:
         return UNKNOWN if scatter is None else NOT_POSITIVE
-    tied = [one.name for one in ranked if one.tied]
-    chosen = [one.name for one in ranked if one.to_measure]
+    tied = [variant.name for variant in ranked if variant.tied]
+    chosen = [variant.name for variant in ranked if variant.to_measure]
     by = f"errors between variants of one kernel scatter by a factor of {math.exp(scatter.deviation):.3g}"
     first = f"{_listed(tied)} cannot be told apart ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
     if len(chosen) == 1:
@@ -56,8 +56,8 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
         "level": level,
         "deviation": scatter.deviation,
         "freedom": scatter.freedom,
-        "tied": [one.name for one in ranked if one.tied],
-        "to_measure": [one.name for one in ranked if one.to_measure],
+        "tied": [variant.name for variant in ranked if variant.tied],
+        "to_measure": [variant.name for variant in ranked if variant.to_measure],
     }
 
 
@@ -83,8 +83,9 @@ def sweep_table(points: Sequence[Ranking], width: int | None = None) -> str:
     rows = [(*names, *("variant",) * several, "predicted", "interval")]
     for point in points:
         sizes = tuple(map(str, point.sizes.values()))
-        for one in point:
-            rows.append((*sizes, *(one.name,) * several, seconds_text(one.seconds), interval_text(one.interval)))
+        for variant in point:
+            times = seconds_text(variant.seconds), interval_text(variant.interval)
+            rows.append((*sizes, *(variant.name,) * several, *times))
         rows += [(*sizes, *(name,) * several, BROKEN, NONE) for name in point.broken]
     return fitted_text(rows, len(names) + several, ("interval",), width)
 
@@ -97,13 +98,13 @@ def winners_table(points: Sequence[Ranking], width: int | None = None) -> str:
     """
     names = tuple(points[0].sizes)
     variants = _variants(points)
-    known = any(one.fastest is not None for point in points for one in point)
+    known = any(variant.fastest is not None for point in points for variant in point)
     rows = [(*names, "fastest", *("sure", "ties with") * known, *variants)]
     for point in points:
         best = point[0].name if point else NONE
-        tied = ", ".join(one.name for one in point[1:] if one.tied) or NONE
+        tied = ", ".join(variant.name for variant in point[1:] if variant.tied) or NONE
         sure = percent(point[0].fastest) if point else NONE
-        times = {one.name: seconds_text(one.seconds) for one in point}
+        times = {variant.name: seconds_text(variant.seconds) for variant in point}
         sizes = tuple(map(str, point.sizes.values()))
         rows.append((*sizes, best, *(sure, tied) * known, *(times.get(name, NONE) for name in variants)))
     return fitted_text(rows, len(names) + 1, ("ties with", "sure", *reversed(variants)), width)
@@ -115,14 +116,16 @@ def sweep_csv(points: Sequence[Ranking], withheld: Mapping[str, str] | None = No
     A variant without a prediction has a row with its problem; of `withheld` ones, one for all sizes.
     """
     names = tuple(points[0].sizes)
-    terms = dict.fromkeys(term for point in points for one in point for term in one.terms)
+    terms = dict.fromkeys(term for point in points for variant in point for term in variant.terms)
     records: list[dict[str, Any]] = []
     for point in points:
-        for place, one in enumerate(point, 1):
-            low, high = one.interval or (None, None)
-            own = (one.name, place, one.seconds, low, high, one.fastest, one.tied, one.to_measure, None)
-            seconds = {f"term.{term}": one.terms.get(term) for term in terms}
-            records.append({**point.sizes, **dict(zip(COLUMNS, own, strict=True)), **seconds})
+        for place, variant in enumerate(point, 1):
+            low, high = variant.interval or (None, None)
+            records.append({
+                **point.sizes, "variant": variant.name, "place": place, "seconds": variant.seconds, "low_s": low,
+                "high_s": high, "fastest": variant.fastest, "tied": variant.tied, "to_measure": variant.to_measure,
+                **{f"term.{term}": variant.terms.get(term) for term in terms},
+            })  # fmt: skip
         records += [{**point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]
     records += [{"variant": name, "problem": problem} for name, problem in (withheld or {}).items()]
     return csv_text((*names, *COLUMNS, *(f"term.{term}" for term in terms)), records)
@@ -135,11 +138,12 @@ def sweep_records(points: Sequence[Ranking]) -> list[dict[str, Any]]:
             "sizes": dict(point.sizes),
             "variants": [
                 {
-                    "variant": one.name, "seconds": one.seconds,
-                    "interval": None if one.interval is None else [one.interval[0], finite(one.interval[1])],
-                    "terms": dict(one.terms), "fastest": one.fastest, "tied": one.tied, "to_measure": one.to_measure,
+                    "variant": variant.name, "seconds": variant.seconds,
+                    "interval": variant.interval and [variant.interval[0], finite(variant.interval[1])],
+                    "terms": dict(variant.terms), "fastest": variant.fastest, "tied": variant.tied,
+                    "to_measure": variant.to_measure,
                 }
-                for one in point
+                for variant in point
             ],
             "broken": list(point.broken),
         }

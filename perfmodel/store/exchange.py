@@ -97,8 +97,8 @@ def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
 
 def csv_text(rows: Iterable[Measurement]) -> str:
     """Give :func:`table` as comma-separated values with one line of headings; None is empty."""
-    found = table(rows)
-    return display.csv_text(list(found[0]), found) if found else ""
+    cells = table(rows)
+    return display.csv_text(list(cells[0]), cells) if cells else ""
 
 
 def frame(rows: Iterable[Measurement]) -> DataFrame:
@@ -285,9 +285,9 @@ def _t4_result(entry: Any, unit: str) -> TunerResult:
 def _objective(entry: Mapping[str, Any], unit: str) -> tuple[float, ...]:
     """Return the measured time of a result without runtimes [s]."""
     measured = entry.get("measurements")
-    for one in measured if isinstance(measured, list) else ():
-        if isinstance(one, dict) and one.get("name") == "time":
-            return _seconds([one.get("value")], _scale(one.get("unit") or unit))
+    for figure in measured if isinstance(measured, list) else ():
+        if isinstance(figure, dict) and figure.get("name") == "time":
+            return _seconds([figure.get("value")], _scale(figure.get("unit") or unit))
     raise DocumentError("has neither runtimes nor a measurement 'time'")
 
 
@@ -302,7 +302,7 @@ def _scale(unit: Any) -> float:
 
 
 def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
-    found = []
+    seconds = []
     for time in times:
         if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
             raise DocumentError(f"has the time {shortened(time)}, which is no number above 0")
@@ -310,8 +310,8 @@ def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
             raise DocumentError(
                 f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
             )
-        found.append(scale * float(time))
-    return tuple(found)
+        seconds.append(scale * float(time))
+    return tuple(seconds)
 
 
 def _text(value: Any) -> str | None:

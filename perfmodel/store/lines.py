@@ -178,7 +178,7 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
     StoreFormatError
         The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
     """
-    found: list[tuple[int, Value]] = []
+    values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
     whole = False  # whether a damaged line ends as a whole line does
     with reading(path):
@@ -186,14 +186,14 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
             if not line.strip():
                 continue
             try:
-                found.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
+                values.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
             except DocumentError as error:
                 torn = not line.endswith(b"\n")
                 whole = whole or not torn
                 damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
-    if needed and whole and not found:
+    if needed and whole and not values:
         raise StoreFormatError(path, *damaged[0])
-    return tuple(found), _told(path, damaged)
+    return tuple(values), _told(path, damaged)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -263,11 +263,11 @@ def read_row(line: bytes) -> Measurement:
 def read_counts(line: bytes) -> StoredCounts:
     """Return the counts of a line of ``counts.jsonl``; DocumentError where they do not have their hash, for example."""
     with _named(line, "counts", "name"):
-        found = value_of(StoredCounts, line)
-        digest = hashlib.sha256(canonical(found.counts).encode()).hexdigest()
-        if digest != found.hash:
-            raise DocumentError(f"was changed: its hash is {found.hash:.12}, and that of its counts {digest:.12}")
-    return found
+        stored = value_of(StoredCounts, line)
+        digest = hashlib.sha256(canonical(stored.counts).encode()).hexdigest()
+        if digest != stored.hash:
+            raise DocumentError(f"was changed: its hash is {stored.hash:.12}, and that of its counts {digest:.12}")
+    return stored
 
 
 @contextmanager
@@ -279,11 +279,11 @@ def _named(line: bytes, *keys: str) -> Iterator[None]:
         raise
     except DocumentError as error:
         try:
-            found = json_document(line)
+            name = json_document(line)
         except DocumentError:
             raise error from None
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        if not isinstance(found, str):
+            name = name.get(key) if isinstance(name, dict) else None
+        if not isinstance(name, str):
             raise
-        raise DocumentError(f"(kernel {shortened(found)}) {error.problem}") from error
+        raise DocumentError(f"(kernel {shortened(name)}) {error.problem}") from error

@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
+from perfmodel.facts import DeviceFacts
 from perfmodel.lazy import Lazy
+from perfmodel.store import exchange
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
 
 
 LAUNCHES: Final = 1 / 20
@@ -86,7 +87,7 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
         ]
         for rank, place in enumerate(order)
     }  # fmt: skip
-    found = {}
+    reasons = {}
     for place, others in near.items():
         row = rows[place]
         far = [other for other in others if not 1 / FACTOR <= row.seconds / rows[other].seconds <= FACTOR]
@@ -95,8 +96,8 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
         against = [other for other in far if _contradict(row, rows[other], work)]
         if _outvoted(row, len(against), len(others)):
             other = rows[against[0]]
-            found[place] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
-    return found
+            reasons[place] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
+    return reasons
 
 
 def work_of(counts: KernelCounts, row: Measurement) -> float:
@@ -196,12 +197,12 @@ class Measurements(Lazy):
         for row in self.current:
             if row.status == "ok" and not below_launch(row):
                 single.setdefault((row.device, row.platform, row.kernel, canonical(row.variant)), []).append(row)
-        found = [
+        contradicted = [
             Impossible(rows[place], reason)
             for rows in single.values()
             for place, reason in unsupported(rows, self._work).items()
         ]
-        aside = (*self._joined[1], *found)
+        aside = (*self._joined[1], *contradicted)
         if aside:
             warnings.warn(self._told(aside), SetAsideWarning, stacklevel=3)
         return aside
@@ -209,7 +210,7 @@ class Measurements(Lazy):
     @cached_property
     def possible(self) -> tuple[Measurement, ...]:
         """The :attr:`current` records without :attr:`impossible` ones; those that failed too."""
-        aside = {id(one.row) for one in self.impossible}
+        aside = {id(impossible.row) for impossible in self.impossible}
         return tuple(row for row in self.current if id(row) not in aside)
 
     @property
@@ -242,10 +243,10 @@ class Measurements(Lazy):
         """The current records, and the visits that cannot be."""
         visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
-            found = visits.setdefault(row.place, [])
-            if found and not row.follows(found[-1]):
-                found.clear()
-            found.append(row)
+            earlier = visits.setdefault(row.place, [])
+            if earlier and not row.follows(earlier[-1]):
+                earlier.clear()
+            earlier.append(row)
         current, aside = [], []
         for rows in visits.values():
             bad = {place: reason for place, row in enumerate(rows) if (reason := below_launch(row))}
@@ -293,10 +294,10 @@ class Measurements(Lazy):
         MixedDevicesError
             There are records of several.
         """
-        found = sorted({(row.device, row.platform) for row in self.rows})
-        if len(found) > 1:
-            raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in found))
-        return found[0][0] if found else ""
+        devices = sorted({(row.device, row.platform) for row in self.rows})
+        if len(devices) > 1:
+            raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in devices))
+        return devices[0][0] if devices else ""
 
     @property
     def known_facts(self) -> DeviceFacts:
@@ -307,8 +308,6 @@ class Measurements(Lazy):
         MixedDevicesError
             If the records are of several devices.
         """
-        from perfmodel.facts import DeviceFacts
-
         if self.facts is not None:
             return self.facts
         row = next(iter(self.rows), None)
@@ -316,10 +315,10 @@ class Measurements(Lazy):
 
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
         """The same records and counts, with other facts of the device."""
-        found = replace(self, facts=facts)
+        measurements = replace(self, facts=facts)
         made = ("_joined", "impossible", "possible")
-        vars(found).update({name: vars(self)[name] for name in made if name in vars(self)})
-        return found
+        vars(measurements).update({name: vars(self)[name] for name in made if name in vars(self)})
+        return measurements
 
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
         """Only the records of one device, on one platform if that is given."""
@@ -344,12 +343,8 @@ class Measurements(Lazy):
         MissingExtraError
             pandas is not installed.
         """
-        from perfmodel.store.exchange import frame
-
-        return frame(self.current)
+        return exchange.frame(self.current)
 
     def to_t4(self) -> dict[str, Any]:
         """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
-        from perfmodel.store.exchange import t4
-
-        return t4(self.current)
+        return exchange.t4(self.current)

@@ -9,27 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from loopy import TranslationUnit
 
+from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.opencl import Device
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, Predictions
 from perfmodel.progress import Progress, Silent, task
+from perfmodel.store import Measurement
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurement
-
 
 Sizes: TypeAlias = dict[str, int]
 
@@ -264,8 +260,6 @@ def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
 
 
 def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str, float] | None) -> KernelCounts:
-    from loopy import TranslationUnit
-
     from perfmodel.counts import count
 
     if not isinstance(kernel, TranslationUnit):

@@ -1,6 +1,7 @@
-r"""What a tuner believes of variants that it has not run, from their predictions and from those that it has run.
+r"""What a tuner believes of variants that it has not run, which it runs next, and when it knows the best.
 
-Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`, with
+The belief comes from the predictions of all variants, and from those that have run. Variant :math:`i` is predicted to
+take :math:`p_i` and takes :math:`t_i`, with
 
 .. math:: \log t_i = \log p_i + c + \sigma\,(\sqrt{1 - \nu}\, f_i + \sqrt{\nu}\, e_i) .
 
@@ -16,6 +17,17 @@ offset has a normal prior. After :math:`m` runs the belief in each :math:`\log t
 of the error it explains (:math:`\nu`) is not chosen but averaged over a grid, each point weighted by the probability
 that it gives to the runs.
 
+The variant predicted fastest runs first, then each time the one with the largest expected improvement on the best so
+far, by the belief that all runs so far give. Variants leave the race as it becomes improbable that they win: the search
+ends once
+
+.. math:: \prod_i P(t_i > (1 - w)\, t_{best}) \ge P^*
+
+over all variants that have not run. With the probability :math:`P^*` none of them is faster than the best by more than
+the share :math:`w`. The product takes their errors as independent. Where errors are alike, as they are between like
+variants, the probability is larger than that (D. Slepian, Bell System Technical Journal 41 (1962)), so the search
+rather runs one variant more.
+
 Source: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 (a mean
 function with weights of its own) and 5.4 (averages over hyperparameters); A. O'Hagan, *Curve Fitting and Optimal Design
 for Prediction*, J. Royal Statistical Society B 40 (1978), for the scale's prior. Expected improvement: D. R. Jones,
@@ -28,12 +40,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln, stdtr
 
 from perfmodel.fitting.conformal import Floats
+from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.model import Prediction
 
 OFFSET = 4.0
 """Variance of the kernel's offset, in units of the variance between variants.
@@ -74,13 +89,13 @@ class Outlook:
     @property
     def seconds(self) -> Floats:
         """The time expected of each variant, the geometric mean [s]."""
-        found: Floats = np.exp(self.weights @ self.places)
-        return found
+        expected: Floats = np.exp(self.weights @ self.places)
+        return expected
 
     def below(self, seconds: float) -> Floats:
         """Return for each variant the probability that it takes less than so many seconds."""
-        found: Floats = self.weights @ stdtr(self.freedom, self._distance(seconds))
-        return found
+        chances: Floats = self.weights @ stdtr(self.freedom, self._distance(seconds))
+        return chances
 
     def improvement(self, seconds: float) -> Floats:
         r"""Return the expected :math:`\max(\log s - \log t, 0)` of each variant, with s the `seconds`."""
@@ -88,12 +103,12 @@ class Outlook:
         at_zero = math.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2)) / math.sqrt(math.pi * freedom)
         density = at_zero * (1 + distance**2 / freedom) ** (-(freedom + 1) / 2)
         gain = distance * stdtr(freedom, distance) + (freedom + distance**2) / (freedom - 1) * density
-        found: Floats = self.weights @ (self.scales * gain)
-        return found
+        expected: Floats = self.weights @ (self.scales * gain)
+        return expected
 
     def _distance(self, seconds: float) -> Floats:
-        found: Floats = (np.log(seconds) - self.places) / self.scales
-        return found
+        distance: Floats = (np.log(seconds) - self.places) / self.scales
+        return distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +149,7 @@ class Belief:
         errors = np.log(np.asarray(seconds, dtype=np.float64)) - logs[places]
         prior = self.freedom / 2
         shape = prior + len(errors) / 2
-        found = []
+        components = []
         for own, alike in self._grid(places):
             shared = (1 - own) * alike + OFFSET
             factor = cho_factor(shared[:, places] + own * np.eye(len(places)), lower=True) if places else None
@@ -143,8 +158,8 @@ class Belief:
             left = 1 + OFFSET - (np.einsum("ij,ij->j", shared, cho_solve(factor, shared)) if factor else 0.0)
             likelihood = -shape * math.log(scale) - (np.log(np.diag(factor[0])).sum() if factor else 0.0)
             spread = np.sqrt(scale / shape * np.maximum(left, ROUNDING) * np.ones(len(logs)))
-            found.append((likelihood, logs + shared.T @ pull, spread))
-        likelihoods, middles, scales = (np.array(one) for one in zip(*found, strict=True))
+            components.append((likelihood, logs + shared.T @ pull, spread))
+        likelihoods, middles, scales = (np.array(values) for values in zip(*components, strict=True))
         weights = np.exp(likelihoods - likelihoods.max())
         return Outlook(weights / weights.sum(), middles, scales, self.freedom + len(errors))
 
@@ -156,3 +171,110 @@ class Belief:
             for reach in REACHES:
                 alike = np.exp(-apart / (2 * reach**2))
                 yield from ((own, alike) for own in OWN_SHARES)
+
+
+UNKNOWN_DEVIATION = 0.3
+"""Scale of errors between variants where the weights do not tell it [1]."""
+NORMAL = 8
+"""Degrees of freedom where errors are normal: kernels scatter equally, but the scale is not known exactly."""
+
+
+def belief_of(predictions: Sequence[Prediction], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
+    """Return the belief in variants of one kernel, by their predictions at the same sizes.
+
+    A time that is not above zero says nothing: it counts as the median. `scatter` is how the model errs between
+    variants of other kernels, None where its weights do not tell; `coordinates` are where the variants stand in their
+    space, shape (n_variants, n_coordinates).
+    """
+    seconds = np.array([prediction.seconds for prediction in predictions], dtype=np.float64)
+    good = np.isfinite(seconds) & (seconds > 0)
+    known = np.where(good, seconds, np.median(seconds[good]) if good.any() else 1.0)
+    shares = _shares(predictions)
+    likenesses = (shares,) if coordinates is None else (shares, coordinates, np.hstack([shares, coordinates]))
+    if scatter is None:
+        return Belief(known, likenesses, UNKNOWN_DEVIATION)
+    return Belief(known, likenesses, scatter.deviation, scatter.freedom or NORMAL)
+
+
+def _shares(predictions: Sequence[Prediction]) -> Floats:
+    """Return the square roots of the terms' shares, shape (n_variants, n_terms).
+
+    Their distance is Hellinger's, in which one large term does not hide the others.
+    """
+    names = sorted({name for prediction in predictions for name in prediction.terms})
+    terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
+    roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    return roots
+
+
+class Race:
+    """Variants of one kernel, of which some have run.
+
+    `belief` is what is believed of them before any run, and `within` the share by which a variant has to be faster than
+    another to matter [1].
+
+    Examples
+    --------
+    >>> race = Race(Belief(np.array([2.0, 1.0, 9.0]), (), 0.05))
+    >>> race.following
+    1
+    >>> race.note(1, 1.5), race.best, race.settled > 0.9
+    (None, 1, True)
+    """
+
+    def __init__(self, belief: Belief, within: float = 0.02) -> None:
+        self.belief, self.within = belief, within
+        self.times: dict[int, float | None] = {}
+
+    def note(self, place: int, seconds: float | None) -> None:
+        """Keep the time of the variant at a place [s]; None where it cannot run."""
+        self.times[place] = seconds
+        self.__dict__.pop("outlook", None)
+
+    def forget(self, place: int) -> None:
+        """Take back what was noted of the variant at a place, so that it may run."""
+        self.times.pop(place, None)
+        self.__dict__.pop("outlook", None)
+
+    @property
+    def _known(self) -> dict[int, float]:
+        """The times of those that have run well, by their places."""
+        return {place: seconds for place, seconds in self.times.items() if seconds is not None}
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """What is believed now."""
+        return self.belief.after(tuple(self._known), tuple(self._known.values()))
+
+    @property
+    def best(self) -> int | None:
+        """Place of the fastest that has run; None where none has run well."""
+        return min(self._known, key=self._known.__getitem__, default=None)
+
+    @property
+    def waiting(self) -> Floats:
+        """Places of the variants that have not run."""
+        return np.array([place for place in range(len(self.belief.predicted)) if place not in self.times], dtype=int)
+
+    @property
+    def following(self) -> int | None:
+        """Place of the variant to run next; None where all have run."""
+        waiting = self.waiting
+        if not len(waiting):
+            return None
+        if (best := self.least) is None:
+            return int(waiting[np.argmin(self.outlook.seconds[waiting])])
+        return int(waiting[np.argmax(self.outlook.improvement(best)[waiting])])
+
+    @property
+    def settled(self) -> float:
+        """Probability that no variant that has not run is faster than the best by more than the share that matters."""
+        if (best := self.least) is None:
+            return 0.0
+        chances = self.outlook.below((1 - self.within) * best)[self.waiting]
+        return float(np.exp(np.log1p(-chances).sum()))
+
+    @property
+    def least(self) -> float | None:
+        """The time of the fastest that has run [s]; None likewise."""
+        return None if self.best is None else self.times[self.best]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 from perfmodel.compare.figures import Choice
 from perfmodel.measuring.campaign import SETUP_S, Campaign
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import canonical
+from perfmodel.store import Measurement, canonical
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.trials import Trials, runs_of
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.ranking import RankedVariant
-    from perfmodel.store import Measurement
-
 
 Sizes = Mapping[str, int]
 
@@ -61,7 +57,7 @@ def time_variants(
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
     """Return about how long it takes to time configurations whose runs take so long, building left out [s]."""
-    passes = sum(visit_s(one, campaign) for one in run_s)
+    passes = sum(visit_s(seconds, campaign) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
 
 
@@ -160,23 +156,24 @@ class TimedPoint:
     def pairs(self) -> tuple[int, int]:
         """How many pairs of variants are predicted in the order measured, and of how many; ties are left out."""
         apart = [
-            (one, other)
-            for one, other in combinations(self._known, 2)
-            if max(one[1], other[1]) > (1 + AGREEMENT) * min(one[1], other[1])
+            (first, second)
+            for first, second in combinations(self._known, 2)
+            if max(first[1], second[1]) > (1 + AGREEMENT) * min(first[1], second[1])
         ]
-        return sum((one[1] < other[1]) == (one[2] < other[2]) for one, other in apart), len(apart)
+        return sum((first[1] < second[1]) == (first[2] < second[2]) for first, second in apart), len(apart)
 
     @property
     def _known(self) -> list[tuple[str, float, float]]:
         """Name, measured and predicted time of those that have both [s]."""
-        return [(one.name, one.row.seconds, one.predicted.seconds) for one in self.ran if one.predicted is not None]
+        both = [(variant, variant.predicted) for variant in self.ran if variant.predicted is not None]
+        return [(variant.name, variant.row.seconds, predicted.seconds) for variant, predicted in both]
 
 
 def timed_point(
     sizes: Mapping[str, int], rows: Mapping[str, Measurement], predicted: Sequence[RankedVariant] = ()
 ) -> TimedPoint:
     """Return the records of variants at one point beside their predictions, by name."""
-    known = {one.name: one for one in predicted}
-    found = [TimedVariant(name, row, known.get(name)) for name, row in rows.items()]
-    ran = sorted((one for one in found if one.seconds is not None), key=lambda one: one.row.seconds)
-    return TimedPoint(dict(sizes), (*ran, *(one for one in found if one.seconds is None)))
+    known = {variant.name: variant for variant in predicted}
+    variants = [TimedVariant(name, row, known.get(name)) for name, row in rows.items()]
+    variants.sort(key=lambda variant: math.inf if variant.seconds is None else variant.seconds)
+    return TimedPoint(dict(sizes), tuple(variants))

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel import store
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
@@ -28,14 +30,11 @@ from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
+from perfmodel.opencl import Device
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names
 from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Variant, check_given
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
 
 T = TypeVar("T")
 
@@ -80,28 +79,15 @@ class Trials:
         The device. To measure as campaigns do, call :func:`perfmodel.measuring.pin_threads` before devices are listed.
     variants
         Translation units by name, or functions without arguments that make them, called at the first visit or count.
-    sizes
-        The size parameters, integers.
+    sizes, arguments, kernel, statistics, tolerance, reference
+        As of :func:`perfmodel.tune`. Without a reference variants are compared with each other, and the majority is
+        right.
     campaign
         How a visit is made: its runs, its arguments' seed, its bounds.
-    arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
-    kernel
-        Name of the kernel in records.
-    statistics
-        Of what depends on data, as of :func:`perfmodel.counts.count`.
     progress
         Is told when another campaign uses the device.
     compare
         Whether outputs are compared at the first run of each variant.
-    tolerance
-        Largest relative difference of floating-point outputs [1]; by their type if left out
-        (:func:`perfmodel.tuning.agreement.tolerance_of`).
-    reference
-        ``reference(**arguments)`` gets copies of the arguments by name, and gives the right outputs by name, or a
-        translation unit that computes them. Without it variants are compared with each other, and the majority is
-        right.
     keep
         A store, to which each visit's record is added when it ends.
     ladder
@@ -188,8 +174,6 @@ class Trials:
 
         Parameters
         ----------
-        name
-            The variant.
         sizes
             Other size parameters than those of the trials.
         enough_s
@@ -197,12 +181,10 @@ class Trials:
 
         Raises
         ------
-        UnknownVariantError
-            If there is no such variant.
+        UnknownVariantError, OutputError
+            If there is no such variant, or the store cannot be written.
         BrokenDeviceError
             If the device runs nothing any more, also after it was opened again.
-        OutputError
-            If the store cannot be written.
         """
         self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)
@@ -420,8 +402,6 @@ class Trials:
         """Return what the user's reference gives for the arguments of a variant; None where there is none."""
         if self._reference is None:
             return None
-        from loopy import TranslationUnit
-
         copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
         value = self._reference(**copies)
         if isinstance(value, TranslationUnit):

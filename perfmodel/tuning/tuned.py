@@ -54,7 +54,7 @@ class Tuned(Lazy):
     @cached_property
     def best(self) -> TunedVariant | None:
         """The fastest variant that ran and whose output is not in doubt; None where there is none."""
-        return min(self._good, key=lambda one: one.seconds or 0.0, default=None)
+        return min(self._good, key=lambda variant: variant.seconds or 0.0, default=None)
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
@@ -62,18 +62,18 @@ class Tuned(Lazy):
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds
-        near = (one for one in self._good if one.seconds and one.seconds <= most)
-        return tuple(sorted(near, key=lambda one: one.seconds or 0.0))
+        near = (variant for variant in self._good if variant.seconds and variant.seconds <= most)
+        return tuple(sorted(near, key=lambda variant: variant.seconds or 0.0))
 
     @property
     def spent_s(self) -> float:
         """Time that building and running the variants took [s]."""
-        return sum(one.cost_s for one in self.tried)
+        return sum(variant.cost_s for variant in self.tried)
 
     @property
     def saved_s(self) -> float:
         """Time that the skipped variants would have taken [s]."""
-        return sum(one.cost_s for one in self.skipped)
+        return sum(variant.cost_s for variant in self.skipped)
 
     def __repr__(self) -> str:
         best = f"{self.best.name} takes {seconds_text(self.best.seconds or 0.0)}" if self.best else "nothing ran"
@@ -84,16 +84,16 @@ class Tuned(Lazy):
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
         rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
-        tied = {one.name for one in self.tied} if len(self.tied) > 1 else set()
-        for one in sorted(self.tried, key=lambda one: (one.seconds is None, one.seconds or 0.0)):
-            predicted = "-" if one.predicted is None else seconds_text(one.predicted)
-            if one.seconds is None:
-                rows.append((one.name, one.status, "-", predicted, ""))
-            elif self.best is None or self.best.seconds is None or not self.outputs.allows(one.name):
-                rows.append((one.name, seconds_text(one.seconds), "-", predicted, "in doubt"))
-            else:
-                times = f"{one.seconds / self.best.seconds:.2f}"
-                rows.append((one.name, seconds_text(one.seconds), times, predicted, "tie" if one.name in tied else ""))
+        tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
+        for variant in sorted(self.tried, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
+            predicted = "-" if variant.predicted is None else seconds_text(variant.predicted)
+            if variant.seconds is None:
+                rows.append((variant.name, variant.status, "-", predicted, ""))
+                continue
+            measured, times, tie = seconds_text(variant.seconds), "-", "in doubt"
+            if self.best is not None and self.best.seconds is not None and self.outputs.allows(variant.name):
+                times, tie = f"{variant.seconds / self.best.seconds:.2f}", "tie" if variant.name in tied else ""
+            rows.append((variant.name, measured, times, predicted, tie))
         return rows
 
     @property
@@ -126,25 +126,26 @@ class Tuned(Lazy):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each variant by :data:`COLUMNS`, those that ran in their order."""
-        tied = {one.name for one in self.tied}
+        tied = {variant.name for variant in self.tied}
         return [
             {
-                "variant": one.name, "status": one.status, "seconds": one.seconds, "predicted_s": one.predicted,
-                "expected_s": one.expected, "best": one == self.best, "tied": one.name in tied, "cost_s": one.cost_s,
-                "message": one.message,
+                "variant": variant.name, "status": variant.status, "seconds": variant.seconds,
+                "predicted_s": variant.predicted, "expected_s": variant.expected, "best": variant == self.best,
+                "tied": variant.name in tied, "cost_s": variant.cost_s, "message": variant.message,
             }
-            for one in (*self.tried, *self.skipped)
+            for variant in (*self.tried, *self.skipped)
         ]  # fmt: skip
 
     @property
     def _good(self) -> list[TunedVariant]:
         """Those that ran, and that the comparison of outputs allows to be called the best."""
-        return [one for one in self.tried if one.seconds and self.outputs.allows(one.name)]
+        return [variant for variant in self.tried if variant.seconds and self.outputs.allows(variant.name)]
 
     @property
     def _nothing(self) -> str:
         """Why none is the best."""
-        if any(one.seconds for one in self.tried):
+        if any(variant.seconds for variant in self.tried):
             return "none is called the best, since outputs are in doubt"
-        first = next((f"{one.name}: {one.status}, {one.message}" for one in self.tried), "there are none")
+        said = (f"{variant.name}: {variant.status}, {variant.message}" for variant in self.tried)
+        first = next(said, "there are none")
         return f"none of {len(self.tried)} variants that were tried runs; the first says: {first}"

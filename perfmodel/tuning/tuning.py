@@ -7,9 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts
@@ -18,19 +19,15 @@ from perfmodel.errors import PerfModelError, TuningError
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.progress import Progress, Silent
+from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.search import Race, belief_of
+from perfmodel.tuning.belief import Race, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.predicting.model import FittedModel, Prediction
-    from perfmodel.store import Measurement
 
 #: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
@@ -75,7 +72,7 @@ def tune(
     """Find the fastest variant of a kernel: count and predict all of them, and run the promising ones.
 
     All variants are counted and predicted. Then the most promising one runs, the belief in all others is updated by
-    what it took, and so on (:mod:`perfmodel.tuning.search`), until the best is known or the budget is used. In the end
+    what it took, and so on (:mod:`perfmodel.tuning.belief`), until the best is known or the budget is used. In the end
     the variants near the best run again, since times are noisy.
 
     Outputs are compared: with those of `reference`, or else between variants. Then the best is one of the majority.
@@ -109,12 +106,14 @@ def tune(
     kernel
         The kernel's name in that store.
     arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name; they are made where it is left out.
+        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
+        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
         or a translation unit that computes them.
     tolerance
-        Largest relative difference of floating-point outputs [1]; by their type if left out.
+        Largest relative difference of floating-point outputs [1]; by their type if left out
+        (:func:`perfmodel.tuning.agreement.tolerance_of`).
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
@@ -135,20 +134,14 @@ def tune(
 
     Raises
     ------
-    SpaceError
-        If the space makes no sense.
-    ParameterError
-        If a size is left out, unknown, or no integer.
+    SpaceError, ParameterError, LevelError
+        If the space makes no sense; a size is left out, unknown, or no integer; `level` is not between 0 and 1.
     TuningError
         If there are no variants, none can be predicted, or `within` is no share.
-    LevelError
-        If `level` is not between 0 and 1.
     AnchorDeviceError, BrokenDeviceError, DeviceBusyError
         If the model's device is not one of this machine's, runs nothing, or is in use.
-    OutputError
-        If the store cannot be written.
-    ReferenceOutputError
-        If `reference` gives nothing that outputs can be compared with.
+    OutputError, ReferenceOutputError
+        If the store cannot be written, or `reference` gives nothing that outputs can be compared with.
 
     Examples
     --------
@@ -177,11 +170,11 @@ def tune(
         reference=reference, tolerance=tolerance,
     )  # fmt: skip
     with trials:
-        course = _Course(trials, model, at, within, began, budget_s, watch or (lambda found: None))
+        course = _Course(trials, model, at, level, within, most, began, budget_s, watch or (lambda tuned: None))
         course.predict(progress or Silent(), coordinates, jobs)
         if keep is not None:
             course.recall(store.read(keep).current)
-        return course.finished(level, most)
+        return course.finished()
 
 
 def _named(
@@ -227,7 +220,9 @@ class _Course:
     trials: Trials
     model: FittedModel
     at: Mapping[str, int]
+    level: float
     within: float
+    most: int | None
     began: float
     budget_s: float | None
     watch: Callable[[Tuned], None]
@@ -270,42 +265,45 @@ class _Course:
             if row.kernel == self.trials.kernel.name and name in self.names and self.trials.recall(row):
                 self._note(name)
 
-    def finished(self, level: float, most: int | None) -> Tuned:
+    def finished(self) -> Tuned:
         """Run variants until the best is known and its output compared, and those near it again."""
-        ended = self._race(level, most)
-        while self._compared(most):
-            ended = self._race(level, most)
+        ended = self._race()
+        while self._compared():
+            ended = self._race()
         for name in self._near():
             if self._late:
                 break
             self._visit(name)
         return self._known(ended)
 
-    def _race(self, level: float, most: int | None) -> str:
+    def _race(self) -> str:
+        """Run variants until the best is known; return why no more ran."""
         while (place := self.race.following) is not None:
-            if self.race.settled >= level:
+            if self.race.settled >= self.level:
                 return KNOWN
             if self._late:
                 return BUDGET
-            if not self._may_run(most):
+            if not self._may_run:
                 return MOST
             self._visit(self.names[place])
             self.watch(self._known(""))
         return ALL
 
-    def _may_run(self, most: int | None) -> bool:
+    @property
+    def _may_run(self) -> bool:
+        """Whether fewer variants ran than may."""
         ran = self.tried.keys() | self.aside
-        return most is None or len(ran & set(self.names)) < most
+        return self.most is None or len(ran & set(self.names)) < self.most
 
-    def _compared(self, most: int | None) -> bool:
+    def _compared(self) -> bool:
         """Run variants for their outputs until these are settled; return whether a time turned out not to count.
 
         The best runs once more: one that gives other outputs each time agrees with none.
         """
         before = self._timed
-        while (name := self._suspect() or self._witness()) is not None and not self._late:
+        while (name := self._unconfirmed or self._witness()) is not None and not self._late:
             if name not in self.tried:
-                if not self._may_run(most):
+                if not self._may_run:
                     break
                 self.aside.add(name)
             self.confirmed.add(name)
@@ -313,8 +311,9 @@ class _Course:
             self._note(name)
         return bool(before - self._timed)
 
-    def _suspect(self) -> str | None:
-        """Return the fastest variant if its output was not compared at least once since it was timed."""
+    @property
+    def _unconfirmed(self) -> str | None:
+        """The fastest variant if its output was not compared at least once since it was timed."""
         best = None if self.race.best is None else self.names[self.race.best]
         return None if best in self.confirmed else best
 
@@ -336,7 +335,7 @@ class _Course:
     def _near(self) -> list[str]:
         """Return the variants near the best; none if it is alone."""
         allows = self.trials.agreement().allows
-        good = {name: one.seconds for name, one in self.tried.items() if one.seconds and allows(name)}
+        good = {name: variant.seconds for name, variant in self.tried.items() if variant.seconds and allows(name)}
         least = min(good.values(), default=0.0)
         near = sorted((name for name in good if good[name] <= NEAR * least), key=lambda name: good[name])
         return near[:MOST_NEAR] if len(near) > 1 else []
@@ -350,40 +349,41 @@ class _Course:
     def _note(self, name: str) -> None:
         """Note that a variant ran, and what is known now of all that did: another's output may tell more of theirs."""
         self.expected.setdefault(name, float(self.race.outlook.seconds[self.names.index(name)]))
-        for one, expected in self.expected.items():
-            place = self.names.index(one)
-            row = self.trials.judged(one)
+        for noted, expected in self.expected.items():
+            place = self.names.index(noted)
+            row = self.trials.judged(noted)
             if row is None:  # it ran for its output alone, and nothing says that this is wrong
-                if self.tried.pop(one, None) is not None:
+                if self.tried.pop(noted, None) is not None:
                     self.race.forget(place)
                 continue
             seconds = row.seconds if row.status == "ok" else None
             self.race.note(place, seconds)
-            self.tried[one] = TunedVariant(
-                one, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
-                self.trials.spent(one).total_s,
+            self.tried[noted] = TunedVariant(
+                noted, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
+                self.trials.spent(noted).total_s,
             )  # fmt: skip
 
     @property
     def _timed(self) -> set[str]:
-        return {name for name, one in self.tried.items() if one.seconds}
+        return {name for name, variant in self.tried.items() if variant.seconds}
 
     def _known(self, ended: str) -> Tuned:
         """Return what is known now."""
-        costs = [one.cost_s - (one.seconds or 0.0) * self.trials.campaign.runs for one in self.tried.values()]
+        runs = self.trials.campaign.runs
+        costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0
         expected = self.race.outlook.seconds
         skipped = [
             TunedVariant(
                 name, self.predictions[place].seconds, float(expected[place]),
-                cost_s=building + self.trials.campaign.runs * float(expected[place]),
+                cost_s=building + runs * float(expected[place]),
             )
             for place, name in enumerate(self.names)
             if place not in self.race.times
         ]  # fmt: skip
         return Tuned(
             self.trials.device.name, self.at, tuple(self.tried.values()),
-            tuple(sorted(skipped, key=lambda one: one.expected or 0.0)),
+            tuple(sorted(skipped, key=lambda variant: variant.expected or 0.0)),
             self.race.settled, self.within, ended, self.counting_s, self.trials.agreement(),
         )  # fmt: skip
 

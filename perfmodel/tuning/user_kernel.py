@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel.errors import GivenArgumentError, UnknownVariantError
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
 
 #: So many elements of an array differ, and are repeated then. It is a prime, so that no two rows or tiles of a matrix
 #: hold the same, and a kernel that takes one for the other gives other outputs.
@@ -47,7 +44,7 @@ class UserKernel:
         seed: int,
     ) -> None:
         self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
-        self._arguments, self._ladder, self._seed = arguments, tuple(dict(one) for one in ladder), seed
+        self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""
 
@@ -77,7 +74,7 @@ class UserKernel:
             build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},
-            variants=tuple({"variant": one} for one in self.variants),
+            variants=tuple({"variant": variant} for variant in self.variants),
             ranked=True,
         )
         return Subject(kernel, {"variant": name}).unbuilt
@@ -93,7 +90,6 @@ class UserKernel:
             raise UnknownVariantError(name, tuple(self.variants))
 
     def _made(self, name: str) -> Subject:
-        from loopy import TranslationUnit
         from loopy.kernel.array import ArrayBase
 
         given = self.variants[name]

@@ -17,7 +17,7 @@ from perfmodel.display import columns_text, seconds_text
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import Prediction, load
-from perfmodel.tuning.search import Race, belief_of
+from perfmodel.tuning.belief import Race, belief_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS
 from scripts.benchmarks.tuner_table import Table, measure_table, predicted_again, read_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfmodel.compare.contenders import HEADER, Contender, Contenders
-from perfmodel.display import below_marker, markdown_table
+from scripts.lab.markdown import below_marker, markdown_table
 
 BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
 SIMULATED = "A simulator counted these times. They are not pooled with those of devices, and are not in the picture."

@@ -7,8 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.display import below_marker, markdown_table, percent
+from perfmodel.display import percent
 from perfmodel.report.drawing import empty_figure, write_figure
+from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.shares import Shares
 
 if TYPE_CHECKING:

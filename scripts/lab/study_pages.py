@@ -11,9 +11,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import below_marker, cell_text, csv_text, markdown_table
+from perfmodel.display import cell_text, csv_text
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
+from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.studies import Claim
 
 if TYPE_CHECKING:

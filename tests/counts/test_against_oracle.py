@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-EXAMPLES = int(os.environ.get("PERFMODEL_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("PERFMODEL_EXAMPLES", "25"))
 LIMIT_S = 60.0
 FORK = get_context("fork")
 

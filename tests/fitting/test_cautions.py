@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.design import measured_range
 from tests.fitting.toy_design import table
 
 
 def test_the_range_of_what_was_measured():
     expected = Measured(seconds=(1.2e-5, 2.8e-5), features={"a": (1, 1), "b": (1, 9), "c": (4, 4)})
-    found = measured_range(table())
+    found = table().measured_range
     assert expected.features == found.features
     assert pytest.approx(expected.seconds) == found.seconds
+
+
 LIMITS = Measured(seconds=(1e-5, 1e-3), features={"a": (1.0, 1.0), "b": (10.0, 1000.0)})
 
 

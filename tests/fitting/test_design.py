@@ -10,7 +10,7 @@ import pytest
 from perfmodel.errors import BadTimesError, MissingCountsError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions
-from perfmodel.fitting.design import build_design, label, stack
+from perfmodel.fitting.design import build_design, label
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.fitting import toy_design
@@ -85,7 +85,8 @@ def test_stacked_designs_are_the_design_of_all_rows():
     noisy = FitOptions(weighting="noise")
     parts = [("add", 2), ("empty", 3)], [("load", 3), ("tile", 4)]
     for family in (LINEAR, OWN):
-        found = stack(*(build_design(rows(*part, facts=UNITS), family, noisy) for part in parts), family)
+        first, second = (build_design(rows(*part, facts=UNITS), family, noisy) for part in parts)
+        found = first.stacked(second, family)
         whole = build_design(rows(*parts[0], *parts[1], facts=UNITS), family, noisy)
         assert (whole.names, whole.labels) == (found.names, found.labels)
         for name in ("matrix", "times", "row_weights"):
@@ -110,7 +111,8 @@ def test_labels_hold_variant_and_sizes():
 
 
 def test_joined_designs_have_the_columns_of_both():
-    found = stack(toy_design.table(), toy_design.rows("b", np.array([[2.0]]), np.array([1.0]), "p"), toy_design.TOY)
+    other = toy_design.rows("b", np.array([[2.0]]), np.array([1.0]), "p")
+    found = toy_design.table().stacked(other, toy_design.TOY)
     assert (7, 3) == found.matrix.shape
     assert [0.0, 2.0, 0.0] == found.matrix[6].tolist()
     assert "p" == found.labels[6]

@@ -14,7 +14,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
-from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.selection import Scatter
 from perfmodel.models import Family
 from perfmodel.models.model import Weight

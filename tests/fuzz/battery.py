@@ -95,7 +95,7 @@ def originals() -> dict[str, bytes]:
 
 def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
     command = commands()[case.arguments[0]]
-    options = [one for one in (*command.params, *command.shared) if one.param_type_name == "option"]
+    options = [one for one in command.params if one.param_type_name == "option"]
     arguments = list(case.arguments)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(options)
@@ -175,7 +175,7 @@ def _plans(path: Path) -> str:
 
 
 def _proofs(path: Path) -> str:
-    from perfmodel.store.isolation import read_isolations
+    from perfmodel.store.files import read_isolations
 
     return json.dumps([proof.model_dump(mode="json") for proof in read_isolations(path)])
 

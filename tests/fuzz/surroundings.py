@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perfmodel.cli.output import SHARED
 from tests.cli.program import RUN
 from tests.fuzz import battery
 from tests.fuzz.battery import Ended, Trial
@@ -264,7 +265,8 @@ def pairs_of_options() -> Iterator[Odd]:
     }  # fmt: skip
     quick = [case for case in OPTIONS if case.name in ("predict", "rank", "count", "export", "fit", "outliers", "roofline")]
     for case in quick:
-        options = [one for one in battery.commands()[case.arguments[0]].params if one.param_type_name == "option"]
+        parameters = [one for one in battery.commands()[case.arguments[0]].params if one.name not in SHARED]
+        options = [one for one in parameters if one.param_type_name == "option"]
         pairs = list(itertools.combinations(options, 2))
         chosen = random.Random(case.name).sample(pairs, min(12, len(pairs)))
         for pair in chosen:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
+from perfmodel.measuring.campaign import in_turn, places
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -56,3 +57,13 @@ def test_sizes_depend_on_these_settings_only():
     assert (None, None, 1, 3.0, 2, 0.05, 0.25) == FULL.sizing
     assert FULL.sizing == replace(FULL, runs=3, tags=("paper",), timeout_s=1.0, visits=9, spread=1.0).sizing
     assert FULL.sizing != replace(FULL, points=1).sizing
+
+
+def test_places_and_turns():
+    assert [(0, 7, 4), (0, 1), (0,), ()] == [places(*given) for given in ((8, 3), (2, 3), (8, 1), (0, 3))]
+    given = ["a1", "a2", "a3", "b1", "c1", "c2"]
+    assert ["a1", "b1", "c1", "a2", "c2", "a3"] == in_turn(given, owner=lambda item: item[0])
+
+
+def test_the_time_of_a_visit():
+    assert (0.1, 6.0) == tuple(Campaign("c", enough_s=1.0).visit_s(run) for run in (0.01, 2.0))

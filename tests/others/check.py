@@ -68,7 +68,7 @@ class Finding:
         return self.loopy_s / self.count_s if self.loopy_s and self.count_s else None
 
 
-def check(kernel: Captured, question_s: int = QUESTION_S, oracle_s: int = ORACLE_S) -> Finding:
+def check(kernel: Captured, question_s: float = QUESTION_S, oracle_s: float = ORACLE_S) -> Finding:
     """Check a kernel in processes of its own, for isl cannot be interrupted.
 
     A part that takes too long ends the process. Where that is a question, a second process compares with the oracle
@@ -90,7 +90,7 @@ def check(kernel: Captured, question_s: int = QUESTION_S, oracle_s: int = ORACLE
 
 
 def _in_process(
-    kernel: Captured, parts: tuple[str, ...], limits: dict[str, int], question_s: int
+    kernel: Captured, parts: tuple[str, ...], limits: dict[str, float], question_s: float
 ) -> tuple[Finding, str]:
     """Return the finding, and the part that took too long; "" if none did."""
     receiver, sender = FORK.Pipe(duplex=False)
@@ -116,7 +116,7 @@ def _in_process(
 
 
 def _send(
-    kernel: Captured, parts: tuple[str, ...], sender: Connection, limits: dict[str, int], question_s: int
+    kernel: Captured, parts: tuple[str, ...], sender: Connection, limits: dict[str, float], question_s: float
 ) -> None:
     def say(part: str) -> None:
         until = math.ceil(time.process_time() + limits.get(part, question_s))

@@ -16,7 +16,7 @@ import islpy as isl
 
 from perfmodel.counts.points import cardinality
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, floors_of
-from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable
+from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable, without_dimensions
 from perfmodel.counts.points.polytopes import AffineForm, Polytope
 from perfmodel.counts.points.set_counter import OPERATIONS, TERMS, BudgetSpentError, SetCounter, limited, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
@@ -161,8 +161,6 @@ class Cardinalities:
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
 
 
-# {{{ work-items
-
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
@@ -188,10 +186,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
 
 def _on_hardware_axes(domain: Domain) -> isl.Set:
     """Return the work-items of a domain, their axes sorted by name."""
-    points = domain.points
-    for index in reversed(range(len(domain.axes))):
-        if not domain.axes[index]:
-            points = points.project_out(SET, index, 1)
+    points = without_dimensions(domain.points, (k for k, axis in enumerate(domain.axes) if not axis))
     axes = [axis for axis in domain.axes if axis]
     names = [f"w{k}" for k in range(len(axes))]
     target = [names[k] for k in sorted(range(len(axes)), key=axes.__getitem__)]
@@ -213,18 +208,11 @@ def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
         points = points.set_dim_name(SET, index, name)
     return replace(domain, points=points, axes=tuple(axes))
 
-# }}}
-
-
-# {{{ lanes of sub-groups
 
 def without_local(domain: Domain) -> isl.Set:
     """Return the (work-group, instance) pairs of a domain."""
-    points = domain.points
-    for index in reversed(range(len(domain.axes))):
-        if domain.axes[index].startswith("l") or domain.names[index] in domain.tied:
-            points = points.project_out(SET, index, 1)
-    return points
+    local = [axis.startswith("l") or name in domain.tied for axis, name in zip(domain.axes, domain.names, strict=True)]
+    return without_dimensions(domain.points, (k for k, leaves in enumerate(local) if leaves))
 
 
 def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
@@ -326,5 +314,3 @@ def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed
         if name in removed and result is not None:
             result = eliminated(result, name)
     return result
-
-# }}}

@@ -14,9 +14,9 @@ from math import gcd
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, completed, sub_groups
-from perfmodel.counts.counters.footprint import Site, all_doubts
+from perfmodel.counts.counters.cells import Site, all_doubts
 from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.quasipoly.arguments import left_out, parameters_of
+from perfmodel.counts.quasipoly.arguments import left_out, parameters_of, with_sizes
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import Term
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
@@ -42,9 +42,8 @@ class Lines:
         with everything that they touch during a launch.
         """
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
-            bound = Count.constant(0)
-            for domain, _ in self.sites:  # at most one line an execution
-                bound = bound + self.cardinalities.count(domain)
+            # at most one line an execution
+            bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))
             return bound.labelled("line", False, all_doubts(self.sites))
         assumptions = self.cardinalities.program.assumptions
         places = [places_of(access, self.line_bytes, self.sizes, assumptions) for _, access in self.sites]
@@ -119,18 +118,13 @@ class Lines:
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
-        for name, value in self.sizes.items():
-            index = points.find_dim_by_name(PARAM, name)
-            if index >= 0:
-                points = points.fix_val(PARAM, index, isl.Val(value))
+        points = with_sizes(points, self.sizes)
         fixed = points.project_out(PARAM, 0, points.dim(PARAM))
         missing = [name for name in parameters_of(points) if name not in self.sizes]
         if missing and not fixed.is_bounded():
             raise left_out(missing[0], self.cardinalities.program.parameters)
         return fixed
 
-
-# {{{ rows and lines of an access
 
 @dataclass(frozen=True)
 class Places:
@@ -224,10 +218,6 @@ def _term_divisible(term: Term, parameters: tuple[str, ...], by: int, assumption
         factor *= divisors[-1] ** exponent
     return gcd(factor, by) == by
 
-# }}}
-
-
-# {{{ lines of rows that begin anywhere
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets with together as many points as there are lines, or more.
@@ -305,5 +295,3 @@ def _consecutive(lines: isl.Set) -> bool:
     upwards = isl.Map("{ [x] -> [y] : y >= x }")
     between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))
     return bool(between.is_subset(row))
-
-# }}}

@@ -184,9 +184,7 @@ class IntervalCounter:
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
         """Return the row from which all others follow, under the assumptions."""
         for row in rows:
-            if all(
-                other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows
-            ):
+            if all(other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows):
                 return row
         return None
 

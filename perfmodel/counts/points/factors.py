@@ -219,21 +219,12 @@ class Multiple:
 
 @dataclass(frozen=True)
 class FactoredSet:
-    """A basic set as a product.
+    """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
-    Attributes
-    ----------
-    basic : islpy.BasicSet
-        The set; dimension k is the variable ``_vk`` of the factors.
-    factors : tuple of Polytope
-        Over disjoint groups of variables.
-    conditions : tuple of AffineForm
-        Forms in the parameters alone; the set is empty where one of them is negative.
-    multiples : tuple of Multiple
-        Names in the forms that replace parameters which the set makes multiples.
-    separable : bool
-        Whether each of isl's own constraints, too, involves the variables of one factor only.
-        Otherwise they have floors of several, which are eliminated from the factors.
+    The set is empty where one of the conditions, forms in the parameters alone, is negative. In the forms, names of
+    multiples replace parameters which the set makes multiples. It is separable where each of isl's own constraints,
+    too, involves the variables of one factor only; otherwise these have floors of several, which are eliminated from
+    the factors.
     """
 
     basic: isl.BasicSet
@@ -244,14 +235,11 @@ class FactoredSet:
 
     def points(self, factor: Polytope) -> isl.Set:
         """Return one of the factors (and the conditions) as isl's set, if the set is separable."""
-        others = [k for k in reversed(range(self.basic.dim(SET))) if variable(k) not in factor.variables]
+        others = [k for k in range(self.basic.dim(SET)) if variable(k) not in factor.variables]
         basic = self.basic
-        for k in others:
+        for k in reversed(others):
             basic = basic.drop_constraints_involving_dims(SET, k, 1)
-        part = basic.to_set()
-        for k in others:
-            part = part.project_out(SET, k, 1)
-        return part
+        return without_dimensions(basic.to_set(), others)
 
     def straightened_points(self, factor: Polytope) -> isl.Set | None:
         """Return a set of as many points as :meth:`points` over fewer variables; None where none are seen."""
@@ -260,6 +248,13 @@ class FactoredSet:
             return None
         constrained = replace(simple, inequalities=(*simple.inequalities, *self.conditions))
         return isl.Set(str(constrained)).align_params(self.basic.get_space())
+
+
+def without_dimensions(points: isl.Set, dimensions: Iterable[int]) -> isl.Set:
+    """Return the projection of a set along dimensions."""
+    for k in sorted(dimensions, reverse=True):
+        points = points.project_out(SET, k, 1)
+    return points
 
 
 def variable(dimension: int) -> str:
@@ -390,10 +385,7 @@ class Projector:
         points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
         for group in self._groups:
             points = points.intersect(self._part(group, group - kept))
-        result = points.to_set()
-        for k in reversed(range(len(self._names))):
-            if k not in kept:
-                result = result.project_out(SET, k, 1)
+        result = without_dimensions(points.to_set(), (k for k in range(len(self._names)) if k not in kept))
         for target, name in enumerate(names):
             index = result.find_dim_by_name(SET, name)
             if index != target:

@@ -53,19 +53,17 @@ class AffineForm:
         return " + ".join([*shown, str(self.constant)] if self.constant or not shown else shown)
 
     def __add__(self, other: AffineForm | int) -> AffineForm:
-        if isinstance(other, int):
-            return AffineForm(self.terms, self.constant + other)
         return self._plus(other, 1)
 
     def __neg__(self) -> AffineForm:
         return AffineForm({name: -c for name, c in self.terms.items()}, -self.constant)
 
     def __sub__(self, other: AffineForm | int) -> AffineForm:
-        if isinstance(other, int):
-            return AffineForm(self.terms, self.constant - other)
         return self._plus(other, -1)
 
-    def _plus(self, other: AffineForm, times: int) -> AffineForm:
+    def _plus(self, other: AffineForm | int, times: int) -> AffineForm:
+        if isinstance(other, int):
+            return AffineForm(self.terms, self.constant + times * other)
         terms = dict(self.terms)
         for name, c in other.terms.items():
             total = terms.get(name, 0) + times * c

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 
 import islpy as isl
@@ -108,13 +108,10 @@ def is_overwritten() -> bool:
     return not has_barvinok()
 
 
-@lru_cache(maxsize=1)
-def can_count() -> bool:
-    """Tell the same as :func:`has_barvinok`, which is called once in a process."""
-    return has_barvinok()
+can_count = cache(has_barvinok)  # is called once in a process
 
 
-@lru_cache(maxsize=1)
+@cache
 def warn_once() -> None:
     """Warn, the first time in a process, that Barvinok is missing."""
     warnings.warn(
@@ -238,8 +235,6 @@ class SetCounter:
         return whole.minus(lacking) if lacking.exact else None
 
 
-# {{{ one set
-
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
@@ -274,9 +269,7 @@ def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
     simple = straightened(polytope)
     if len(simple.variables) < len(polytope.variables):
         parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
-        yield isl.Set(
-            f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}"
-        )
+        yield isl.Set(f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}")
 
 
 def terms_of(number: isl.PwQPolynomial) -> int:
@@ -345,5 +338,3 @@ def _written_out(basic: isl.BasicSet) -> isl.Set:
                 parts = parts.union(part.project_out(SET, rank, lifted.dim(SET) - rank))
             return parts
     return same
-
-# }}}

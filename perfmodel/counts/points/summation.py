@@ -153,8 +153,6 @@ def without_equalities(summand: PartialSum) -> PartialSum:
             summand = summand.substituted(least, AffineForm({name: c for name, c in steps.items() if c}))
 
 
-# {{{ the values of sums without variables
-
 def values_of(sums: list[PartialSum]) -> Values:
     """Return the values of sums without variables, by the conditions (in isl's notation) for them."""
     values: Values = {}
@@ -220,8 +218,6 @@ def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
 def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) -> str:
     return f"floor(({form.renamed(texts)})/{denominator})"
 
-# }}}
-
 
 # {{{ functions that are zero
 
@@ -232,9 +228,7 @@ def vanishes(function: isl.PwQPolynomial) -> bool:
     degree d in a variable, it is zero on a line of more than d points only if all its coefficients are, and lines of
     at most d points are gone through one by one.
     """
-    return all(
-        _is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value)
-    )
+    return all(_is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value))
 
 
 def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:

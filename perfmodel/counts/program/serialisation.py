@@ -197,13 +197,7 @@ def loops_of(place: Place) -> tuple[str, ...]:
 
 
 def access_places(program: Program, launch: int) -> list[AccessPlace]:
-    """Return the accesses of a launch to global memory in the order of execution; all loads come before all stores.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The program was stored before places were recorded.
-    """
+    """Return the accesses of a launch to global memory in the order of execution; all loads come before all stores."""
     accesses = [
         (statement, access) for statement in statements_with_places(program) if statement.domain.launch == launch
         for access in statement.accesses if access.space == "global"
@@ -216,13 +210,7 @@ def access_places(program: Program, launch: int) -> list[AccessPlace]:
 
 
 def statements_with_places(program: Program) -> tuple[Statement, ...]:
-    """Return the statements of a program, each of which knows its place.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The program was stored before places were recorded.
-    """
+    """Return the statements of a program, unless it was stored before their places were recorded."""
     if not all(statement.place for statement in program.statements):
         raise PlacesUnknownError(program.name)
     return program.statements

@@ -21,6 +21,12 @@ from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning, SizeRangeError
 from perfmodel.threads import alone
 
+PARAM = isl.dim_type.param
+Number = int | Fraction
+TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
+REMEMBERED = 65536  # values at sizes; the least recently used are dropped
+HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
+
 
 def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
     """Return ``value`` as a non-negative int, or raise :class:`ParameterError`."""
@@ -104,13 +110,6 @@ def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArr
     return array.astype(np.int64)
 
 
-PARAM = isl.dim_type.param
-Number = int | Fraction
-TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
-REMEMBERED = 65536  # values at sizes; the least recently used are dropped
-HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
-
-
 class UpperBoundWarning(PerfModelWarning):
     """A value is an upper bound, as the exact one takes too much work."""
 
@@ -166,12 +165,12 @@ class SummandsAtSizes:
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
         points = list(zip(*columns, strict=True)) if columns else [()]
-        found = [self._value(*point) for point in points]
-        for point, value in zip(points, found, strict=True):
+        results = [self._value(*point) for point in points]
+        for point, value in zip(points, results, strict=True):
             if not value.exact:
                 warn_of_bound(dict(zip(self.parameters, point, strict=True)))
                 break
-        values = np.array([float(value.value) for value in found])
+        values = np.array([float(value.value) for value in results])
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
     @alone
@@ -194,6 +193,15 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
 
+def with_sizes(points: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """Return a set with values for its parameters, which stay."""
+    for name, value in sizes.items():
+        index = points.find_dim_by_name(PARAM, name)
+        if index >= 0:
+            points = points.fix_val(PARAM, index, isl.Val(value))
+    return points
+
+
 def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
     if isinstance(part, QuasiPolynomial):
         value = part.exact(*(sizes[name] for name in part.parameters))
@@ -206,11 +214,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
 
     Raise :class:`CountTooHardError` if the upper bound takes too much work, too.
     """
-    for name, value in sizes.items():
-        index = points.find_dim_by_name(PARAM, name)
-        if index >= 0:
-            points = points.fix_val(PARAM, index, isl.Val(value))
-    points = points.project_out(PARAM, 0, points.dim(PARAM))
+    points = with_sizes(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
     number = count_points(points, OPERATIONS)
     if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):
@@ -238,9 +242,9 @@ def _number(number: Cardinality) -> int:
 
 def _listed(points: isl.Set) -> int:
     """Return the number of points of a set by listing them: few points in many overlapping pieces are found fast."""
-    found: set[str] = set()
+    distinct: set[str] = set()
     for piece in points.get_basic_sets():
         listed: list[isl.Point] = []
         isl.Set.from_basic_set(piece).foreach_point(listed.append)
-        found.update(str(point) for point in listed)
-    return len(found)
+        distinct.update(str(point) for point in listed)
+    return len(distinct)

@@ -146,8 +146,6 @@ def _term_source(term: Term, common: int) -> str:
     return "*".join(factors)
 
 
-# {{{ several functions at one point
-
 class Together(NamedTuple):
     """A function of parameters, in order, that returns the value of each quasi-polynomial."""
 
@@ -201,10 +199,6 @@ def _moved(form: Affine, places: Sequence[int]) -> Affine:
     """Return a form in atoms at other places."""
     return Affine(form.constant, tuple((places[atom], coefficient) for atom, coefficient in form.coefficients))
 
-# }}}
-
-
-# {{{ many points
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
     """Return the values at ``count`` points, as float64, given one array for each parameter."""
@@ -333,5 +327,3 @@ def _product(term: Term, atoms: list[Array], products: dict[tuple[int, ...], Arr
             products[key] = done * atoms[factors[length - 1]]
         done = products[key]
     return done
-
-# }}}

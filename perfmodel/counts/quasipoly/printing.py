@@ -189,8 +189,6 @@ def _joined(shown: list[str]) -> str:
     return " + ".join(shown).replace("+ -", "- ") or "0"
 
 
-# {{{ isl's functions as values
-
 def fraction(value: isl.Val) -> Fraction:
     """Return an isl value as a Fraction."""
     return Fraction(str(value))
@@ -276,5 +274,3 @@ def indicator_of(domain: isl.Set) -> QuasiPolynomial:
     domain = domain.drop_unused_params()
     translator = _Translator(domain.get_space())
     return translator.assembled([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
-
-# }}}

@@ -13,8 +13,6 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import symbolic
-from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
@@ -48,7 +46,7 @@ def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
 def _pw_aff(space: isl.Space, expr: Any, places: Places, zero: isl.Aff) -> isl.PwAff:
     form = _form(expr)
     if form is None or any(name and name not in places for name in form):
-        return symbolic.with_aff_conversion_guard(lambda *_: _PiecewiseAffine(places, zero)(expr), space, expr)
+        return lp.symbolic.with_aff_conversion_guard(lambda *_: _PiecewiseAffine(places, zero)(expr), space, expr)
     aff = zero.set_constant_val(isl.Val(form.get("", 0)))
     for name, coefficient in form.items():
         if name:
@@ -61,7 +59,7 @@ def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient
     return aff.set_coefficient_val(isl.dim_type.in_ if kind == SET else kind, position, isl.Val(coefficient))
 
 
-class _PiecewiseAffine(symbolic.PwAffEvaluationMapper):  # type: ignore[misc]
+class _PiecewiseAffine(lp.symbolic.PwAffEvaluationMapper):  # type: ignore[misc]
     """Loopy's mapper to piecewise affine functions, which makes those of the names that it meets only."""
 
     def __init__(self, places: Places, zero: isl.Aff) -> None:
@@ -79,18 +77,18 @@ def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
 
     As Loopy's function of this name does, in time that does not grow with the names that the condition leaves out.
     """
-    if not symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
+    if not lp.symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
         return None
     try:
         return _ConditionSet(space)(_to_booleans(expr))
-    except ExpressionToAffineConversionError:
+    except lp.diagnostic.ExpressionToAffineConversionError:
         return None
 
 
-_to_booleans = symbolic.ConditionExpressionToBooleanOpsExpression()
+_to_booleans = lp.symbolic.ConditionExpressionToBooleanOpsExpression()
 
 
-class _ConditionSet(symbolic.AffineConditionToISLSetMapper):  # type: ignore[misc]
+class _ConditionSet(lp.symbolic.AffineConditionToISLSetMapper):  # type: ignore[misc]
     """Loopy's mapper to sets, in which the sides of a comparison are taken together."""
 
     def map_comparison(self, expr: p.Comparison) -> isl.Set:
@@ -109,7 +107,7 @@ class _ConditionSet(symbolic.AffineConditionToISLSetMapper):  # type: ignore[mis
 def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
     pieces = function.coalesce().get_pieces()
     if len(pieces) != 1:
-        raise ExpressionToAffineConversionError(f"a side of '{expr}' is not affine in one piece")
+        raise lp.diagnostic.ExpressionToAffineConversionError(f"a side of '{expr}' is not affine in one piece")
     return pieces[0][1]
 
 
@@ -117,8 +115,7 @@ def names_in(expr: Any) -> Set[str]:
     """Return the names that an expression depends on."""
     form = _form(expr)
     if form is None:
-        names: frozenset[str] = symbolic.get_dependencies(expr)
-        return names
+        return lp.symbolic.get_dependencies(expr)
     return form.keys() - {""}
 
 
@@ -170,6 +167,7 @@ def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
         result = {name: factor * coefficient for name, coefficient in other.items()}
     return result
 
+
 class Domains:
     """The domains of one scheduled kernel, under its assumptions.
 
@@ -179,7 +177,10 @@ class Domains:
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
         self.kernel, self.statistics = kernel, statistics
         self.parameters = size_parameters(kernel)
-        self.assumptions = self._assumptions()
+        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
+        universe = isl.Set.universe(space.params())
+        assumptions = isl.Set.from_basic_set(kernel.assumptions).params().align_params(universe.get_space())
+        self.assumptions = universe.intersect(assumptions)
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
@@ -187,12 +188,6 @@ class Domains:
         self._cache: dict[object, Domain] = {}
         self.line = cache(self._line)
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
-
-    def _assumptions(self) -> isl.Set:
-        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
-        universe = isl.Set.universe(space.params())
-        given = isl.Set.from_basic_set(self.kernel.assumptions).params()
-        return universe.intersect(given.align_params(universe.get_space()))
 
     def _data_inames(self) -> frozenset[str]:
         """Return the inames whose bounds depend on data."""
@@ -348,7 +343,7 @@ def _used_names(kernel: lp.LoopKernel) -> set[str]:
     for array in (*kernel.args, *kernel.temporary_variables.values()):
         shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
         strides = [tag.stride for tag in tags or () if isinstance(tag, FixedStrideArrayDimTag)]
-        names |= symbolic.get_dependencies((*(shape if isinstance(shape, tuple) else ()), *strides))
+        names |= lp.symbolic.get_dependencies((*(shape if isinstance(shape, tuple) else ()), *strides))
     return names
 
 

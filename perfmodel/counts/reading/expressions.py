@@ -14,10 +14,8 @@ from typing import Any
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import symbolic
 from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
 from loopy.kernel.data import UnrolledIlpTag, UnrollTag
-from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
@@ -67,7 +65,7 @@ class Walk(Mapper):  # type: ignore[misc]
         self.inames = self.kernel.all_inames()
         self.index_type = np.dtype(self.kernel.index_dtype.numpy_dtype)
 
-    def assignment(self, instruction: MultiAssignmentBase) -> None:
+    def assignment(self, instruction: lp.MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
         variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
@@ -78,7 +76,7 @@ class Walk(Mapper):  # type: ignore[misc]
         unread = {entry.var_name for entry in instruction.atomicity} - instruction.read_dependency_names()
         for target in targets:
             whole, member = member_access(target)
-            if isinstance(whole, (p.Subscript, symbolic.LinearSubscript, p.Variable, symbolic.TaggedVariable)):
+            if isinstance(whole, (p.Subscript, lp.symbolic.LinearSubscript, p.Variable, lp.symbolic.TaggedVariable)):
                 name, indices = array_access(whole)
                 if name in unread:  # an atomic store compares the old value
                     self.access(name, indices, "load", scope.at(whole), member)
@@ -87,7 +85,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def assigned_type(self, target: Any) -> Type[Any]:
         """Return the type in memory of what is assigned."""
         whole, member = member_access(target)
-        whole = whole.subscript if isinstance(whole, symbolic.SubArrayRef) else whole
+        whole = whole.subscript if isinstance(whole, lp.symbolic.SubArrayRef) else whole
         variable = self.kernel.get_var_descriptor(array_access(whole)[0])
         return values.member_of(values.memory_type(variable), member)[0]
 
@@ -99,7 +97,7 @@ class Walk(Mapper):  # type: ignore[misc]
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         for number, index in enumerate(indices):
-            linear = isinstance(index, symbolic.LinearSubscript)  # which Loopy writes as it is
+            linear = isinstance(index, lp.symbolic.LinearSubscript)  # which Loopy writes as it is
             index = index.index if linear else index
             if not linear and not is_affine_in(index, self.is_free):
                 index = self.folded(index)
@@ -115,7 +113,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def folded(self, index: Any) -> Any:
         """Return an index in which data stand as Loopy writes it: the data in ``0*x`` and ``x % 1`` are not read."""
-        return index if all(map(self.is_free, names_in(index))) else symbolic.simplify_using_aff(self.kernel, index)
+        return index if all(map(self.is_free, names_in(index))) else lp.symbolic.simplify_using_aff(self.kernel, index)
 
     def copies(self, index: Any) -> Iterator[tuple[Any, tuple[Condition, ...]]]:
         """Yield an index, or its copies in unrolled loops with their iterations where data fall out of some.
@@ -128,7 +126,7 @@ class Walk(Mapper):  # type: ignore[misc]
             for iteration in product(*(_iterations(self.kernel, name) for name in loops)):
                 at = {p.Variable(name): value for name, value in zip(loops, iteration, strict=True)}
                 tests = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
-                copies.append((self.folded(symbolic.SubstitutionMapper(at.get)(index)), tests))
+                copies.append((self.folded(lp.symbolic.SubstitutionMapper(at.get)(index)), tests))
         if any(str(copy).count("[") < str(index).count("[") for copy, _ in copies):
             yield from copies
         else:
@@ -142,7 +140,7 @@ class Walk(Mapper):  # type: ignore[misc]
         """Return the axis along which one access takes a whole vector, if there is one."""
         for axis, index in enumerate(indices if self.vector_iname else ()):
             if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
-                symbolic.simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
+                lp.symbolic.simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
             ):
                 return axis
         return None
@@ -157,18 +155,18 @@ class Walk(Mapper):  # type: ignore[misc]
 
     map_tagged_variable = map_variable
 
-    def map_subscript(self, expr: p.Subscript | symbolic.LinearSubscript, scope: Scope) -> Type[Any]:
+    def map_subscript(self, expr: p.Subscript | lp.symbolic.LinearSubscript, scope: Scope) -> Type[Any]:
         return self.access(*array_access(expr), "load", scope.at(expr))
 
     map_linear_subscript = map_subscript
 
     def map_lookup(self, expr: p.Lookup, scope: Scope) -> Type[Any]:
         whole, member = member_access(expr)
-        if isinstance(whole, (p.Subscript, symbolic.LinearSubscript, p.Variable)):
+        if isinstance(whole, (p.Subscript, lp.symbolic.LinearSubscript, p.Variable)):
             return self.access(*array_access(whole), "load", scope.at(whole), member)
         return values.member_of(self.rec(whole, scope), member)[0]
 
-    def map_sub_array_ref(self, expr: symbolic.SubArrayRef, scope: Scope) -> Type[Any]:
+    def map_sub_array_ref(self, expr: lp.symbolic.SubArrayRef, scope: Scope) -> Type[Any]:
         return values.memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
 
     # }}}
@@ -190,10 +188,10 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_nan(self, expr: p.NaN, scope: Scope) -> Type[Any]:
         return scope.literal if expr.data_type is None else np.dtype(expr.data_type)
 
-    def map_type_annotation(self, expr: symbolic.TypeAnnotation, scope: Scope) -> Type[Any]:
+    def map_type_annotation(self, expr: lp.symbolic.TypeAnnotation, scope: Scope) -> Type[Any]:
         return self.rec(expr.child, scope)
 
-    def map_type_cast(self, expr: symbolic.TypeCast, scope: Scope) -> Type[Any]:
+    def map_type_cast(self, expr: lp.symbolic.TypeCast, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope)
         return np.dtype(expr.type.numpy_dtype)
 
@@ -226,7 +224,7 @@ class Walk(Mapper):  # type: ignore[misc]
         total, only_indices, per_lane, paid = scope.literal, True, False, 0
         for position, operand in enumerate(operands):
             only_indices = only_indices and values.is_index(self.kernel, operand)
-            per_lane = per_lane or not self.vector_iname or self.vector_iname in symbolic.get_dependencies(operand)
+            per_lane = per_lane or not self.vector_iname or self.vector_iname in lp.symbolic.get_dependencies(operand)
             dtype, free = self.rec(operand, scope), kind == "mul" and values.is_sign(operand)
             if free or not paid:
                 total = values.promote(total, dtype) if position else dtype
@@ -410,13 +408,12 @@ class Walk(Mapper):  # type: ignore[misc]
         result = types.get(-1, arguments[0] if arguments else scope.literal)
         makes_vector = name.startswith("make_") and name[-1].isdigit()  # only puts components together: make_float4
         if name not in FREE_FUNCTIONS and not makes_vector:
-            computed = _function_type(arguments, result)
-            self.note(computed, _function_kind(name, computed), scope)
+            self.note(*_computed(name, arguments, result), scope)
         return result
 
     def function_name(self, expr: p.Call) -> str | ArgExtOp:
         """Return the name of a function that can be counted."""
-        if not isinstance(expr.function, symbolic.ResolvedFunction):
+        if not isinstance(expr.function, lp.symbolic.ResolvedFunction):
             raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
         name = self.callables[expr.function.name].name
         if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
@@ -458,7 +455,7 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the name and the indices of ``a[i, j]``, of a linear subscript or of ``x``."""
     if isinstance(expr, p.Subscript):
         return expr.aggregate.name, expr.index_tuple
-    return (expr.aggregate.name, (expr,)) if isinstance(expr, symbolic.LinearSubscript) else (expr.name, ())
+    return (expr.aggregate.name, (expr,)) if isinstance(expr, lp.symbolic.LinearSubscript) else (expr.name, ())
 
 
 def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
@@ -485,19 +482,13 @@ def _factors(expr: Any) -> Iterator[Any]:
         yield expr
 
 
-def _function_kind(name: str, dtype: Type[Any]) -> str:
-    """Return the kind of operation that a function is: ``abs`` of a real number is ``fabs`` in the generated code."""
-    if name == "abs" and dtype.kind == "f":
-        return "fabs"
-    return "pow" if name in ("pow", "powf") else name
+def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
+    """Return the type that a function computes in, and its kind of operation.
 
-
-def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
-    """Return the type that a function computes in: that of a complex operand, else its result's.
-
-    A function that answers with an integer, such as ``isnan`` and ``abs``, computes in its operand's type.
+    The type is that of a complex operand, else the result's. A function that answers with an integer, such as ``isnan``
+    and ``abs``, computes in its operand's type. ``abs`` of a real number is ``fabs`` in the generated code.
     """
-    for dtype in operands:
-        if dtype in COMPLEX or result.kind in "iub":
-            return dtype
-    return result
+    dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
+    if name == "abs" and dtype.kind == "f":
+        return dtype, "fabs"
+    return dtype, "pow" if name in ("pow", "powf") else name

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -21,14 +20,11 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import symbolic
-from loopy.diagnostic import ExpressionNotAffineError, ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
-from perfmodel.counts.reading.values import AccessEvent
 from perfmodel.errors import NotCountableError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -100,14 +96,14 @@ class Indexing:
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
-    def access(self, event: AccessEvent, domain: Domain, width: int) -> Access:
+    def access(self, event: values.AccessEvent, domain: Domain, width: int) -> Access:
         """Return the access that an event makes at the points of a domain.
 
         ``width`` is the number of work-items along local axis 0.
         """
         variable = self.kernel.get_var_descriptor(event.array)
         dtype = values.memory_type(variable)
-        linear = bool(event.indices) and isinstance(event.indices[0], symbolic.LinearSubscript)
+        linear = bool(event.indices) and isinstance(event.indices[0], lp.symbolic.LinearSubscript)
         indices = (event.indices[0].index,) if linear else event.indices
         layout = self.layout(event.array, linear)
         length = 1
@@ -196,25 +192,20 @@ class Indexing:
             start = (affine_form(indices[k - 1]) or {}).get("", 0)
             for carry in dict.fromkeys((0, start, 1, -1)):
                 moved = indices[k] + carry * extent if carry else indices[k]
-                if self._in_range(domain, moved, limits):
+                cells = self._cells(domain, (moved,))
+                if cells is not None and limits is not None and domain.points.apply(cells).is_subset(limits[0]):
                     indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
                     break
             else:
                 inside = False
         return indices, inside
 
-    def _in_range(self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None) -> bool:
-        cells = self._cells(domain, (index,))
-        if cells is None or extent is None:
-            return False
-        return bool(domain.points.apply(cells).is_subset(extent[0]))
-
     def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
         """Return the map from points to cells; None where an index is not quasi-affine."""
         space = domain.points.get_space()
         try:
             axes = pw_affs(space, indices)
-        except ExpressionToAffineConversionError:
+        except lp.diagnostic.ExpressionToAffineConversionError:
             return None
         cells = isl.MultiPwAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(axes)))
         for axis, index in enumerate(axes):
@@ -230,7 +221,7 @@ class Indexing:
         least = self.line.lower_bound_val(SET, 0, isl.Val(0))
         try:
             extents = pw_affs(space, shape)
-        except ExpressionToAffineConversionError:
+        except lp.diagnostic.ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
 
@@ -247,8 +238,6 @@ def _axis_stride(variable: Any, axis: int) -> Any:
 def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
     return (*items[:position], *items[position + 1 :])
 
-
-# {{{ flattened indices
 
 @dataclass(frozen=True)
 class Digit:
@@ -293,8 +282,8 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
 def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | None:
     """Return the coefficients of inames in an index, and that of 1; None where it is not affine in them."""
     try:
-        return symbolic.CoefficientCollector(list(names))(index)
-    except (ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
+        return lp.symbolic.CoefficientCollector(list(names))(index)
+    except (lp.diagnostic.ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
         return None
 
 
@@ -316,15 +305,13 @@ def _polynomial(expr: Any) -> dict[Monomial, int] | None:
             total = {m: total.get(m, 0) + part.get(m, 0) for m in {**total, **part}}
         else:
             products: dict[Monomial, int] = {}
-            for (m, a), (k, b) in product(total.items(), part.items()):
-                key = tuple(sorted((*m, *k)))
-                products[key] = products.get(key, 0) + a * b
+            for left, a in total.items():
+                for right, b in part.items():
+                    monomial = tuple(sorted((*left, *right)))
+                    products[monomial] = products.get(monomial, 0) + a * b
             total = products
     return total
 
-# }}}
-
-# {{{ distances between lanes
 
 class Lanes:
     """The lanes of one domain, ``width`` of them along local axis 0."""
@@ -361,7 +348,7 @@ class Lanes:
         """Return the same as :meth:`steps` for a quasi-affine index, or where loops are tied to lanes."""
         try:
             here = isl.Map.from_pw_aff(pw_aff(self.domain.points.get_space(), index))
-        except ExpressionToAffineConversionError:
+        except lp.diagnostic.ExpressionToAffineConversionError:
             return []
         ahead = _difference(here, self.neighbours(1)).union(_difference(here, self.neighbours(-1), backwards=True))
         ahead = ahead.intersect_domain(self.domain.points)
@@ -430,7 +417,7 @@ def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomia
     return function.drop_unused_params()
 
 
-class _QuasiPolynomial(symbolic.PwQPolyEvaluationMapper):  # type: ignore[misc]
+class _QuasiPolynomial(lp.symbolic.PwQPolyEvaluationMapper):  # type: ignore[misc]
     """Loopy's mapper to quasi-polynomials, with floors of affine expressions."""
 
     def __init__(self, space: isl.Space, zeros: frozenset[str]) -> None:
@@ -463,7 +450,7 @@ def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[s
         for name in instruction.assignee_var_names():
             variable = kernel.temporary_variables.get(name)
             if variable is not None and variable.shape == () and variable.address_space == lp.AddressSpace.PRIVATE:
-                reads = symbolic.get_dependencies(instruction.expression) if plain else frozenset({""})
+                reads = lp.symbolic.get_dependencies(instruction.expression) if plain else frozenset({""})
                 needs.setdefault(name, []).append((reads - shared - around, around))
                 loops[name] = loops.get(name, frozenset()) | around
     uniform: dict[str, frozenset[str]] = {}
@@ -473,5 +460,3 @@ def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[s
     ]:
         uniform.update((name, loops[name]) for name in more)
     return uniform
-
-# }}}

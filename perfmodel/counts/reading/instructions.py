@@ -17,11 +17,9 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import symbolic
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
-from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
 from perfmodel.counts.reading import values
@@ -112,7 +110,7 @@ class PathWalk(Walk):
                 path[:] = inner + [(act[0], "madd") if joined[j] else act for j, act in additions]
         return True
 
-    def step(self, instruction: MultiAssignmentBase) -> Step:
+    def step(self, instruction: lp.MultiAssignmentBase) -> Step:
         """Return the statement of the walk; it waits for its guards too."""
         acts = Counter[Act]()
         for event in self.operations:
@@ -153,7 +151,7 @@ def _space(kernel: lp.LoopKernel, name: str) -> str | None:
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     """Return an index as an affine form, None where data or products of names are in it."""
-    form = None if isinstance(expr, symbolic.LinearSubscript) else affine_form(expr)
+    form = None if isinstance(expr, lp.symbolic.LinearSubscript) else affine_form(expr)
     if form is None:
         return None
     constant = form.pop("", 0)
@@ -168,7 +166,7 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
 Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and where
 
 
-def vectorised(domains: Domains, launch: int, instruction: MultiAssignmentBase) -> tuple[Part, ...]:
+def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
     """Return the parts of an instruction's domain, each with the iname along which it is vectorised there.
 
     Loopy unrolls a vectorised loop where it has to test whether a lane is executed: everywhere, or in the slabs alone
@@ -188,7 +186,7 @@ def vectorised(domains: Domains, launch: int, instruction: MultiAssignmentBase) 
     return (iname, tuple((test, True) for test in tests)), ("", ((p.LogicalAnd(tests), False),))
 
 
-def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:
+def vector_iname(kernel: lp.LoopKernel, instruction: lp.MultiAssignmentBase) -> str:
     """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
     for iname in () if instruction.atomicity else instruction.within_inames:
         if kernel.iname_tags_of_type(iname, VectorizeTag):
@@ -219,10 +217,10 @@ def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.
         first, last = kernel.iname_slab_increments.get(name, (0, 0))
         bounds = kernel.get_iname_bounds(name) if first or last else None
         if bounds is not None and first:
-            lower = symbolic.pw_aff_to_expr(bounds.lower_bound_pw_aff)
+            lower = lp.symbolic.pw_aff_to_expr(bounds.lower_bound_pw_aff)
             tests.append(p.Comparison(p.Variable(name), ">=", lower + first))
         if bounds is not None and last:
-            upper = symbolic.pw_aff_to_expr(bounds.upper_bound_pw_aff)
+            upper = lp.symbolic.pw_aff_to_expr(bounds.upper_bound_pw_aff)
             tests.append(p.Comparison(p.Variable(name), "<=", upper - last))
     return tuple(tests)
 
@@ -252,7 +250,7 @@ class Declaration:
     accesses: tuple[AccessEvent, ...] = ()
     exact: bool = True
 
-    def step(self, kernel: lp.LoopKernel, instruction: CInstruction) -> Step:
+    def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
         """Return the instruction as a statement whose declared operations wait for one another."""
         path = tuple(act for act, amount in self.operations.items() for _ in range(amount))
         acts = Counter[Act](dict(self.operations))
@@ -272,7 +270,7 @@ class Declaration:
 
 
 def declaration(
-    kernel: lp.LoopKernel, instruction: CInstruction, declared: Declared, conditions: tuple[Condition, ...]
+    kernel: lp.LoopKernel, instruction: lp.CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
     """Return what is declared about an instruction; nothing about one whose code is empty."""
     name = f"the C instruction '{instruction.id}'"
@@ -302,7 +300,7 @@ def declaration(
     return Declaration(parts.get("operations", {}), accesses, exact or not accesses)
 
 
-def _declared_parts(instruction: CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
+def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
     """Return what is declared about an instruction, by part."""
     if instruction.id not in declared:
         raise NotCountableError(
@@ -336,12 +334,12 @@ def _problem(part: str, amounts: Any) -> str:
     return ""
 
 
-def _accessed(kernel: lp.LoopKernel, instruction: CInstruction, text: str) -> tuple[str, tuple[Any, ...]]:
+def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) -> tuple[str, tuple[Any, ...]]:
     """Return the array and the indices of ``"a[i, j + 1]"`` or, where the indices are not declared, ``"a"``."""
     try:
         if len(text) > LONGEST:
             raise ValueError
-        expr = symbolic.parse(text)
+        expr = lp.symbolic.parse(text)
     except Exception as error:  # the parser raises many
         raise DeclarationError(instruction.id, f"{shortened(text)} is no access that Loopy can read") from error
     subject = f"the declared access '{text}' of the C instruction '{instruction.id}'"
@@ -359,7 +357,7 @@ def _accessed(kernel: lp.LoopKernel, instruction: CInstruction, text: str) -> tu
     if len(expr.index_tuple) != axes:
         raise NotCountableError(subject, f"it has {len(expr.index_tuple)} indices", f"'{name}' has {axes}")
     inames = {p.Variable(inner): outer for inner, outer in instruction.iname_exprs}
-    return name, tuple(symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
+    return name, tuple(lp.symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
 
 
 def _is_array(kernel: lp.LoopKernel, name: str) -> bool:

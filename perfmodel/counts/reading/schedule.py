@@ -19,18 +19,13 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import diagnostic
 from loopy.check import check_bounds
-from loopy.diagnostic import LoopyError, LoopyIndexError
-from loopy.kernel import KernelState
 from loopy.kernel.array import FixedStrideArrayDimTag
-from loopy.kernel.function_interface import CallableKernel
 from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
 from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
-from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
 from perfmodel.threads import redirected
 
 _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
@@ -40,24 +35,24 @@ _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit as one preprocessed and linearized kernel, or refuse it."""
     for kernel in t_unit.callables_table.values():
-        if isinstance(kernel, CallableKernel):
+        if isinstance(kernel, lp.CallableKernel):
             refuse_unbounded(kernel.subkernel.domains)
     with refusals(t_unit):
         t_unit = _with_callees_inlined(t_unit)
-        if t_unit.state < KernelState.PREPROCESSED:
+        if t_unit.state < lp.KernelState.PREPROCESSED:
             t_unit = lp.preprocess_program(t_unit)
-        if t_unit.state < KernelState.LINEARIZED:
+        if t_unit.state < lp.KernelState.LINEARIZED:
             t_unit = lp.linearize(t_unit)
     if len(t_unit.entrypoints) != 1:
-        raise IncompleteKernelError(
+        raise errors.IncompleteKernelError(
             f"it has {len(t_unit.entrypoints)} entry points, not one",
             "name the kernel to count, with t_unit.with_entrypoints(...)",
         )
     if names := _untyped(t_unit):
-        raise UntypedArgumentsError(names)
+        raise errors.UntypedArgumentsError(names)
     for temporary in t_unit.default_entrypoint.temporary_variables.values():
         if temporary.address_space is lp.auto:
-            raise IncompleteKernelError(
+            raise errors.IncompleteKernelError(
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
@@ -71,10 +66,10 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """
     while names := [
         str(name) for name, callee in t_unit.callables_table.items()
-        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints
+        if isinstance(callee, lp.CallableKernel) and name not in t_unit.entrypoints
     ]:
-        if t_unit.state >= KernelState.PREPROCESSED:
-            raise IncompleteKernelError(
+        if t_unit.state >= lp.KernelState.PREPROCESSED:
+            raise errors.IncompleteKernelError(
                 f"it calls the kernel '{names[0]}' and is preprocessed already, so that the call cannot be inlined",
                 "count it before it is preprocessed",
             )
@@ -161,51 +156,55 @@ give an instruction loops of its own with loopy.duplicate_inames"""
 LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
 #: The first kind that fits is taken.
 REFUSALS: tuple[Refusal, ...] = (
-    Refusal(LoopyIndexError, "out-of-bounds", "mend the index, the array's shape, or the assumptions on the sizes"),
     Refusal(
-        diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle", "the dependences of {0} form a cycle"
+        lp.diagnostic.LoopyIndexError, "out-of-bounds",
+        "mend the index, the array's shape, or the assumptions on the sizes",
+    ),
+    Refusal(
+        lp.diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle",
+        "the dependences of {0} form a cycle",
     ),
     Refusal(CycleError, "", ORDER, "the order of loops or instructions contradicts itself at {0}"),
     Refusal(
-        diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
+        lp.diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
         "declare it as an argument or a temporary, or mend its name", "nothing is called '{1}'",
     ),
-    Refusal(diagnostic.TypeInferenceFailure, "", TYPES),
-    Refusal(LoopyError, "could not determine type of", TYPES),
+    Refusal(lp.diagnostic.TypeInferenceFailure, "", TYPES),
+    Refusal(lp.LoopyError, "could not determine type of", TYPES),
     Refusal(
-        LoopyError, r"(Unknown function '.*?')",
+        lp.LoopyError, r"(Unknown function '.*?')",
         "use a function of Loopy's target, or add it with loopy.register_callable", "{1}",
     ),
     Refusal(
-        diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
+        lp.diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
         "let one of the two depend on the other, as with {{dep=...}}", "{1}",
     ),
     Refusal(
-        diagnostic.MissingDefinitionError, "",
+        lp.diagnostic.MissingDefinitionError, "",
         "add an instruction that writes the variable first, or a dependence on it",
     ),
     Refusal(
-        diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
+        lp.diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
         "add that barrier between the two instructions, or make them independent", "{1}",
     ),
-    Refusal(LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
+    Refusal(lp.LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
     Refusal(RuntimeError, "no valid schedules found", ORDER, "no order of its loops and instructions was found"),
     Refusal(EOFError, "", ORDER, "no order of its loops and instructions was found"),  # it asks the user for a hint
-    Refusal(LoopyError, "has multiple inames tagged", "tag all but one of these inames with other axes"),
+    Refusal(lp.LoopyError, "has multiple inames tagged", "tag all but one of these inames with other axes"),
     Refusal(
-        LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))",
+        lp.LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))",
         "let it run along these axes too, as loopy.add_inames_for_unused_hw_axes does", "{1}",
     ),
     Refusal(
-        LoopyError, r"axis \d+ unused",
+        lp.LoopyError, r"axis \d+ unused",
         "let every instruction run along this axis, or number the axes of each launch from 0",
     ),
-    Refusal(LoopyError, "wrong number of indices", "give one index for each axis of the array"),
-    Refusal(LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
-    Refusal(diagnostic.StaticValueFindingError, "", LENGTH),
+    Refusal(lp.LoopyError, "wrong number of indices", "give one index for each axis of the array"),
+    Refusal(lp.LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
+    Refusal(lp.diagnostic.StaticValueFindingError, "", LENGTH),
     Refusal(isl.Error, "unbounded optimum", LENGTH, "a loop that is unrolled or vectorised has no constant length"),
-    Refusal(LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
-    Refusal(LoopyError, "Non-integral array indices", "use integers as indices"),
+    Refusal(lp.LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
+    Refusal(lp.LoopyError, "Non-integral array indices", "use integers as indices"),
 )
 
 
@@ -224,19 +223,19 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
         raise refusal(t_unit, error) from error
 
 
-def refusal(t_unit: lp.TranslationUnit, error: Exception) -> IncompleteKernelError:
+def refusal(t_unit: lp.TranslationUnit, error: Exception) -> errors.IncompleteKernelError:
     """Return the error to raise where Loopy refuses a kernel: its reason in one line, and what helps against that."""
-    names = _untyped(t_unit) if isinstance(error, diagnostic.TypeInferenceFailure) else ()
+    names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
-        return UntypedArgumentsError(names)
+        return errors.UntypedArgumentsError(names)
     text = " ".join(str(error).split()) or type(error).__name__
     for kind in REFUSALS:
         match = re.search(kind.holds, text) if isinstance(error, kind.error) else None
         if match:
             reason, advice = (words.format(text, *match.groups()) for words in (kind.reason, kind.advice))
-            return IncompleteKernelError(reason, " ".join(advice.split()))
+            return errors.IncompleteKernelError(reason, " ".join(advice.split()))
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return IncompleteKernelError(first if " " in first else f"{type(error).__name__} {first}".strip())
+    return errors.IncompleteKernelError(first if " " in first else f"{type(error).__name__} {first}".strip())
 
 
 def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
@@ -248,9 +247,10 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 # {{{ whether a kernel can be built
 
-Refused: TypeAlias = IncompleteKernelError | OutOfBoundsError
+Refused: TypeAlias = errors.IncompleteKernelError | errors.OutOfBoundsError
 KINDS: Mapping[str, Callable[..., Refused]] = {
-    kind.__name__: kind for kind in (IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError)
+    "IncompleteKernelError": errors.IncompleteKernelError, "OutOfBoundsError": errors.OutOfBoundsError,
+    "UntypedArgumentsError": errors.UntypedArgumentsError,
 }
 
 
@@ -271,8 +271,8 @@ class BuildCheck:
     def from_json(cls, document: Mapping[str, Any]) -> BuildCheck:
         """Read what :meth:`to_json` wrote."""
         given = {key: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
-        kind: Any = given.pop("refusal")
-        return cls(None if kind is None else KINDS[kind](**given))
+        name: Any = given.pop("refusal")
+        return cls(None if name is None else KINDS[name](**given))
 
     def refuse(self) -> None:
         """Raise the refusal, if there is one."""
@@ -290,7 +290,7 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
         with refusals(t_unit):
             lp.generate_code_v2(t_unit)
         refuse_outside(t_unit)
-    except (IncompleteKernelError, OutOfBoundsError) as error:
+    except (errors.IncompleteKernelError, errors.OutOfBoundsError) as error:
         return BuildCheck(_fresh(error))
     return BuildCheck()
 
@@ -321,13 +321,13 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     try:
         with limited(OPERATIONS):
             check_bounds(t_unit.with_kernel(_Flat(kernel, known).kernel()))
-    except LoopyIndexError as error:
+    except lp.diagnostic.LoopyIndexError as error:
         access, instruction = re.findall("'(.*?)'", str(error))[:2]
         name = access.partition("[")[0]
         if name not in known:  # a whole shape, which Loopy checks as it schedules; here the user had scheduled it
             raise refusal(t_unit, error) from error
-        raise OutOfBoundsError(access, instruction, known[name]) from error
-    except (BudgetSpentError, LoopyError):
+        raise errors.OutOfBoundsError(access, instruction, known[name]) from error
+    except (BudgetSpentError, lp.LoopyError):
         return
 
 

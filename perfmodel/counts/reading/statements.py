@@ -19,13 +19,8 @@ import loopy as lp
 import pymbolic.primitives as p
 from constantdict import constantdict
 from loopy.codegen.loop import get_slab_decomposition
-from loopy.diagnostic import LoopyError
-from loopy.kernel.function_interface import CallableKernel
-from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.kernel.tools import get_hw_axis_base_for_codegen
-from loopy.match import parse_match
 from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
-from loopy.symbolic import SubstitutionMapper, aff_to_expr, get_dependencies
 from pytools.lex import ParseError
 
 from perfmodel.counts.program import program
@@ -53,7 +48,7 @@ def extract(
     """
     try:
         return _Extraction(t_unit, statistics, declared, options).walk()
-    except LoopyError as error:
+    except lp.LoopyError as error:
         raise refusal(t_unit, error) from error
 
 
@@ -116,9 +111,9 @@ class Statements:
             return
         instruction = self.kernel.id_to_insn[identifier]
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
-        if isinstance(instruction, CInstruction):
+        if isinstance(instruction, lp.CInstruction):
             self._add_opaque(instruction, conditions)
-        elif isinstance(instruction, MultiAssignmentBase):
+        elif isinstance(instruction, lp.MultiAssignmentBase):
             for part, (vector, where) in enumerate(vectorised(self.domains, self.launch, instruction)):
                 walk = PathWalk(self.kernel, self.callables, self.options, vector)
                 walk.assignment(instruction)
@@ -132,7 +127,7 @@ class Statements:
         self.order.setdefault(key)
         return key
 
-    def _add_opaque(self, instruction: CInstruction, conditions: tuple[Condition, ...]) -> None:
+    def _add_opaque(self, instruction: lp.CInstruction, conditions: tuple[Condition, ...]) -> None:
         execution = declaration(self.kernel, instruction, self.declared, conditions)
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
         for key, amount in execution.operations.items():
@@ -170,8 +165,8 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
         return None
     identifiers = tuple(instruction.id for instruction in kernel.instructions)
     try:
-        match = parse_match(within)
-    except (LoopyError, ParseError) as error:
+        match = lp.match.parse_match(within)
+    except (lp.LoopyError, ParseError) as error:
         reason = " ".join(str(error).split())
         raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
     selected = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
@@ -179,8 +174,6 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
         raise PartError("within", within, "matches no instruction", identifiers)
     return selected
 
-
-# {{{ the schedule
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
     """Return the nodes at the top of a scheduled kernel: launches, perhaps in host loops."""
@@ -312,7 +305,7 @@ class _Extraction:
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
         shared = frozenset.intersection(*(instruction.predicates for instruction in instructions))
-        return frozenset(test for test in shared if get_dependencies(test).isdisjoint(inner))
+        return frozenset(test for test in shared if lp.symbolic.get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
         """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``.
@@ -363,9 +356,6 @@ def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
             loops = loops.eliminate(SET, index, 1)
     return bool(loops.intersect(groups).is_subset(joint))
 
-# }}}
-
-# {{{ hardware axes
 
 def from_zero(domains: Domains) -> lp.LoopKernel:
     """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
@@ -384,8 +374,9 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
     if not firsts:
         return kernel
     texts = {name: f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}" for name, first in firsts.items()}
-    sums = {p.Variable(name): p.Sum((p.Variable(name), aff_to_expr(first))) for name, first in firsts.items()}
-    substitute = SubstitutionMapper(sums.get)
+    exprs = {p.Variable(name): lp.symbolic.aff_to_expr(first) for name, first in firsts.items()}
+    sums = {variable: p.Sum((variable, first)) for variable, first in exprs.items()}
+    substitute = lp.symbolic.SubstitutionMapper(sums.get)
     return kernel.copy(
         domains=[_moved(domain, texts) for domain in kernel.domains],
         instructions=[instruction.with_transformed_expressions(substitute) for instruction in kernel.instructions],
@@ -423,7 +414,7 @@ def grid_and_group(
     extents = _extents(domains, instructions)
     if extents is None:
         functions = constantdict({
-            name: known for name, known in callables.items() if not isinstance(known, CallableKernel)
+            name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
         })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
         grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
         extents = [_sorted(extent) for extent in grid], local
@@ -444,13 +435,13 @@ def _constant(extent: Any) -> int:
     if isinstance(extent, int):
         return extent
     pieces = [piece for _, piece in extent.get_pieces()]
-    values = {piece.get_constant_val().to_python() for piece in pieces if piece.is_cst()}
-    if len(values) != 1 or not all(piece.is_cst() for piece in pieces):
+    numbers = {piece.get_constant_val().to_python() for piece in pieces}
+    if len(numbers) != 1 or not all(piece.is_cst() for piece in pieces):
         raise NotCountableError(
             "a work-group whose shape depends on a parameter", f"its extent is {extent}",
             "fix the local sizes, as OpenCL's compiled code does",
         )
-    return int(values.pop())
+    return int(numbers.pop())
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
@@ -505,5 +496,3 @@ def _lanes(line: isl.Set) -> isl.PwAff | None:
     """Return the constant extent of a line from 0, else None."""
     low, high = line.dim_min_val(0), line.dim_max_val(0)
     return isl.PwAff(f"{{ [{high.to_python() + 1}] }}") if low.is_zero() and high.is_int() else None
-
-# }}}

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy.kernel.function_interface import CallableKernel
 
 Type = np.dtype  # the C type of an expression, as NumPy's
 Condition = tuple[Any, bool]  # an expression and the truth value it must have
@@ -123,7 +122,7 @@ def structured_types(t_unit: lp.TranslationUnit) -> str:
     """Return a text of the vector types and structures of all variables, which Loopy's persistent key takes for one."""
     texts = []
     for kernel in t_unit.callables_table.values():
-        if isinstance(kernel, CallableKernel):
+        if isinstance(kernel, lp.CallableKernel):
             inner = kernel.subkernel
             for variable in (*inner.args, *inner.temporary_variables.values()):
                 dtype = getattr(variable.dtype, "numpy_dtype", None)

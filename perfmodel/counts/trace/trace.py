@@ -53,13 +53,7 @@ def _held(points: Points, kind: isl.dim_type, values: Mapping[str, int]) -> Poin
 
 
 def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
-    """Return the points of a bounded set without parameters, each dimension's values, and their number.
-
-    Raises
-    ------
-    TraceTooLongError
-        The box around the points has too many.
-    """
+    """Return the points of a bounded set without parameters, each dimension's values, and their number."""
     names = list(points.get_var_names(SET))
     if points.is_empty():
         return {name: np.zeros(0, np.int64) for name in names}, 0
@@ -144,14 +138,15 @@ class LaunchRequests:
     """Lists the requests of one launch, one work-group after another."""
 
     def __init__(
-        self, program: Program, launch: int, subgroup_size: int, sizes: Mapping[str, int], line_bytes: int,
-        first_lines: Mapping[str, int], generator: np.random.Generator,
+        self, counts: KernelCounts, launch: int, sizes: Mapping[str, int], line_bytes: int,
+        first_lines: Mapping[str, int], seed: int,
     ) -> None:
-        self.sizes, self.line_bytes, self.first_lines, self.generator = sizes, line_bytes, first_lines, generator
-        self.subgroup_size = subgroup_size
-        self.launch = program.launches[launch]
-        self.accesses = access_places(program, launch)
-        self.barriers = barrier_places(program, launch)
+        self.sizes, self.line_bytes, self.first_lines = sizes, line_bytes, first_lines
+        self.generator = np.random.default_rng(seed)
+        self.subgroup_size = counts.subgroup_size
+        self.launch = counts.program.launches[launch]
+        self.accesses = access_places(counts.program, launch)
+        self.barriers = barrier_places(counts.program, launch)
         host = fixed(self.launch.repeats, sizes)
         self.host = {name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))}
         self.depth = max((len(loops_of(placed.place)) for placed in self.accesses), default=0)
@@ -353,8 +348,6 @@ def trace(
             raise ParameterError(name, "was left out", counts.parameters)
     lines = first_lines(counts.program, values, line_bytes)
     return tuple(
-        LaunchRequests(
-            counts.program, launch, counts.subgroup_size, values, line_bytes, lines, np.random.default_rng(seed)
-        ).trace(groups)
+        LaunchRequests(counts, launch, values, line_bytes, lines, seed).trace(groups)
         for launch in range(len(counts.program.launches))
     )

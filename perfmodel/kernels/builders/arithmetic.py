@@ -23,13 +23,7 @@ SCALE = 2.0**-13
 
 
 def chain_steps(expressions: Sequence[str]) -> list[str]:
-    """Statements that set ``acc[u]`` to each expression, one after another, the first one after ``first``.
-
-    Examples
-    --------
-    >>> chain_steps(["acc[u] + p", "acc[u]*p"])
-    ['acc[u] = acc[u] + p {id=s0, dep=first}', 'acc[u] = acc[u]*p {id=s1, dep=s0}']
-    """
+    """Statements that set ``acc[u]`` to each expression, one after another, the first one after ``first``."""
     before = ["first", *(f"s{place}" for place in range(len(expressions)))]
     return [f"acc[u] = {step} {{id=s{place}, dep={before[place]}}}" for place, step in enumerate(expressions)]
 

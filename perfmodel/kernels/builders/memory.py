@@ -56,13 +56,7 @@ def tile_sums(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) 
 
 
 def end(size: str, guarded: bool) -> str:
-    """Return where an axis ends, as Loopy writes it.
-
-    Examples
-    --------
-    >>> end("n", guarded=False), end("n", guarded=True)
-    ('n', 'n - 1')
-    """
+    """Return where an axis ends, as Loopy writes it: ``n``, or ``n - 1`` where its last place is left out."""
     return f"{size} - 1" if guarded else size
 
 
@@ -92,13 +86,7 @@ def strided(
 
 
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
-    """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number.
-
-    Examples
-    --------
-    >>> [tuple(variant.values()) for variant in strides_in_turn({2: (1, 2), 3: (1,)})]
-    [(2, 1), (3, 1), (2, 2)]
-    """
+    """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number."""
     longest = max(map(len, uses.values()))
     return tuple(
         {"stride": stride, "offsets": cells[place]}

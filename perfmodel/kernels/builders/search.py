@@ -79,13 +79,7 @@ def searched(
 
 
 def spaced_keys(n: int) -> Any:
-    """Return n keys in equal steps, of which LEAST is the first, shape (n,), int32.
-
-    Examples
-    --------
-    >>> spaced_keys(4).tolist()
-    [0, 536870912, 1073741824, 1610612736]
-    """
+    """Return n keys in equal steps, of which LEAST is the first, shape (n,), int32."""
     return (np.arange(n, dtype=np.int64) * 2**BITS // n).astype(np.int32)
 
 
@@ -104,12 +98,7 @@ def nothing_found(_: np.random.Generator, shape: tuple[int, ...]) -> Any:
 def level_order(keys: Any) -> Any:
     """Return keys in the order of a complete binary search tree's levels, shape of `keys`.
 
-    The tree holds all but the first key; the children of node i are 2i + 1 and 2i + 2.  MOST fills the last place.
-
-    Examples
-    --------
-    >>> level_order(np.arange(8, dtype=np.int32))[:7].tolist()
-    [4, 2, 6, 1, 3, 5, 7]
+    The tree holds all but the first key; the children of node i are 2i + 1 and 2i + 2. MOST fills the last place.
     """
     steps = [len(keys) >> level for level in range(len(keys).bit_length() - 1)]
     return np.concatenate([*(keys[step // 2 :: step] for step in steps), [MOST]]).astype(np.int32)
@@ -118,13 +107,8 @@ def level_order(keys: Any) -> Any:
 def node_order(keys: Any, width: int = WARP) -> Any:
     """Return keys in the order of a B-tree's levels, shape (:func:`node_count`, width).
 
-    A node has width - 1 keys and `width` children, and MOST fills its last place.  The root has as many children as
-    the power of two keys need, and MOST in the other places.  The tree holds all but the first key.
-
-    Examples
-    --------
-    >>> node_order(np.arange(8, dtype=np.int32), width=4)[:, :3].tolist()
-    [[4, 2147483647, 2147483647], [1, 2, 3], [5, 6, 7]]
+    A node has width - 1 keys and `width` children, and MOST fills its last place. The root has as many children as the
+    power of two keys need, and MOST in the other places. The tree holds all but the first key.
     """
     levels, step = [], len(keys)
     while step > 1:
@@ -136,37 +120,19 @@ def node_order(keys: Any, width: int = WARP) -> Any:
 
 
 def root_children(n: int, width: int = WARP) -> int:
-    """Return how many children the root of a B-tree over `n` keys has; n and `width` are powers of two.
-
-    Examples
-    --------
-    >>> root_children(2**15), root_children(2**16)
-    (32, 2)
-    """
+    """Return how many children the root of a B-tree over `n` keys has; n and `width` are powers of two."""
     bits = (width - 1).bit_length()
     return 1 << ((n.bit_length() - 2) % bits + 1)
 
 
 def node_count(n: int, width: int = WARP) -> int:
-    """Return the nodes of a B-tree over `n` keys.
-
-    Examples
-    --------
-    >>> node_count(2**15), node_count(2**16)
-    (1057, 2115)
-    """
+    """Return the nodes of a B-tree over `n` keys."""
     below = n // root_children(n, width)  # keys of one child of the root
     return 1 + root_children(n, width) * ((below - 1) // (width - 1))
 
 
 def keys_of(nodes: int, width: int = WARP) -> int:
-    """Return the keys of a B-tree with so many nodes: the inverse of :func:`node_count`.
-
-    Examples
-    --------
-    >>> keys_of(1057) == 2**15, keys_of(2115) == 2**16
-    (True, True)
-    """
+    """Return the keys of a B-tree with so many nodes: the inverse of :func:`node_count`."""
     below, keys = 1, width
     while nodes - 1 > width * below:
         below, keys = width * below + 1, width * keys

@@ -62,13 +62,7 @@ Cells = NDArray[np.uint32]
 
 
 def footprints(most_bytes: int) -> tuple[int, ...]:
-    """Return the footprints [B] from 4 KiB up to the largest.
-
-    Examples
-    --------
-    >>> footprints(2**13)
-    (4096, 5120, 6144, 7168, 8192)
-    """
+    """Return the footprints [B] from 4 KiB up to the largest."""
     octaves = [2**power for power in range(LEAST_BYTES.bit_length() - 1, most_bytes.bit_length())]
     every = [
         int(octave * step / STEPS[0]) // LINE_BYTES * LINE_BYTES

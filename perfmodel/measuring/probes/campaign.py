@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from perfmodel import store as stored
 from perfmodel.facts.probe_run import Point, ProbeRun
@@ -23,12 +22,10 @@ from perfmodel.measuring.campaign import DEFAULT
 from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
 from perfmodel.measuring.run import opened_bench
+from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
 
 
 def measure_probes(

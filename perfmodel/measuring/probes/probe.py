@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
 from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.measuring.timing import Enqueue, sample
-from perfmodel.opencl import quiet_compiler
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
+from perfmodel.opencl import Device, quiet_compiler
 
 DTYPES = {"float32": "float", "float64": "double"}
 """Types of OpenCL C by the names of NumPy."""

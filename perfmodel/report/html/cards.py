@@ -8,19 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perfmodel.analyses import balance, benefits
+from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import percent, rate_text, seconds_text
-from perfmodel.fitting.cautions import FarOutside
+from perfmodel.fitting.cautions import Caution, FarOutside
+from perfmodel.models import Family
 from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.models import Family
 
 
 @dataclass(frozen=True)
@@ -82,8 +78,8 @@ def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Le
     There are fewer colours than some families have terms: the smaller ones share that of the rest.
     """
     totals: dict[str, float] = {}
-    for one in kernels:
-        for share in _shown(one):
+    for kernel in kernels:
+        for share in _shown(kernel):
             totals[share.term] = totals.get(share.term, 0.0) + abs(share.share)
     ordered = sorted(totals, key=lambda term: -totals[term])
     shades = [*SHADES, *[REST] * len(ordered)]
@@ -92,22 +88,22 @@ def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Le
 
 def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
     """Return those of the kernels whose error is largest, in their order; at most :data:`MOST_CARDS`."""
-    errors = [abs(one.seconds / one.measured - 1) if one.measured else 0.0 for one in kernels]
+    errors = [abs(kernel.seconds / kernel.measured - 1) if kernel.measured else 0.0 for kernel in kernels]
     kept = sorted(range(len(kernels)), key=lambda place: -errors[place])[:MOST_CARDS]
     return [kernels[place] for place in sorted(kept)]
 
 
 def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
     """Return what each colour stands for, once."""
-    own = tuple(key for key in keys.values() if key.colour != REST)
-    return (*own, LegendKey(REST, "smaller terms")) if len(own) < len(keys) else own
+    coloured = tuple(key for key in keys.values() if key.colour != REST)
+    return (*coloured, LegendKey(REST, "smaller terms")) if len(coloured) < len(keys) else coloured
 
 
 def kernel_card(
-    family: Family, one: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
+    family: Family, kernel: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
 ) -> KernelCard:
     """Return the card of a kernel; `point` is its place below the roofs, `keys` are of :func:`term_keys`."""
-    shown = _shown(one)
+    shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(
         TermBar(
@@ -116,25 +112,25 @@ def kernel_card(
         )
         for share in shown
     )  # fmt: skip
-    times = f"predicted {seconds_text(one.seconds)}"
-    if one.measured is not None:
-        error = percent(abs(one.seconds - one.measured) / one.measured)
-        times += f", measured {seconds_text(one.measured)}, error {error}"
-    note = "The terms add up to" if one.adds_up else "The terms overlap: they do not add up to"
-    left = len(one.terms) - len(shown)
+    times = f"predicted {seconds_text(kernel.seconds)}"
+    if kernel.measured is not None:
+        error = percent(abs(kernel.seconds - kernel.measured) / kernel.measured)
+        times += f", measured {seconds_text(kernel.measured)}, error {error}"
+    note = "The terms add up to" if kernel.adds_up else "The terms overlap: they do not add up to"
+    left = len(kernel.terms) - len(shown)
     more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
     bounds, advice = [], []
-    if one.terms:
-        words, share = term_words(family, one.bound_by), percent(one.terms[0].share)
+    if kernel.terms:
+        words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
         bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
-        advice.append(term_advice(family, one.bound_by))
+        advice.append(term_advice(family, kernel.bound_by))
     bounds += [roof_words(point)] if point is not None else []
-    bounds += [balance_words(one.bounds.balance)] if one.bounds.balance is not None else []
-    advice += benefit_lines(one.bounds.benefits) if one.bounds.benefits is not None else ()
+    bounds += [balance_words(kernel.bounds.balance)] if kernel.bounds.balance is not None else []
+    advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()
     return KernelCard(
-        one.kernel, ", ".join(filter(None, (one.form, one.sizes))), times, bars, one.adds_up,
+        kernel.kernel, ", ".join(filter(None, (kernel.form, kernel.sizes))), times, bars, kernel.adds_up,
         f"{note} the predicted time.{more}", tuple(bounds), tuple(filter(None, advice)),
-        tuple(caution_words(family, caution) for caution in one.cautions),
+        tuple(caution_words(family, caution) for caution in kernel.cautions),
     )  # fmt: skip
 
 
@@ -160,8 +156,8 @@ def caution_words(family: Family, caution: Caution) -> str:
     return f"Far outside of the measurements: {what} occurs {at} times, measured were {low} to {high}."
 
 
-def _shown(one: KernelTerms) -> list[Share]:
-    return [share for share in one.terms if abs(share.share) >= SHOWN][:MOST]
+def _shown(kernel: KernelTerms) -> list[Share]:
+    return [share for share in kernel.terms if abs(share.share) >= SHOWN][:MOST]
 
 
 _FACTS = {
@@ -208,7 +204,7 @@ def times_words(data: ReportData) -> str:
 
 def advisers_words(data: ReportData) -> str:
     """Return how good the models are from which advice follows; empty where nobody knows it."""
-    known = {one.name: one.figures.error for one in data.families if one.figures is not None}
+    known = {line.name: line.figures.error for line in data.families if line.figures is not None}
     models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
     told = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]
     return f"Typical errors of these models on this device: {', '.join(told)}." if told else ""

@@ -10,18 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfmodel.analyses.report_data import ReportData
+from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.compare import Comparison
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.bounds import LOWEST
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import ReportData
-    from perfmodel.analyses.report_models import FamilyLine
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.compare import Comparison
-    from perfmodel.predicting.ranking import Ranking
-
 
 
 @dataclass(frozen=True)
@@ -61,13 +58,7 @@ def plotly_lines(lines: Iterable[str]) -> str:
 
 
 def colour(name: str) -> str:
-    """Return the colour of a name in the style sheet, which differs between light and dark.
-
-    Examples
-    --------
-    >>> colour("ink")
-    'var(--ink)'
-    """
+    """Return the colour of a name in the style sheet, which differs between light and dark."""
     return f"var(--{name})"
 
 
@@ -124,7 +115,7 @@ NAME = 22
 
 def families_plot(families: Sequence[FamilyLine], chosen: str) -> Plot | None:
     """Return the error of each family; None where there are not two. The one of the report has another colour."""
-    judged = [(one, one.figures) for one in families if one.figures is not None and math.isfinite(one.figures.error)]
+    judged = [(line, line.figures) for line in families if line.figures and math.isfinite(line.figures.error)]
     if len(judged) < 2:
         return None
     judged.reverse()  # plotly begins at the bottom
@@ -132,14 +123,14 @@ def families_plot(families: Sequence[FamilyLine], chosen: str) -> Plot | None:
         "type": "bar", "orientation": "h", "x": [100 * figures.error for _, figures in judged],
         "y": list(range(len(judged))), "text": [percent(figures.error) for _, figures in judged],
         "textposition": "outside", "cliponaxis": False,
-        "customdata": [[plotly_lines((one.name, f"error: {percent(figures.error)}", f"factor - 1: "
-                        f"{percent(figures.factor)}", f"regret: {figures.regret:.2f}"))] for one, figures in judged],
+        "customdata": [[plotly_lines((line.name, f"error: {percent(figures.error)}", f"factor - 1: "
+                        f"{percent(figures.factor)}", f"regret: {figures.regret:.2f}"))] for line, figures in judged],
         "hovertemplate": "%{customdata[0]}<extra></extra>",
-        "marker": {"color": [colour("orange" if one.name == chosen else "blue") for one, _ in judged]},
+        "marker": {"color": [colour("orange" if line.name == chosen else "blue") for line, _ in judged]},
     }  # fmt: skip
     most = max(100 * figures.error for _, figures in judged)
     across = {"title": {"text": "error [%]"}, "range": [0, 1.3 * most], "zeroline": False}
-    names = [plotly_text(one.name.replace("_", " "), NAME) for one, _ in judged]
+    names = [plotly_text(line.name.replace("_", " "), NAME) for line, _ in judged]
     shown = layout(across, _named(names), showlegend=False)
     alternative = f"The error of {len(judged)} families, the best at the top. The table below holds the numbers."
     return Plot("families", alternative, {"data": [bars], "layout": shown}, 110 + ROW * len(judged))
@@ -150,32 +141,32 @@ def ranking_plot(ranking: Ranking, level: float) -> Plot | None:
 
     Of more than :data:`MOST_VARIANTS` the fastest are drawn.
     """
-    known = [one for one in ranking if one.seconds > 0 and math.isfinite(one.seconds)]
+    known = [variant for variant in ranking if variant.seconds > 0 and math.isfinite(variant.seconds)]
     shown = known[:MOST_VARIANTS][::-1]
     if not shown:
         return None
-    bounds = [one.interval if one.interval and one.interval[0] > 0 and math.isfinite(one.interval[1])
-              else (one.seconds, one.seconds) for one in shown]  # fmt: skip
+    bounds = [variant.interval if variant.interval and variant.interval[0] > 0 and math.isfinite(variant.interval[1])
+              else (variant.seconds, variant.seconds) for variant in shown]  # fmt: skip
     points: list[dict[str, Any]] = []
     for tied, words, shade, marker in ((True, "cannot be told apart", "orange", "diamond"),
                                        (False, "predicted time", "blue", "circle")):  # fmt: skip
-        own = [place for place, one in enumerate(shown) if bool(one.tied) == tied]
-        if not own:
+        places = [place for place, variant in enumerate(shown) if bool(variant.tied) == tied]
+        if not places:
             continue
         points.append({
-            "type": "scatter", "mode": "markers", "name": words, "x": [shown[place].seconds for place in own],
-            "y": own, "customdata": [[_text(shown[place], level)] for place in own],
+            "type": "scatter", "mode": "markers", "name": words, "x": [shown[place].seconds for place in places],
+            "y": places, "customdata": [[_variant_text(shown[place], level)] for place in places],
             "hovertemplate": "%{customdata[0]}<extra></extra>",
             "marker": {"color": colour(shade), "symbol": marker, "size": 11,
                        "line": {"color": colour("ink"), "width": 0.7}},
             "error_x": {
                 "type": "data", "symmetric": False, "color": colour("muted"), "thickness": 1.5, "width": 5,
-                "array": [bounds[place][1] - shown[place].seconds for place in own],
-                "arrayminus": [shown[place].seconds - bounds[place][0] for place in own],
+                "array": [bounds[place][1] - shown[place].seconds for place in places],
+                "arrayminus": [shown[place].seconds - bounds[place][0] for place in places],
             },
         })  # fmt: skip
     across = log_axis("predicted time", [end for pair in bounds for end in pair], seconds_text)
-    names = [plotly_text(one.name, NAME) for one in shown]
+    names = [plotly_text(variant.name, NAME) for variant in shown]
     alternative = (
         f"Predicted times of the {len(shown)} fastest variants with {100 * level:g} % intervals, the fastest at the "
         "top, on a logarithmic axis. The table below holds the numbers."
@@ -192,10 +183,10 @@ def _named(names: Sequence[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _text(one: Any, level: float) -> str:
-    interval = f"{100 * level:g} % interval: {interval_text(one.interval)}" if one.interval else ""
-    fastest = f"the fastest with {percent(one.fastest)}" if one.fastest is not None else ""
-    return plotly_lines((one.name, f"predicted: {seconds_text(one.seconds)}", interval, fastest))
+def _variant_text(variant: RankedVariant, level: float) -> str:
+    interval = f"{100 * level:g} % interval: {interval_text(variant.interval)}" if variant.interval else ""
+    fastest = f"the fastest with {percent(variant.fastest)}" if variant.fastest is not None else ""
+    return plotly_lines((variant.name, f"predicted: {seconds_text(variant.seconds)}", interval, fastest))
 
 
 GRADES = (
@@ -239,7 +230,7 @@ def accuracy_plot(data: ReportData) -> Plot | None:
     return Plot("accuracy", alternative, {"data": traces, "layout": shown}, 520)
 
 
-def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, float], own: bool) -> Plot | None:
+def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, float], predicted: bool) -> Plot | None:
     """Return kernels below the roofs of their device, and the ridges where roofs meet.
 
     None where there is no roof, or no kernel has a place. `own` are a user's kernels, at their predicted times.
@@ -259,7 +250,7 @@ def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, 
         if bounded:
             spots = {
                 "x": [point.intensity for point in bounded], "y": [point.rate for point in bounded],
-                "customdata": [[_roofline_text(point, own), point.kernel] for point in bounded],
+                "customdata": [[_roofline_text(point, predicted), point.kernel] for point in bounded],
             }  # fmt: skip
             traces.append(_markers(f"kernel, lowest roof: {LOWEST[bound]}", shade, marker, spots))
     rates = [rate for trace in traces for rate in trace["y"] if rate]
@@ -288,8 +279,8 @@ def _accuracy_text(row: Comparison, level: float) -> str:
     ))  # fmt: skip
 
 
-def _roofline_text(point: KernelPoint, own: bool) -> str:
-    how = "at its predicted time" if own else "measured"
+def _roofline_text(point: KernelPoint, predicted: bool) -> str:
+    how = "at its predicted time" if predicted else "measured"
     reached = f"{percent(point.share)} of what the roofs allow" if math.isfinite(point.share) else ""
     return plotly_lines((
         point.kernel, point.form, point.sizes, f"{rate_text(point.rate, 'op/s')} {how}",

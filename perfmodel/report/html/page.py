@@ -8,12 +8,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
+from perfmodel.analyses.report_data import ReportData
 from perfmodel.errors import MissingExtraError
 from perfmodel.report import drawing
 from perfmodel.report.html import cards, figures, tables
@@ -23,15 +23,12 @@ from perfmodel.report.sweeps import ties_text
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from perfmodel.analyses.report_data import ReportData
 
-
-@dataclass(frozen=True)
-class Tab:
-    """A tab: the name of its template and of its place in the page, and its title."""
-
-    name: str
-    title: str
+TABS = {
+    "own": "Your kernels", "overview": "Overview", "accuracy": "Accuracy", "kernels": "Kernels", "costs": "Costs",
+    "families": "Families", "device": "Device", "made": "How it was made",
+}  # fmt: skip
+"""The tabs' titles by the names of their templates; the first one is left out where no kernel was given."""
 
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
@@ -43,9 +40,9 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
     own_places = {point.kernel: point for point in data.own_points}
     family = data.family
     keys, shown = cards.term_keys(family, (*data.kernels, *data.own)), cards.worst_kernels(data.kernels)
-    own, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
+    fastest, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
     return SimpleNamespace(
-        tabs=_tabs(data),
+        tabs={name: title for name, title in TABS.items() if name != "own" or data.ranking or data.withheld},
         figures=cards.figure_stats(data),
         facts=cards.fact_stats(data),
         times=cards.times_words(data),
@@ -56,7 +53,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         unmeasured=tables.unmeasured_table(data),
         roofline=figures.roofline_plot("roofline", data.points, data.roofs, False),
         points=tables.roofline_table(data.points, False),
-        cards=tuple(cards.kernel_card(family, one, places.get((one.kernel, one.form)), keys) for one in shown),
+        cards=tuple(cards.kernel_card(family, terms, places.get((terms.kernel, terms.form)), keys) for terms in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
         families=figures.families_plot(data.families, family.name),
@@ -65,7 +62,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         ranking=figures.ranking_plot(data.ranking, data.level),
         ranking_table=tables.ranking_table(data.ranking),
         ties=ties_text(data.ranking, data.scatter, data.level),
-        own_cards=tuple(cards.kernel_card(family, one, own_places.get(one.kernel), keys) for one in own),
+        own_cards=tuple(cards.kernel_card(family, terms, own_places.get(terms.kernel), keys) for terms in fastest),
         own_note=f"The {slower} slower variants stand in the table above." if slower > 0 else "",
         own_roofline=figures.roofline_plot("own-roofline", data.own_points, data.roofs, True),
         own_points=tables.roofline_table(data.own_points, True),
@@ -74,14 +71,6 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         keys=cards.legend(keys),
         advisers=cards.advisers_words(data),
     )
-
-
-def _tabs(data: ReportData) -> tuple[Tab, ...]:
-    own = (Tab("own", "Your kernels"),) if data.ranking or data.withheld else ()
-    return (
-        *own, Tab("overview", "Overview"), Tab("accuracy", "Accuracy"), Tab("kernels", "Kernels"),
-        Tab("costs", "Costs"), Tab("families", "Families"), Tab("device", "Device"), Tab("made", "How it was made"),
-    )  # fmt: skip
 
 
 EXTRA = "report"
@@ -122,8 +111,8 @@ def policy(scripts: tuple[str, ...]) -> str:
 
     Source: W3C, *Content Security Policy Level 3*, section 6.7.2.
     """
-    hashes = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{script}'" for script in hashes)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
         "form-action 'none'"

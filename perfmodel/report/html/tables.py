@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfmodel.analyses.words import term_words
-from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.analyses.report_data import ReportData
+from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.words import FactLine, WeightLine, term_words
+from perfmodel.compare import Comparison
+from perfmodel.compare.comparison import time_cells
+from perfmodel.display import interval_text, percent, rate_text
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.bounds import LOWEST
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import ReportData
-    from perfmodel.analyses.report_models import FamilyLine
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.analyses.words import FactLine, WeightLine
-    from perfmodel.compare import Comparison
-    from perfmodel.predicting.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,6 @@ def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ..
     return Table(caption, head, cells, frozenset(numbers), kind)
 
 
-_TIMES = ("measured", "predicted", "error", "interval")
 _SOURCES = (
     ("Measured facts", ("measured",)),
     ("Told by the driver and the operating system", ("CL_", "told", "preferred", "OpenCL")),
@@ -76,8 +73,12 @@ GIVEN = "Given by data sheets and by users"
 def comparisons_table(rows: Sequence[Comparison], caption: str) -> Table:
     """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
     kept = worst(rows, MOST_ROWS)
-    found = table(caption, ("kernel", *_TIMES), [(_kernel(row), *_times(row)) for row in kept], (1, 2, 3, 4))
-    return replace(found, note=left_out(len(rows) - len(kept), "cases"))
+    cells = [
+        (TableCell(row.kernel, small=_join(row.form, row.sizes)), *time_cells(row), interval_text(row.interval))
+        for row in kept
+    ]
+    cases = table(caption, ("kernel", "measured", "predicted", "error", "interval"), cells, (1, 2, 3, 4))
+    return replace(cases, note=left_out(len(rows) - len(kept), "cases"))
 
 
 def worst(rows: Sequence[Comparison], most: int) -> Sequence[Comparison]:
@@ -97,67 +98,69 @@ def left_out(count: int, what: str) -> str:
 def unmeasured_table(data: ReportData) -> Table:
     """Return the features without a weight, and the kernels that need them."""
     rows = [
-        (TableCell(term_words(data.family, one.feature), code=one.feature), ", ".join(one.kernels))
-        for one in data.unmeasured
+        (TableCell(term_words(data.family, unmeasured.feature), code=unmeasured.feature), ", ".join(unmeasured.kernels))
+        for unmeasured in data.unmeasured
     ]
     return table("features that no measurement exercised", ("feature", "needed by"), rows)
 
 
 def fact_tables(facts: Sequence[FactLine]) -> tuple[Table, ...]:
     """Return the facts in a table for each kind of source, the measured ones first."""
-    found = []
+    parts = []
     rest = list(facts)
     for caption, beginnings in _SOURCES:
-        own = [fact for fact in rest if fact.source.startswith(beginnings)]
-        rest = [fact for fact in rest if fact not in own]
-        found.append((caption, own))
-    found.insert(1, (GIVEN, rest))
-    head = ("fact", "value", "source")
-    return tuple(table(caption, head, map(_fact, own), (1,), "facts") for caption, own in found if own)
+        known = [fact for fact in rest if fact.source.startswith(beginnings)]
+        rest = [fact for fact in rest if fact not in known]
+        parts.append((caption, known))
+    parts.insert(1, (GIVEN, rest))
+    return tuple(
+        table(
+            caption, ("fact", "value", "source"),
+            [(TableCell(_sentence(fact.meaning or fact.key.replace("_", " ")), code=fact.key), fact.value, fact.source)
+             for fact in known], (1,), "facts",
+        )
+        for caption, known in parts if known
+    )  # fmt: skip
 
 
 def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
     """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
     ordered = sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value))
-    rows = [
-        (TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), _interval(line))
-        for line in ordered
-    ]
+    rows = []
+    for line in ordered:
+        interval = interval_text(line.interval)
+        if line.interval is not None and not line.unit.startswith("s"):
+            interval = f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
+        rows.append((TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), interval))
     return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
 
 
 def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
     """Return the figures of each family; those without say why."""
     rows = []
-    for one in families:
-        mark = "the family of this report" if one.name == chosen else ""
-        name = TableCell(one.name.replace("_", " "), small=one.problem or one.citation, code=mark)
-        if one.figures is None:
+    for line in families:
+        mark = "the family of this report" if line.name == chosen else ""
+        name = TableCell(line.name.replace("_", " "), small=line.problem or line.citation, code=mark)
+        if line.figures is None:
             rows.append((name, *["-"] * 6))
             continue
-        f = one.figures
-        numbers = (percent(f.error), percent(f.factor), _plain(f.regret), _plain(f.tau), str(one.weights))
-        rows.append((name, *numbers, str(one.withheld)))
+        f = line.figures
+        numbers = (percent(f.error), percent(f.factor), _plain(f.regret), _plain(f.tau), str(line.weights))
+        rows.append((name, *numbers, str(line.withheld)))
     head = ("family", "error", "factor - 1", "regret", "tau", "weights", "withheld")
     return table("families, the one with the smallest error first", head, rows, (1, 2, 3, 4, 5, 6))
 
 
 def ranking_table(ranking: Ranking) -> Table:
     """Return a row for each variant, the one predicted fastest first; with ties, where they are known."""
-    known = any(one.fastest is not None for one in ranking)
-    rows = []
-    for place, one in enumerate(ranking, 1):
-        best = ranking[0].seconds
-        times = f"{one.seconds / best:.2f}" if best > 0 else "-"
-        ties = (percent(one.fastest), "tie" if one.tied else "no") if known else ()
-        cells = (seconds_text(one.seconds), times, *ties, interval_text(one.interval))
-        rows.append((f"{place}. {one.name}", *cells))
-    ties_head = ("is the fastest with", "tie") if known else ()
-    head = ("variant", "predicted", "times the best", *ties_head, "interval")
-    return table("variants, the one predicted fastest first", head, rows, tuple(range(1, len(head))))
+    columns, *rows = ranking.table
+    longer = {"seconds": "predicted", "fastest": "is the fastest with"}
+    head = tuple(longer.get(column, column) for column in columns)
+    cells = [(f"{place}. {name}", *(cell or "no" for cell in rest)) for place, (name, *rest) in enumerate(rows, 1)]
+    return table("variants, the one predicted fastest first", head, cells, tuple(range(1, len(head))))
 
 
-def roofline_table(points: Sequence[KernelPoint], own: bool) -> Table:
+def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
     """Return the place of each kernel below the roofs."""
     rows = [
         (
@@ -169,7 +172,7 @@ def roofline_table(points: Sequence[KernelPoint], own: bool) -> Table:
         )
         for point in points
     ]
-    rate = "rate at the predicted time" if own else "measured rate"
+    rate = "rate at the predicted time" if predicted else "measured rate"
     head = ("kernel", "operations for each byte", rate, "lowest roof", "share of it reached")
     return table("kernels below the roofs", head, rows, (1, 2, 4))
 
@@ -183,26 +186,6 @@ def made_table(pairs: Iterable[tuple[str, str]]) -> Table:
     """Return how weights and the report were made."""
     rows = [(_sentence(_MADE.get(name, name)), text) for name, text in pairs]
     return table("how this report was made", ("what", "value"), rows, kind="pairs")
-
-
-def _kernel(row: Comparison) -> TableCell:
-    return TableCell(row.kernel, small=_join(row.form, row.sizes))
-
-
-def _times(row: Comparison) -> tuple[str, ...]:
-    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return seconds_text(row.measured), predicted, percent(row.relative_error), interval_text(row.interval)
-
-
-def _fact(fact: FactLine) -> tuple[TableCell, str, str]:
-    words = fact.meaning or fact.key.replace("_", " ")
-    return TableCell(_sentence(words), code=fact.key), fact.value, fact.source
-
-
-def _interval(line: WeightLine) -> str:
-    if line.interval is None or not line.unit.startswith("s"):
-        return "-" if line.interval is None else f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
-    return interval_text(line.interval)
 
 
 def _plain(value: float) -> str:

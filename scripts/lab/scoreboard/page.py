@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from perfmodel.compare.protocols import PROTOCOLS
-from perfmodel.display import below_marker, markdown_table, percent, seconds_text
+from perfmodel.display import percent, seconds_text
+from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS, SIMULATED as SIMULATED_GOALS, hold
 from scripts.lab.scoreboard.ideas import BLACK_BOX
 from scripts.lab.scoreboard.log import latest

@@ -10,6 +10,8 @@ from perfmodel.kernels.builders.arithmetic import CHAINS, chain_kernel, chain_st
 
 def test_each_step_waits_for_the_one_before():
     assert ["acc[u] = p {id=s0, dep=first}"] == chain_steps(["p"])
+    both = ["acc[u] = acc[u] + p {id=s0, dep=first}", "acc[u] = acc[u]*p {id=s1, dep=s0}"]
+    assert both == chain_steps(["acc[u] + p", "acc[u]*p"])
     assert "acc[u] = acc[u]/q {id=s2, dep=s1}" == chain_steps(["p", "q", "acc[u]/q"])[2]
 
 

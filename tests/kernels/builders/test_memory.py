@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.kernels.builders.memory import stored
+from perfmodel.kernels.builders.memory import end, stored
+
+
+def test_where_an_axis_ends():
+    assert ["n", "n - 1"] == [end("n", guarded) for guarded in (False, True)]
 
 
 def test_the_last_place_of_the_last_axis_keeps_its_contents():

@@ -14,6 +14,7 @@ from tests.measuring.probes.devices import SHORT, content, instrument
 
 
 def test_footprints_rise_by_less_than_a_half_and_hold_usual_capacities():
+    assert (4096, 5120, 6144, 7168, 8192) == footprints(2**13)
     found = footprints(2**28)
     assert (2**12, 2**28) == (found[0], found[-1])
     assert max(b / a for a, b in pairwise(found)) < 1.42

@@ -13,6 +13,7 @@ from itertools import pairwise
 import pytest
 
 from perfmodel.errors import MissingExtraError
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report import drawing
 from perfmodel.report.html.page import check_extra, json_text, policy, report_page
 from tests.report.html.reported import HOSTILE, MADE, Tree, page, reported, tree
@@ -45,7 +46,7 @@ def test_tabs_follow_the_aria_pattern():
 
 
 def test_without_a_users_kernels_there_is_no_tab_for_them():
-    plain = Tree(report_page(replace(reported(), ranking=(), own=(), own_points=(), withheld={}), MADE)).root
+    plain = Tree(report_page(replace(reported(), ranking=Ranking(), own=(), own_points=(), withheld={}), MADE)).root
     assert "own" not in {one.attributes.get("id") for one in plain.every("section")}
 
 

@@ -78,8 +78,8 @@ def test_rankings_with_and_without_ties():
 def test_places_below_roofs():
     point = KernelPoint("k", "form=a", "n=8", operations=1e9, bytes=1e8, seconds=1e-2, bound_s=5e-3, bound="local")
     expected = [["k", "10", "100 Gop/s", "local memory", "50.0 %"]]
-    assert expected == texts(tables.roofline_table([point], own=False))
-    assert "moves no data" in texts(tables.roofline_table([replace(point, bytes=0.0)], own=True))[0]
+    assert expected == texts(tables.roofline_table([point], predicted=False))
+    assert "moves no data" in texts(tables.roofline_table([replace(point, bytes=0.0)], predicted=True))[0]
 
 
 def test_unmeasured_features_in_words_with_the_kernels():

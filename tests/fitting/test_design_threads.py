@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np  # noqa: F401 -- its library has to be loaded
 from threadpoolctl import threadpool_info
 
-from perfmodel.fitting.fit_design import single_threaded
+from perfmodel.fitting.design import single_threaded
 
 
 def blas_threads() -> list[int]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.tuning.belief import Belief
-from perfmodel.tuning.search import Race
+from perfmodel.tuning.belief import Belief, Race
 
 
 def raced(race: Race, times: np.ndarray, level: float = 0.9) -> int:

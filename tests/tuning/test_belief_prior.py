@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.fitting.selection import Scatter
-from perfmodel.tuning.search import NORMAL, UNKNOWN_DEVIATION, belief_of
+from perfmodel.tuning.belief import NORMAL, UNKNOWN_DEVIATION, belief_of
 
 
 def prediction(seconds: float, **terms: float) -> SimpleNamespace:
