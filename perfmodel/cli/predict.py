@@ -317,9 +317,8 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
-        return request.document(
-            SWEEP_SCHEMA, level=request.accuracy.level, points=sweep_records(points), **rest, notes=[*request.model.notes]
-        )
+        level, notes = request.accuracy.level, list(request.model.notes)
+        return request.document(SWEEP_SCHEMA, level=level, points=sweep_records(points), **rest, notes=notes)
 
     def text() -> str:
         table = (winners_table if winners else sweep_table)(points, output.table_width())
