@@ -9,7 +9,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.matmul import product
+from perfmodel.kernels.builders.tiles import product
 
 
 def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from perfmodel.kernels import KernelClass, Ladder, Parameters
-from perfmodel.kernels.builders.matmul import product, tiled_product
+from perfmodel.kernels.builders.tiles import product, tiled_product
 
 
 def shapes(e: int) -> tuple[Parameters, ...]:

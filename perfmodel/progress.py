@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 from perfmodel.io import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress as RichProgress
 
 LINES_EVERY_S = 5.0
@@ -101,7 +100,11 @@ class Bar:
         self._expected, self._expected_done = seconds, 0.0
         self._began = self._shown = monotonic()
         if self._console.is_terminal:
-            self._progress = _rich_progress(self._console)
+            from rich.progress import BarColumn, Progress as RichProgress, TextColumn
+
+            parts = ("{task.description}", "{task.fields[state]}", "{task.fields[note]}")
+            description, state, note = (TextColumn(part, markup=False) for part in parts)
+            self._progress = RichProgress(description, BarColumn(), state, note, console=self._console)
             self._progress.start()
             self._progress.add_task(self._task, total=total, state=self._state(), note="")
         else:
@@ -157,18 +160,6 @@ class Bar:
         if not self._console.quiet:
             sys.stderr.write(f"{visible(text)}\n")
             sys.stderr.flush()
-
-
-def _rich_progress(console: Console) -> RichProgress:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        TextColumn("{task.fields[note]}", markup=False),
-        console=console,
-    )
 
 
 def shown(progress: Progress | bool | None) -> Progress:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.matmul import product, tiled_product
+from perfmodel.kernels.builders.tiles import product, tiled_product
 
 KERNEL = KernelClass(
     name="matmul_skinny",

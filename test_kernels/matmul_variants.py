@@ -12,7 +12,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.matmul import product
+from perfmodel.kernels.builders.tiles import product
 
 TILE = 16
 FETCHED = {"prefetched_a": "a", "prefetched": "ab", "registers": "ab"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -313,7 +314,8 @@ def fit_command(
     model = fit_family(source, chosen, fitting, measured_facts, options.given_facts_of(facts), driver)
     model.save(path)
     if not output.settings().json:
-        output.print_text("\n".join(_model_lines(model, path)), output.text_stream(path))
+        with redirect_stdout(output.text_stream(path)):
+            output.print_text("\n".join(_model_lines(model, path)))
     elif not is_standard_output(path):
         output.print_document(model.fitted.model_dump(mode="json", by_alias=True))
 

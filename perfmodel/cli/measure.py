@@ -183,7 +183,7 @@ def isolate_command(
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
     from perfmodel.report.probes import isolation_table
-    from perfmodel.store.isolation import isolation_path
+    from perfmodel.store.files import isolation_path
 
     chosen = chosen_classes(discovered(kernels), classes or ())
     pin_threads()

@@ -72,7 +72,7 @@ class Contender:
 
     def by(self, protocol: str) -> Evaluation:
         """Return the evaluation by one protocol."""
-        return next(one for one in self.evaluations if one.protocol == protocol)
+        return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)
 
     def figures(self, protocol: str, kernel: str | None = None) -> Figures:
         """Return the figures of one kernel, or of all."""
@@ -81,7 +81,8 @@ class Contender:
     def __repr__(self) -> str:
         if self.problem:
             return one_line(f"<Contender {self.family} on {self.device}: not fitted: {self.problem}>")
-        errors = ", ".join(f"{percent(self.figures(one.protocol).error)} by {one.protocol}" for one in self.evaluations)
+        protocols = [evaluation.protocol for evaluation in self.evaluations]
+        errors = ", ".join(f"{percent(self.figures(protocol).error)} by {protocol}" for protocol in protocols)
         return one_line(f"<Contender {self.family} on {self.device}: error {errors}>")
 
     @property
@@ -98,19 +99,20 @@ class Contenders(tuple[Contender, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return one_line(f"<Contenders: {', '.join(one.family for one in self)}>")
+        return one_line(f"<Contenders: {', '.join(contender.family for contender in self)}>")
 
     @property
     def judged(self) -> tuple[Contender, ...]:
         """Those that could be fitted, the one with the smallest error by protocol B first."""
-        return tuple(sorted((one for one in self if one.evaluations), key=lambda one: one.figures("B").error))
+        fitted = [contender for contender in self if contender.evaluations]
+        return tuple(sorted(fitted, key=lambda contender: contender.figures("B").error))
 
     def _repr_html_(self) -> str:
         """Return the figures as a table for a notebook, families that could not be fitted below it."""
-        judged, devices = self.judged, ", ".join(dict.fromkeys(one.device for one in self))
-        notes = [f"not fitted: {one.family}: {one.problem}" for one in self if one.problem]
+        judged, devices = self.judged, ", ".join(dict.fromkeys(contender.device for contender in self))
+        notes = [f"not fitted: {contender.family}: {contender.problem}" for contender in self if contender.problem]
         cases = f"{len(judged[0].by('A').rows)} cases that every family predicts" if judged else "no family was fitted"
-        return html_table([HEADER, *(one.cells for one in judged)], f"{devices}: {cases}", notes)
+        return html_table([HEADER, *(contender.cells for contender in judged)], f"{devices}: {cases}", notes)
 
     def to_frame(self) -> DataFrame:
         """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`.
@@ -128,17 +130,17 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
 
     A family that could not be fitted has one row with its problem; a figure that is not known is None.
     """
-    for one in contenders:
-        head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
-        if one.problem:
-            yield {**head, "problem": one.problem}
-        for each in one.evaluations:
+    for contender in contenders:
+        head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": contender.device, "family": contender.family}
+        if contender.problem:
+            yield {**head, "problem": contender.problem}
+        for each in contender.evaluations:
             for kernel in (*kernels(each.rows), None):
-                figures = one.figures(each.protocol, kernel)
+                figures = contender.figures(each.protocol, kernel)
                 yield {
                     **head, "protocol": each.protocol, "kernel": kernel or "all", "cases": figures.cases,
                     **{name: finite(getattr(figures, name)) for name in ("error", "factor", "regret", "top1", "tau")},
-                    "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
+                    **{name: getattr(contender, name) for name in ("weights", "fit_s", "predict_s", "withheld")},
                 }  # fmt: skip
 
 
@@ -184,13 +186,13 @@ def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
     """Leave out the cases that some contender withheld, of each protocol and device."""
     every = tuple(contenders)
     common = []
-    for one in every:
-        rivals = [other for other in every if other.device == one.device and other.evaluations]
+    for contender in every:
+        rivals = [other for other in every if other.device == contender.device and other.evaluations]
         kept = []
-        for made in one.evaluations:
+        for made in contender.evaluations:
             lost = {_case(row) for rival in rivals for row in rival.by(made.protocol).rows if row.predicted is None}
             kept.append(replace(made, rows=Comparisons(row for row in made.rows if _case(row) not in lost)))
-        common.append(replace(one, evaluations=tuple(kept)))
+        common.append(replace(contender, evaluations=tuple(kept)))
     return Contenders(common)
 
 
@@ -238,10 +240,10 @@ def contenders(
     fits += [FamilyFits(known, family, options, tests) for family in twice]
     begin(f"families on {known.device}", len(fits))
     judged = []
-    for one in map(contender_of, fits):
-        advance(FailedStep(one.family, one.problem) if one.problem else one.family)
-        judged.append(one)
-    return on_common_cases(sorted(judged, key=lambda one: one.family))
+    for contender in map(contender_of, fits):
+        advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)
+        judged.append(contender)
+    return on_common_cases(sorted(judged, key=lambda contender: contender.family))
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:
@@ -261,27 +263,27 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
     Test kernels go across. The best of each column is marked, for each protocol by itself. On a narrow terminal the
     kernels are left out, the last one first, then the columns of :data:`LESS`.
     """
-    judged = [one for one in contenders if one.evaluations]
+    judged = [contender for contender in contenders if contender.evaluations]
     if not judged:
         return _problems(contenders)
     names = kernels(judged[0].by(COMPARED[0]).rows)
     columns: list[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int]] = [
         *((name, _error_of(name), percent, 1) for name in names),
-        ("all", lambda one, by: one.figures(by).error, percent, 1),
-        ("factor - 1", lambda one, by: one.figures(by).factor, percent, 1),
-        ("regret", lambda one, by: one.figures(by).regret, lambda x: f"{x:.3f}", 1),
-        ("tau", lambda one, by: one.figures(by).tau, lambda x: f"{x:.2f}", -1),
-        ("weights", lambda one, by: one.weights, lambda x: f"{x:.0f}", 1),
-        ("fit", lambda one, by: one.fit_s, seconds_text, 1),
-        ("predict", lambda one, by: one.predict_s, seconds_text, 1),
+        ("all", lambda contender, by: contender.figures(by).error, percent, 1),
+        ("factor - 1", lambda contender, by: contender.figures(by).factor, percent, 1),
+        ("regret", lambda contender, by: contender.figures(by).regret, lambda x: f"{x:.3f}", 1),
+        ("tau", lambda contender, by: contender.figures(by).tau, lambda x: f"{x:.2f}", -1),
+        ("weights", lambda contender, by: contender.weights, lambda x: f"{x:.0f}", 1),
+        ("fit", lambda contender, by: contender.fit_s, seconds_text, 1),
+        ("predict", lambda contender, by: contender.predict_s, seconds_text, 1),
     ]
     table = [("family", "by", *(name for name, *_ in columns))]
-    cells: dict[tuple[str, str], list[str]] = {(one.family, by): [] for one in judged for by in COMPARED}
+    cells: dict[tuple[str, str], list[str]] = {(contender.family, by): [] for contender in judged for by in COMPARED}
     for _, value, text, sign in columns:
         for by in COMPARED:
-            found = {one.family: value(one, by) for one in judged}
-            best = min((sign * x for x in found.values() if math.isfinite(x)), default=math.nan)
-            for family, x in found.items():
+            values = {contender.family: value(contender, by) for contender in judged}
+            best = min((sign * x for x in values.values() if math.isfinite(x)), default=math.nan)
+            for family, x in values.items():
                 cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
     problems = [_problems(contenders)] * (len(judged) < len(contenders))
@@ -289,13 +291,13 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
 
 
 def _error_of(kernel: str) -> Callable[[Contender, str], float]:
-    return lambda one, by: one.figures(by, kernel).error
+    return lambda contender, by: contender.figures(by, kernel).error
 
 
 def _notes(judged: Sequence[Contender]) -> list[str]:
     first = judged[0]
     counts = ", ".join(f"{len(first.by(by).rows)} by {by}" for by in COMPARED)
-    withheld = [f"{one.family} {one.withheld}" for one in judged if one.withheld]
+    withheld = [f"{contender.family} {contender.withheld}" for contender in judged if contender.withheld]
     return [
         f"{first.device}: cases that every family predicts: {counts}; {BEST} best of its column and protocol.",
         "kernels, all: geometric mean of |p - t|/t; factor: of max(p/t, t/p); regret: time of the variant chosen "
@@ -306,7 +308,8 @@ def _notes(judged: Sequence[Contender]) -> list[str]:
 
 
 def _problems(contenders: Sequence[Contender]) -> str:
-    return "\n".join(f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem)
+    failed = [contender for contender in contenders if contender.problem]
+    return "\n".join(f"not fitted: {contender.family}: {contender.problem}" for contender in failed)
 
 
 def families_csv(contenders: Sequence[Contender]) -> str:

@@ -154,16 +154,16 @@ def parse(
     for name, part in (parts or {}).items():
         terms[name] = Parser(part, terms, _is_feature).parse()
     parser = Parser(text, terms, _is_feature)
-    found = parser.parse()
-    if found.range[0] < 0 and parser.sign_lost_at is not None:
+    term = parser.parse()
+    if term.range[0] < 0 and parser.sign_lost_at is not None:
         parser.fail(
             parser.sign_lost_at,
             "this can be below zero, and then so can the seconds",
             "keep it up with max(..., 0), or write it as a sum",
         )
-    used = variables(found.tree)
+    used = variables(term.tree)
     weights = tuple(name for name in used if name.startswith("w_"))
-    return Expression(text, found.tree, tuple(n for n in used if n not in weights), weights)
+    return Expression(text, term.tree, tuple(n for n in used if n not in weights), weights)
 
 
 def linear(features: Collection[str]) -> Expression:
@@ -205,13 +205,13 @@ def weight_units(expression: Expression) -> dict[str, str]:
     >>> weight_units(parse("w_start + smooth_max(w_a*op_float32_add, launches/w_b, w_s)"))
     {'w_start': 's', 'w_a': 's/operation', 'w_b': 'launch/s', 'w_s': ''}
     """
-    found: dict[str, str] = {}
-    _seconds(expression.tree, expression, found)
-    return {name: found.get(name, UNKNOWN) for name in expression.weights}
+    units: dict[str, str] = {}
+    _seconds(expression.tree, expression, units)
+    return {name: units.get(name, UNKNOWN) for name in expression.weights}
 
 
-def _seconds(tree: Any, expression: Expression, found: dict[str, str]) -> None:
-    """Add to `found` the units of the weights in a tree whose value is in seconds."""
+def _seconds(tree: Any, expression: Expression, units: dict[str, str]) -> None:
+    """Add to `units` those of the weights in a tree whose value is in seconds."""
     match tree:
         case Sum():
             inside: tuple[Any, ...] = tree.children
@@ -221,20 +221,20 @@ def _seconds(tree: Any, expression: Expression, found: dict[str, str]) -> None:
             inside = tree.parameters
         case Call() if tree.function.name == "smooth_max":
             inside = tree.parameters[:2]
-            _pure(tree.parameters[2], expression, found)
+            _pure(tree.parameters[2], expression, units)
         case _:
-            _factors(tree, expression, found)
+            _factors(tree, expression, units)
             return
     for part in inside:
-        _seconds(part, expression, found)
+        _seconds(part, expression, units)
 
 
-def _factors(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+def _factors(tree: Any, expression: Expression, units: dict[str, str]) -> None:
     above: list[Any] = []
     below: list[Any] = []
     _flatten(tree, above, below)
     for factor in (*above, *below):
-        _exponents(factor, expression, found)
+        _exponents(factor, expression, units)
     names = [factor.name for factor in (*above, *below) if isinstance(factor, Variable)]
     weights = [name for name in names if name in expression.weights]
     if len(weights) != 1 or len(names) != len(above) + len(below):
@@ -244,7 +244,7 @@ def _factors(tree: Any, expression: Expression, found: dict[str, str]) -> None:
     under = [unit(factor.name) for factor in below if factor.name != weight]
     in_numerator = any(factor.name == weight for factor in above)
     top, bottom = (["s", *under], over) if in_numerator else (over, [*under, "s"])
-    found.setdefault(weight, "/".join(["*".join(top) or "1", *bottom]))
+    units.setdefault(weight, "/".join(["*".join(top) or "1", *bottom]))
 
 
 def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
@@ -262,13 +262,13 @@ def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
             above.append(tree)
 
 
-def _exponents(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+def _exponents(tree: Any, expression: Expression, units: dict[str, str]) -> None:
     if isinstance(tree, Power):
-        _pure(tree.exponent, expression, found)
+        _pure(tree.exponent, expression, units)
     for part in children(tree):
-        _exponents(part, expression, found)
+        _exponents(part, expression, units)
 
 
-def _pure(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+def _pure(tree: Any, expression: Expression, units: dict[str, str]) -> None:
     if isinstance(tree, Variable) and tree.name in expression.weights:
-        found.setdefault(tree.name, "")
+        units.setdefault(tree.name, "")

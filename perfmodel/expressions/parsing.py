@@ -69,14 +69,14 @@ class Parser:
             self._refuse("this expression nests too deep")
         if problem := unwieldy(body):
             self._refuse(problem)
-        found = self.term(body)
-        levels, nodes = extent(found.tree)
+        term = self.term(body)
+        levels, nodes = extent(term.tree)
         if levels > MOST_LEVELS or nodes > MOST_WITH_PARTS:
             self._refuse(
                 f"with its parts written out, this expression has {levels} levels and {nodes:.9g} nodes, and "
                 f"{MOST_LEVELS} and {MOST_WITH_PARTS} are worked with at most"
             )
-        return found
+        return term
 
     def _refuse(self, problem: str) -> NoReturn:
         raise ExpressionError(self.text, 0, len(self.text), problem, "write a shorter one, or sum features by patterns")

@@ -18,7 +18,7 @@ def variables(tree: Any) -> tuple[str, ...]:
     >>> variables(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
     ('b', 'a')
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     seen: set[Any] = set()
     waiting = [tree]
     while waiting:
@@ -27,9 +27,9 @@ def variables(tree: Any) -> tuple[str, ...]:
             continue
         seen.add(node)
         if isinstance(node, prim.Variable):
-            found[node.name] = None
+            names[node.name] = None
         waiting.extend(reversed(children(node)))
-    return tuple(found)
+    return tuple(names)
 
 
 def extent(tree: Any) -> tuple[int, int]:
@@ -40,19 +40,19 @@ def extent(tree: Any) -> tuple[int, int]:
     >>> extent(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
     (3, 5)
     """
-    found: dict[int, tuple[int, int]] = {}  # by identity: equal trees are not compared, which recurses
+    extents: dict[int, tuple[int, int]] = {}  # by identity: equal trees are not compared, which recurses
     waiting = [tree]
     while waiting:
         node = waiting[-1]
         below = children(node)
-        missing = [child for child in below if id(child) not in found]
+        missing = [child for child in below if id(child) not in extents]
         if missing:
             waiting += missing
             continue
-        parts = [found[id(child)] for child in below]
-        found[id(node)] = 1 + max((deep for deep, _ in parts), default=0), 1 + sum(nodes for _, nodes in parts)
+        parts = [extents[id(child)] for child in below]
+        extents[id(node)] = 1 + max((deep for deep, _ in parts), default=0), 1 + sum(nodes for _, nodes in parts)
         waiting.pop()
-    return found[id(tree)]
+    return extents[id(tree)]
 
 
 def children(tree: Any) -> tuple[Any, ...]:

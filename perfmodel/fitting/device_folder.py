@@ -18,8 +18,8 @@ def measured_folder(
     """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
 
     Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones replace
-    what is known. Where there are no such measurements, or test kernels are of another device, it is a
-    StoreMissingError or ForeignDeviceError.
+    what is known. Raise a StoreMissingError if there are no such measurements, and a ForeignDeviceError if the test
+    kernels were measured on another device.
     """
     measured = store.read(folder)
     if measured_facts:
@@ -36,8 +36,8 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
-    The file holds no record where a campaign's budget ended before its first test kernel. A missing file is a
-    StoreMissingError, and one of another device a ForeignDeviceError.
+    The file holds no record where a campaign's budget ended before its first test kernel. Raise a StoreMissingError if
+    there is no file, and a ForeignDeviceError if it is of another device.
     """
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
@@ -48,8 +48,8 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     """Return the folders below `root` that hold measured test kernels, of the devices wanted by a part of their names.
 
-    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`). If there is
-    none, or none of a device that is wanted, it is an OptionError.
+    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`). Raise an
+    OptionError if there is none, or none of a device that is wanted.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     for name in wanted or ("",):

@@ -148,8 +148,8 @@ def fit_linear(
 ) -> LinearFit:
     """Fit times by a linear form; each row is divided by its divisor, shape (n_rows,).
 
-    Fewer rows than columns that are not zero throughout, or no such column, are a TooFewRowsError. Columns that the
-    rows cannot tell apart are a ConfoundedFeaturesError where neither `merge` nor `ridge` is given.
+    Raise a TooFewRowsError for fewer rows than columns that are not zero throughout, or no such column, and a
+    ConfoundedFeaturesError if the rows cannot tell columns apart and neither `merge` nor `ridge` is given.
     """
     columns = np.flatnonzero(np.any(rows.matrix != 0, axis=0))
     names = tuple(rows.names[i] for i in columns)

@@ -182,7 +182,7 @@ def fit_nonlinear(
 ) -> NonlinearFit:
     """Fit times by a model, from several starting points, and keep the best; `start` is as of :func:`start_points`.
 
-    If the model is finite at none of the starting points, it is a NoStartError.
+    Raise a NoStartError if the model is finite at none of the starting points.
     """
     problem = Problem(model, rows, box)
     best, attempts = None, []

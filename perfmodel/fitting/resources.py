@@ -130,8 +130,8 @@ class _Problem:
 
     def expected(self, weights: Array) -> tuple[Array, Array]:
         """Return the times and their derivatives, as :meth:`ResourceModel.times`; no time is zero."""
-        found, slopes = self.model.times(self.matrix, weights)
-        return np.maximum(found, LEAST * self.times), slopes
+        predicted, slopes = self.model.times(self.matrix, weights)
+        return np.maximum(predicted, LEAST * self.times), slopes
 
     def loss(self, weights: Array) -> float:
         """Return Huber's loss of the errors of log time."""
@@ -145,22 +145,23 @@ class _Problem:
         for index in range(PASSES):
             divisors = np.sqrt(self.share * huber / (self.times * expected))
             solution = _solved(self.matrix * slopes * divisors[:, None], self.times * divisors)
-            found, new_slopes = self.expected(solution)
+            predicted, new_slopes = self.expected(solution)
             loss = self.loss(solution)
             if loss < least:
                 best, least = solution, loss
-            expected = np.sqrt(expected * found)  # half a step in log time: whole ones swing
+            expected = np.sqrt(expected * predicted)  # half a step in log time: whole ones swing
             slopes = np.sqrt(slopes * new_slopes) if index else new_slopes
-            huber = _huber(np.log(self.times / found))
+            huber = _huber(np.log(self.times / predicted))
         return best, least
 
     def polished(self, weights: Array, loss: float) -> tuple[Array, float, bool]:
         """Return the weights after steps of Gauss and Newton in log time, their loss, and whether it came to rest."""
         for _ in range(PASSES):
-            found, slopes = self.expected(weights)
-            errors = np.log(self.times / found)
+            predicted, slopes = self.expected(weights)
+            errors = np.log(self.times / predicted)
             root = np.sqrt(self.share * _huber(errors))
-            step = _solved(self.matrix * slopes * (root / found)[:, None], (errors + 1) * root)  # T is linear in scale
+            # T is linear in scale, so the solution is the weights themselves.
+            step = _solved(self.matrix * slopes * (root / predicted)[:, None], (errors + 1) * root)
             for _ in range(HALVINGS):
                 new = self.loss(step)
                 if new < loss:
@@ -179,8 +180,7 @@ def _solved(matrix: Array, target: Array) -> Array:
     """Return the non-negative least-squares solution, its columns scaled to length 1 on the way."""
     lengths = np.linalg.norm(matrix, axis=0)
     lengths[lengths == 0] = 1.0
-    found: Array = nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths
-    return found
+    return np.asarray(nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths)
 
 
 def _huber(errors: Array) -> Array:
@@ -192,11 +192,11 @@ def _diagnosed(
     problem: _Problem, best: Array, scale: Array, used: Flags, resting: bool, loss: float
 ) -> ResourceFit:
     """Return the fit with what is known of its weights: from the derivatives of log time at the solution."""
-    found, slopes = problem.expected(best)
-    residuals = np.log(problem.times / found)
+    predicted, slopes = problem.expected(best)
+    residuals = np.log(problem.times / predicted)
     root = np.sqrt(problem.share * _huber(residuals))
     free = used & (best > 0)
-    rows = problem.matrix[:, free] * slopes[:, free] / found[:, None] * root[:, None]
+    rows = problem.matrix[:, free] * slopes[:, free] / predicted[:, None] * root[:, None]
     inverse, errors = np.zeros((best.size, residuals.size)), np.full(best.size, np.inf)
     rank, condition, freedom = 0, 1.0, float(residuals.size)
     undetermined = ~used

@@ -138,7 +138,7 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
         If the number of compute units is not known.
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
-    both = [name for name in ("memory", "local", "register") if all(name in one for one in lines.values())]
+    both = [name for name in ("memory", "local", "register") if all(name in fitted for fitted in lines.values())]
     squares = {hides: sum(fitted[name][0].squares for name in both) for hides, fitted in lines.items()}
     hides = squares[True] < (1 - 1e-6) * squares[False]
     fits = []
@@ -150,12 +150,12 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
     return tuple(fits)
 
 
-def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
+def throughput_facts(fits: Iterable[Throughput]) -> dict[str, Fact]:
     """Return latencies, bandwidths and ``oversubscription`` as facts by key."""
     facts: dict[str, Fact] = {}
-    for one in found:
-        facts.update(one.facts())
-        facts["oversubscription"] = Fact(int(one.oversubscription), "", "measured, spt_throughput: what fits better")
+    for fit in fits:
+        facts.update(fit.facts())
+        facts["oversubscription"] = Fact(int(fit.oversubscription), "", "measured, spt_throughput: what fits better")
     return facts
 
 
@@ -278,9 +278,9 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
     return tuple(highest_rates)
 
 
-def roof_facts(found: tuple[Roof, ...]) -> Mapping[str, Fact]:
+def roof_facts(measured: tuple[Roof, ...]) -> Mapping[str, Fact]:
     """Return roofs as facts by key, each with the kernel that reached it as its source."""
-    return {roof.key: roof.fact for roof in found}
+    return {roof.key: roof.fact for roof in measured}
 
 
 class _Rate(NamedTuple):
@@ -329,9 +329,9 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """
     if not len(measurements):
         return measurements
-    found = known = measurements.known_facts
+    derived = known = measurements.known_facts
     with suppress(*_UNKNOWN):
-        found = found.updated(throughput_facts(throughput(measurements)))
+        derived = derived.updated(throughput_facts(throughput(measurements)))
     with suppress(*_UNKNOWN):
-        found = found.updated(roof_facts(roofs(measurements)))
-    return measurements.with_facts(found.updated(dict(known.facts)))
+        derived = derived.updated(roof_facts(roofs(measurements)))
+    return measurements.with_facts(derived.updated(dict(known.facts)))

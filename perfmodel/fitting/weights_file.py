@@ -231,9 +231,10 @@ def folder_of(path: str | Path) -> Path:
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family that weights belong to, for which no file is run: one in a Python file is a FamilyUnaskedError.
+    """Return the family that weights belong to; no file is run for it.
 
-    If there is none of that name, or its expression cannot be used, it is an UnknownFamilyError or ExpressionError.
+    Raise an UnknownFamilyError if there is none of that name, a FamilyUnaskedError if it is in a Python file, and an
+    ExpressionError if it is an expression that cannot be used.
     """
     if fitted.family_file:
         raise errors.FamilyUnaskedError(path, fitted.family_file)
@@ -285,8 +286,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         _check_family(path, fitted, family)
     for name, weight in fitted.weights.items():
         _check_weight(path, family, name, weight)
-    missing = [one.name for one in family.weights if one.name not in fitted.weights] if family.resources else []
-    if missing:
+    missing = [declared.name for declared in family.weights if declared.name not in fitted.weights]
+    if missing and family.resources:
         problem = f"lacks {', '.join(missing)}: it is of an older version of {family.name}; fit the weights again"
         raise WeightsFileError(str(path), problem)
     if device is not None and device != fitted.device:
@@ -318,7 +319,7 @@ def _check_names(path: str | Path, fitted: FittedWeights) -> None:
 
 
 def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
-    declared = {one.name: one for one in family.weights}.get(name)
+    declared = next((known for known in family.weights if known.name == name), None)
     if declared is None and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
     low, high = -math.inf if family.plain_sum else 0.0, math.inf

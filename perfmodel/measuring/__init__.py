@@ -24,25 +24,14 @@ _HOMES = {
     **dict.fromkeys(
         ("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign"), "campaign"
     ),
-    "Progress": ".progress",
-    "Silent": ".progress",
+    **dict.fromkeys(("Progress", "Silent"), ".progress"),
     "measure": "run",
     "pin_threads": "lock",
 }
 
 __all__ = [
-    "CHECK",
-    "DEFAULT",
-    "FULL",
-    "QUICK",
-    "QUICK_CHECK",
-    "QUICK_STUDY",
-    "STUDY",
-    "Campaign",
-    "Progress",
-    "Silent",
-    "measure",
-    "pin_threads",
-]
+    "CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign", "Progress", "Silent",
+    "measure", "pin_threads",
+]  # fmt: skip
 
 __getattr__ = loader(__name__, _HOMES)

@@ -24,7 +24,8 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
+from perfmodel.store.files import isolation_path, read_isolations
+from perfmodel.store.measurement import Isolation
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
 #: A variant is visited once, and once more after all others if its time does not rise.

@@ -96,23 +96,24 @@ class Ranking(tuple[RankedVariant, ...]):
         return ranking
 
     def __repr__(self) -> str:
-        return one_line(f"<Ranking of {len(self)} variants, fastest first: {', '.join(one.name for one in self)}>")
+        names = ", ".join(variant.name for variant in self)
+        return one_line(f"<Ranking of {len(self)} variants, fastest first: {names}>")
 
     @property
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant; how probably it is the fastest, and ties, where known."""
-        known = any(one.fastest is not None for one in self)
+        known = any(variant.fastest is not None for variant in self)
         rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
-        for one in self:
+        for variant in self:
             best = self[0].seconds
-            times = f"{one.seconds / best:.2f}" if best > 0 else "-"
-            ties = (percent(one.fastest), "tie" if one.tied else "") * known
-            rows.append((one.name, seconds_text(one.seconds), times, *ties, interval_text(one.interval)))
+            times = f"{variant.seconds / best:.2f}" if best > 0 else "-"
+            ties = (percent(variant.fastest), "tie" if variant.tied else "") * known
+            rows.append((variant.name, seconds_text(variant.seconds), times, *ties, interval_text(variant.interval)))
         return rows
 
     def _repr_html_(self) -> str:
         """Return the ranking as a table for a notebook, warnings below it."""
-        notes = [f"{one.name}: {warning}" for one in self for warning in one.warnings]
+        notes = [f"{variant.name}: {warning}" for variant in self for warning in variant.warnings]
         notes += [f"{name}: {error}" for name, error in self.errors.items()]
         return html_table(self.table, "variants, the one predicted fastest first", notes)
 
@@ -127,10 +128,13 @@ class Ranking(tuple[RankedVariant, ...]):
             pandas is not installed.
         """
         rows = []
-        for one in self:
-            values = (one.name, one.seconds, *(one.interval or (None, None)), one.fastest, one.tied, one.to_measure)
-            row: dict[str, Any] = dict(zip(COLUMNS, (*values, " ".join(one.unmeasured)), strict=True))
-            rows.append(row | {f"term.{name}": value for name, value in one.terms.items()})
+        for variant in self:
+            values = (
+                variant.name, variant.seconds, *(variant.interval or (None, None)), variant.fastest, variant.tied,
+                variant.to_measure, " ".join(variant.unmeasured),
+            )  # fmt: skip
+            row: dict[str, Any] = dict(zip(COLUMNS, values, strict=True))
+            rows.append(row | {f"term.{name}": value for name, value in variant.terms.items()})
         return data_frame(rows, list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS))
 
 
@@ -211,8 +215,8 @@ def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
         [(ranking.sizes["n"], ranking[0].name) for ranking in rankings(made)]
     """
     columns = [
-        [RankedVariant.of(name, prediction) if allowed else name for allowed, prediction in one.at_each_size()]
-        for name, one in predictions.variants.items()
+        [RankedVariant.of(name, prediction) if allowed else name for allowed, prediction in variant.at_each_size()]
+        for name, variant in predictions.variants.items()
     ]
     ranked = []
     for sizes, *here in zip(predictions.points, *columns, strict=True):
@@ -241,7 +245,7 @@ def with_ties(
         If the level is not between 0 and 1.
     """
     check_level(level)
-    seconds = np.array([one.seconds for one in ranked], dtype=np.float64)
+    seconds = np.array([variant.seconds for variant in ranked], dtype=np.float64)
     if scatter is None or not ranked or not np.all((seconds > 0) & np.isfinite(seconds)):
         return Ranking(ranked)
     chances = probabilities_of_best(seconds, scatter.deviation, scatter.freedom)
@@ -250,6 +254,6 @@ def with_ties(
     near = np.log(seconds / seconds[0]) < limit + ROUNDING
     near[0] = near[1:].any()
     return Ranking(
-        replace(one, fastest=float(chance), tied=bool(tied), to_measure=place < count)
-        for place, (one, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
+        replace(variant, fastest=float(chance), tied=bool(tied), to_measure=place < count)
+        for place, (variant, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
     )

@@ -33,6 +33,7 @@ Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationU
 Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
 LONGEST = 500  # characters of what another library says
 
+_loaded = lru_cache(maxsize=4)(cloudpickle.loads)
 _alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may have several
 
 
@@ -150,12 +151,6 @@ def received(name: str, outcome: Outcome) -> tuple[Any, tuple[tuple[type[Warning
     except Exception as error:
         return TrialError(name, "constraint", outcome.problem or said(error)), ()
     return value, told
-
-
-@lru_cache(maxsize=4)
-def _loaded(task: bytes) -> Task:
-    function: Task = cloudpickle.loads(task)
-    return function
 
 
 def attempt(task: Task, name: str, variant: Variant) -> Any:

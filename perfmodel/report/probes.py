@@ -14,7 +14,7 @@ from perfmodel.facts import DeviceFacts, probed
 from perfmodel.facts.probe_run import ProbeRun, newest, times
 from perfmodel.report import drawing
 from perfmodel.report.drawing import COLOURS, Axes, Figure
-from perfmodel.store.isolation import Isolation
+from perfmodel.store.measurement import Isolation
 
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)

@@ -21,7 +21,7 @@ from perfmodel.facts.probed import with_probed_facts
 from perfmodel.io import replace_file, write_whole
 from perfmodel.store import lines
 from perfmodel.store.lines import failure, opened, read_counts, read_lines, read_row
-from perfmodel.store.measurement import Measurement, canonical
+from perfmodel.store.measurement import ISOLATION_SCHEMA, Isolation, Measurement, canonical
 from perfmodel.store.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -320,3 +320,26 @@ def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
     if not file.is_file():
         return ()
     return tuple(run for _, run in read_lines(file, lambda line: value_of(ProbeRun, line, PROBE), needed=False)[0])
+
+
+ISOLATION_FILE = "isolation.jsonl"
+PROOF = Schema(ISOLATION_SCHEMA, "prove it again: perfmodel isolate --out FOLDER")
+
+
+def isolation_path(path: Path | str) -> Path:
+    """File of proofs in the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
+    rows, _ = paths(path)
+    return rows.with_name(ISOLATION_FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{ISOLATION_FILE}")
+
+
+def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
+    """Newest proof of each variant in the store at `path`, by name, or StoreMissingError or StoreFormatError.
+
+    A line that is no such record is left out with a SetAsideWarning.
+    """
+    file = isolation_path(path)
+    if not file.is_file():
+        raise StoreMissingError(file)
+    proofs, _ = read_lines(file, lambda line: value_of(Isolation, line, PROOF))
+    newest = {proof.place: proof for _, proof in proofs}
+    return tuple(newest[place] for place in sorted(newest))

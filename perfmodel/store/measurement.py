@@ -1,4 +1,4 @@
-"""The record of one measured configuration."""
+"""The records of a store: one measured configuration, and a proof that a variant isolates a feature."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import EXACT, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
+ISOLATION_SCHEMA: Final = "perfmodel.isolation/1"
 
 AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
@@ -195,3 +196,59 @@ def joined(rows: Sequence[Measurement]) -> Measurement:
     flags = min(rows, key=lambda row: row.seconds).flags
     own = [flag for flag in flags if flag != DISAGREE]
     return both.model_copy(update={"flags": (*own, *[DISAGREE] * both.disagrees)})
+
+
+class Isolation(BaseModel):
+    """Times of one variant on one device, before and after its isolated count doubled.
+
+    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and
+    with the parameter `doubles` doubled.  ``raises`` is the least rise that proves isolation [1].
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["perfmodel.isolation/1"] = Field(default=ISOLATION_SCHEMA, alias="schema")
+    kernel: str
+    variant: JsonObject
+    feature: str
+    doubles: str | None
+    raises: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    parameters: dict[str, Size] = {}
+    rounds_s: tuple[tuple[Seconds, Seconds], ...] = ()
+    device: str
+    platform: str
+    driver: str
+    versions: dict[str, str]
+    kernel_hash: str
+    taken_at: str
+    status: Status = "ok"
+    message: str = ""
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Median times at the parameters and with the one doubled [s]; NaN where there are none."""
+        if not self.rounds_s:
+            return float("nan"), float("nan")
+        single, double = zip(*self.rounds_s, strict=True)
+        return median(single), median(double)
+
+    @property
+    def rise(self) -> float:
+        """The ratio of those times, less one [1]."""
+        single, double = self.seconds
+        return double / single - 1
+
+    @property
+    def proved(self) -> bool:
+        """Whether the time rose enough; never where it was not measured."""
+        return self.rise >= self.raises
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The variant that it is about."""
+        return self.kernel, canonical(self.variant)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What makes a proof worth repeating when it changes."""
+        return (*self.place, self.driver, self.kernel_hash, str(self.doubles), self.feature)

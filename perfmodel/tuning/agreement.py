@@ -48,7 +48,7 @@ def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
 
 
 def differences(
-    found: Mapping[str, Any], expected: Mapping[str, Any], tolerance: float | None = None, terms: float = 1.0
+    outputs: Mapping[str, Any], expected: Mapping[str, Any], tolerance: float | None = None, terms: float = 1.0
 ) -> tuple[str, ...]:
     r"""Return a phrase for each output that differs: the argument, by how much, where, and in how many elements.
 
@@ -62,7 +62,7 @@ def differences(
     >>> differences({"c": np.array([1.0, 2.5])}, {"c": np.array([1.0, 2.0])})
     ("'c' by up to 0.5 (25 %), in 1 of 2 elements, first c[1] = 2.5 instead of 2.0",)
     """
-    phrases = (_difference(name, found[name], expected[name], tolerance, terms) for name in expected)
+    phrases = (_difference(name, outputs[name], expected[name], tolerance, terms) for name in expected)
     return tuple(filter(None, phrases))
 
 
@@ -80,24 +80,24 @@ def magnitude(values: Any) -> float:
     return float(np.quantile(known, 0.25)) if known.size else 0.0
 
 
-def _difference(name: str, found: Any, expected: Any, tolerance: float | None, terms: float) -> str:
-    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-        kind, instead = (f"{array.dtype.name} of shape {array.shape}" for array in (found, expected))
+def _difference(name: str, output: Any, expected: Any, tolerance: float | None, terms: float) -> str:
+    if (output.shape, output.dtype) != (expected.shape, expected.dtype):
+        kind, instead = (f"{array.dtype.name} of shape {array.shape}" for array in (output, expected))
         return f"'{name}' is {kind} instead of {instead}"
-    if found.dtype.names:
-        parts = ((f"{name}.{part}", found[part], expected[part]) for part in found.dtype.names)
+    if output.dtype.names:
+        parts = ((f"{name}.{part}", output[part], expected[part]) for part in output.dtype.names)
         return next(filter(None, (_difference(*part, tolerance, terms) for part in parts)), "")
-    if found.dtype.kind not in "biufc":
-        return "" if found.tobytes() == expected.tobytes() else f"'{name}'"
-    wide = np.complex128 if found.dtype.kind == "c" else np.longdouble if found.dtype.kind in "iu" else np.float64
+    if output.dtype.kind not in "biufc":
+        return "" if output.tobytes() == expected.tobytes() else f"'{name}'"
+    wide = np.complex128 if output.dtype.kind == "c" else np.longdouble if output.dtype.kind in "iu" else np.float64
     with np.errstate(all="ignore"):
-        x, y = found.astype(wide), expected.astype(wide)
+        x, y = output.astype(wide), expected.astype(wide)
         apart, size = np.abs(x - y), np.abs(y)
         scale = np.maximum(size, magnitude(size))
-        given = tolerance is not None and found.dtype.kind in "fc"
-        most = tolerance if given else tolerance_of(found.dtype, terms)
+        given = tolerance is not None and output.dtype.kind in "fc"
+        most = tolerance if given else tolerance_of(output.dtype, terms)
         near = (apart <= most * scale) & np.isfinite(y)
-        same = near | (found == expected) | (np.isnan(x) & np.isnan(y))
+        same = near | (output == expected) | (np.isnan(x) & np.isnan(y))
     if same.all():
         return ""
     apart = np.where(same, 0, np.where(np.isnan(apart), np.inf, apart))
@@ -107,7 +107,7 @@ def _difference(name: str, found: Any, expected: Any, tolerance: float | None, t
     share = float(apart[worst] / scale[worst]) if scale[worst] and np.isfinite(apart[worst]) else float("inf")
     return (
         f"'{name}' by up to {float(apart[worst]):.3g} ({100 * share:.3g} %), in {np.count_nonzero(~same)} of "
-        f"{same.size} elements, first {where} = {found[first]!s} instead of {expected[first]!s}"
+        f"{same.size} elements, first {where} = {output[first]!s} instead of {expected[first]!s}"
     )
 
 

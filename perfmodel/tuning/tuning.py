@@ -301,7 +301,7 @@ class _Course:
         The best runs once more: one that gives other outputs each time agrees with none.
         """
         before = self._timed
-        while (name := self._suspect() or self._witness()) is not None and not self._late:
+        while (name := self._unconfirmed or self._witness()) is not None and not self._late:
             if name not in self.tried:
                 if not self._may_run:
                     break
@@ -311,8 +311,9 @@ class _Course:
             self._note(name)
         return bool(before - self._timed)
 
-    def _suspect(self) -> str | None:
-        """Return the fastest variant if its output was not compared at least once since it was timed."""
+    @property
+    def _unconfirmed(self) -> str | None:
+        """The fastest variant if its output was not compared at least once since it was timed."""
         best = None if self.race.best is None else self.names[self.race.best]
         return None if best in self.confirmed else best
 

@@ -13,8 +13,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.builders.matmul import register_tiled_product
-from perfmodel.kernels.builders.stencil import SOURCE, tiled_stencil
+from perfmodel.kernels.builders.tiles import SOURCE, register_tiled_product, tiled_stencil
 from perfmodel.kernels.space import Space
 
 Config = dict[str, Any]

@@ -12,8 +12,8 @@ from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.report.probes import HEADER, isolation_cells, isolation_summary, picture_probes
 from perfmodel.store import Key, canonical
-from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
-from perfmodel.store.isolation import FILE, Isolation, read_isolations
+from perfmodel.store.files import DEVICE_FILE, ISOLATION_FILE, PROBES_FILE, read_isolations, read_probes
+from perfmodel.store.measurement import Isolation
 from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
@@ -23,7 +23,7 @@ BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
 
 def draw_isolation(devices: Path, page: Path) -> None:
     """Draw a page's tables again from the proofs of every device in a folder."""
-    proofs = [read_isolations(path.parent) for path in sorted(devices.glob(f"*/{FILE}"))]
+    proofs = [read_isolations(path.parent) for path in sorted(devices.glob(f"*/{ISOLATION_FILE}"))]
     write_whole(page, isolation_page(page.read_text(encoding="utf-8"), proofs).encode())
 
 

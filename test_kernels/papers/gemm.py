@@ -14,7 +14,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.matmul import product, register_tiled_product
+from perfmodel.kernels.builders.tiles import product, register_tiled_product
 
 SIDE = 384  # a multiple of every tile
 LENGTHS = (64, 128, 256, 512)  # k

@@ -13,7 +13,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.stencil import tiled_stencil
+from perfmodel.kernels.builders.tiles import tiled_stencil
 
 
 def build(width: int = 16, height: int = 16, rows: int = 1, prefetch: bool = False) -> lp.TranslationUnit:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.store.isolation import read_isolations
+from perfmodel.store.files import read_isolations
 from tests.machine import ROOT
 
 pytestmark = pytest.mark.device

@@ -175,7 +175,7 @@ def _plans(path: Path) -> str:
 
 
 def _proofs(path: Path) -> str:
-    from perfmodel.store.isolation import read_isolations
+    from perfmodel.store.files import read_isolations
 
     return json.dumps([proof.model_dump(mode="json") for proof in read_isolations(path)])
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from tests.hooks.test_triton import Autotuner, Config
-from tests.store.test_tuner_files import cache
+from tests.store.test_exchange_tuner_files import cache
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hooks.md"

@@ -26,8 +26,8 @@ from perfmodel.predicting.model import fit
 from perfmodel.store import t4
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
+from tests.store.test_exchange_tuner_files import ENTRIES, cache
 from tests.store.test_files import measurement
-from tests.store.test_tuner_files import ENTRIES, cache
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,11 @@ import shutil
 from pathlib import Path
 
 from perfmodel.store import read
-from perfmodel.store.files import append_probe
-from perfmodel.store.isolation import FILE
+from perfmodel.store.files import ISOLATION_FILE as FILE, append_probe
 from scripts.lab.pages import BEGIN, draw_isolation, draw_probes, trial_seconds
 from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL
-from tests.store.test_isolation import isolation, keep
+from tests.store.test_files_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "lab" / "isolation.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfmodel.report.probes import isolation_table
 from scripts.lab.pages import BEGIN, isolation_page
-from tests.store.test_isolation import isolation
+from tests.store.test_files_isolation import isolation
 
 FAILED = isolation(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")
 

@@ -17,19 +17,8 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.nest import NO_BYTES, SET, Issue, IssuedAccess, Nest, NestAccess, NestChain, address_of
-from perfmodel.counts.program.program import (
-    SHARED,
-    Access,
-    Act,
-    Domain,
-    Loop,
-    Node,
-    Place,
-    Statement,
-    Wait,
-    device_kernels,
-    has_barrier,
-)
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
@@ -53,7 +42,7 @@ def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mappin
     """Return what stands around each place of each launch, those before a node included."""
     return {
         (launch, place): around
-        for launch, device in enumerate(device_kernels(schedule))
+        for launch, device in enumerate(program.device_kernels(schedule))
         for place, around in _Division(launch, unrolled).block(device.body, (), ())
     }
 
@@ -72,9 +61,9 @@ class _Division:
         """Yield the places of siblings of which one is, or contains, a barrier, or of a whole launch."""
         for k, node in enumerate(nodes):
             around = Surroundings(self.launch, self.stretch, outer, (), parent)
-            if isinstance(node, Wait):
+            if isinstance(node, program.Wait):
                 self.stretch += 1
-            elif isinstance(node, Loop) and has_barrier(node):
+            elif isinstance(node, program.Loop) and program.has_barrier(node):
                 yield (*parent, 2 * k - 1), around
                 self.stretch += 1
                 yield from self.block(node.body, (*parent, 2 * k, node.iname), (*outer, node.iname))
@@ -89,7 +78,7 @@ class _Division:
         for k, node in enumerate(nodes, first):
             yield (*parent, 2 * k - 1), around
             yield (*parent, 2 * k), around
-            if isinstance(node, Loop):
+            if isinstance(node, program.Loop):
                 below = (*parent, 2 * k, node.iname)
                 if node.iname in self.unrolled:
                     inside = replace(around, unrolled=(*around.unrolled, node.iname))
@@ -103,10 +92,9 @@ Key = tuple[Surroundings, tuple[str, ...]]  #: what is around a nest, and the ax
 
 def _statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     """Return the statements of each nest, in the order of the schedule."""
-    program = flow.cardinalities.program
-    places = surroundings(program.schedule, flow.dataflow.unrolled)
+    places = surroundings(flow.cardinalities.program.schedule, flow.dataflow.unrolled)
     nests: dict[Key, list[Statement]] = defaultdict(list)
-    for statement in statements_with_places(program):
+    for statement in statements_with_places(flow.cardinalities.program):
         domain = statement.domain
         lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
         nests[places[domain.launch, statement.place], lanes].append(statement)
@@ -287,9 +275,9 @@ class _Nests(Lazy):
 
 
 def _chain_operations(recurrence: Recurrence, iterations: Count) -> tuple[OperationCount, ...]:
-    amounts: dict[Act, int] = defaultdict(int)
+    amounts: dict[program.Act, int] = defaultdict(int)
     for (act, _), amount in recurrence.acts:
-        if act[0] not in SHARED:
+        if act[0] not in program.SHARED:
             amounts[act] += amount
     return tuple(OperationCount(*act, amount * iterations) for act, amount in amounts.items())
 
@@ -311,7 +299,7 @@ def issues_of(flow: Flow) -> tuple[Issue, ...]:
     )  # fmt: skip
 
 
-def _issued(cardinalities: Cardinalities, domain: Domain, access: Access) -> IssuedAccess:
+def _issued(cardinalities: Cardinalities, domain: Domain, access: program.Access) -> IssuedAccess:
     shape = cardinalities.program.launches[domain.launch].group_shape
     address = address_of(access, domain)
     steps = {} if address is None else address.steps

@@ -13,10 +13,12 @@ The numbers of references are those of the launch; a tuple of them rises.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, gcd, inf, prod
+from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
 from perfmodel.counts.traffic.references import CoupledLoop, LaunchReferences, Reference
@@ -62,13 +64,12 @@ class ArrayLines:
 
 
 class TouchedLines:
-    """The lines that are touched, of all arrays and by array; they do not change."""
+    """The lines that are touched, by array; they do not change."""
 
-    __slots__ = ("_half", "by_array", "lines")
+    __slots__ = ("_half", "by_array")
 
     def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
-        self.lines: float = sum([array.lines for array in by_array.values()])
         self._half: TouchedLines | None = None
 
     @property
@@ -82,48 +83,54 @@ class TouchedLines:
         """Whether no set of a cache receives more lines than it has ways."""
         sets = cache.sets
         if not sets:
-            return self.lines <= cache.lines
-        free = cache.lines // sets
+            return sum([array.lines for array in self.by_array.values()]) <= cache.lines
+        free, most = cache.lines // sets, cache.lines + 1
         for array in self.by_array.values():
+            if array.lines > most:  # so that there is a set with too many
+                return False
             free -= array.most_in_a_set(sets)
             if free < 0:
                 return False
         return True
 
 
+class Sweeps(NamedTuple):
+    """The loops that move an address, the steps rising, and how far from the start they reach down."""
+
+    loops: tuple[Sweep, ...]
+    lowest: int
+
+
 class ReferenceMotion:
     """How a reference moves at given sizes."""
 
-    __slots__ = ("_sweeps", "extents", "grids", "moves", "reference", "steps")
+    __slots__ = ("_sweeps", "extents", "grids", "moves", "reference", "starts", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
         self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(reference.iterations)]
+        self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
         # for each depth what divides the distances between the places of the box of the loops inwards [B]
         self.grids = [line] * (len(self.extents) + 1)
         self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may do so
+        self.moves.append(True)  # what is inside of all loops
         if self.steps is not None:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
-        self._sweeps: dict[int, tuple[tuple[Sweep, ...], int]] = {}
+        self._sweeps: list[Sweeps] = []
 
-    def sweeps(self, depth: int) -> tuple[tuple[Sweep, ...], int]:
+    def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
-        sweeps = self._sweeps.get(depth)
-        if sweeps is None:
-            steps, loops = self.steps or [], self.reference.coupled
-            if loops is None:
-                pairs = list(zip(steps[depth:], self.extents[depth:], strict=True))
+        if not self._sweeps:
+            steps, coupled = self.steps or [], self.reference.coupled
+            if coupled is None:
+                self._sweeps = _sweeps([*zip(steps, self.extents, strict=True)])[::-1]
             else:
-                pairs = [(steps[loop.depth], _ratio(loop)) for loop in loops[depth]]
-            moving = [(step, extent) for step, extent in pairs if step and extent > 1]
-            lowest = sum([int(step * (extent - 1)) for step, extent in moving if step < 0])
-            sweeps = tuple(sorted([Sweep(abs(step), extent) for step, extent in moving])), lowest
-            self._sweeps[depth] = sweeps
-        return sweeps
+                self._sweeps = [_sweeps([(steps[loop.depth], _ratio(loop)) for loop in loops])[-1] for loops in coupled]
+        return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
         """Return the extent of a loop among those from a depth inwards.
@@ -151,6 +158,17 @@ class ReferenceMotion:
         return 0.0
 
 
+def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
+    """Return the sweeps of no loop, of the innermost, of the two innermost, ..., from their steps and extents."""
+    sweeps, moving, lowest = [Sweeps((), 0)], list[Sweep](), 0
+    for step, extent in reversed(loops):
+        if step and extent > 1:
+            insort(moving, Sweep(abs(step), extent))
+            lowest += int(step * (extent - 1)) if step < 0 else 0
+        sweeps.append(Sweeps(tuple(moving), lowest))
+    return sweeps
+
+
 def _ratio(loop: CoupledLoop[float]) -> float:
     """Return the extent of a coupled loop; 0 where nothing is executed around it."""
     return loop.inside / loop.outside if loop.outside else 0.0
@@ -164,6 +182,7 @@ class Footprints:
         self.motions = [ReferenceMotion(reference, line) for reference in launch.references]
         self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
         self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
+        self._by_loop: dict[tuple[int, bool], TouchedLines] = {}
         self._distances: dict[int, set[int]] = {}
 
     @cached_property
@@ -180,8 +199,11 @@ class Footprints:
 
     def of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return what is touched in the whole of a loop, or in one of its iterations."""
-        tree_loop = self.tree.loops[loop]
-        return self.of(tree_loop.references, tree_loop.depth + (not whole))
+        touched = self._by_loop.get((loop, whole))
+        if touched is None:
+            tree_loop = self.tree.loops[loop]
+            touched = self._by_loop[loop, whole] = self.of(tree_loop.references, tree_loop.depth + (not whole))
+        return touched
 
     def of(self, references: frozenset[int], depth: int) -> TouchedLines:
         """Return what references touch in all loops from a depth inwards."""
@@ -201,6 +223,8 @@ class Footprints:
         """
         iterations = [self.references[k].iterations[depth] for k in references]
         most = max(iterations)
+        if 2 * min(iterations) >= most:
+            return references
         return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
     def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
@@ -208,7 +232,7 @@ class Footprints:
         key = references, depth, store
         lines = self._array_lines.get(key)
         if lines is None:
-            if any(self.motions[k].moves[depth:depth + 1] != [False] for k in references):
+            if True in [self.motions[k].moves[depth] for k in references]:
                 lines = self._limited(ArrayLines(self._boxes(references, depth, store)), depth)
             else:  # the outermost loop moves none of them
                 lines = self.array_lines(references, depth + 1, store)
@@ -230,10 +254,9 @@ class Footprints:
             sweeps, lowest = self.motions[k].sweeps(depth)
             starts, members = alike.setdefault((sweeps, reference.size), ([], []))
             members.append(k)
-            starts += [
-                int(start) + lowest
-                for start, stored in zip(reference.starts, reference.stores, strict=True) if store in (None, stored)
-            ]
+            for start, stored in zip(self.motions[k].starts, reference.stores, strict=True):
+                if store is None or store == stored:
+                    starts.append(start + lowest)
         for (sweeps, size), (starts, members) in alike.items():
             grid = gcd(*[self.motions[k].grids[depth] for k in members])
             box = box_of(sweeps, tuple(sorted(set(starts))), size, self.line, grid)
@@ -264,8 +287,8 @@ class Footprints:
             reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
             for alike, motion in zip(self.references, self.motions, strict=True):
                 if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
-                    starts.update(int(start) for start in alike.starts)
-            apart = (int(start) - start_alike for start in reference.starts for start_alike in starts)
+                    starts.update(motion.starts)
+            apart = (start - start_alike for start in self.motions[k].starts for start_alike in starts)
             self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
         return self._distances[k]
 

@@ -108,17 +108,18 @@ class ReuseDistances:
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
-        whole = self.footprints.of_loop(child, whole=True)
         if motion.steps is None:
-            return whole
+            return self.footprints.of_loop(child, whole=True)
         step, extent = motion.steps[child_depth], motion.extents[child_depth]
         if not step or extent <= 1 or self._shares_lines(k, step, child_depth):
             return self._in_last_gap(child, k, depth)
-        skipped = self._skipped_share(k, depth, child_depth)
-        return self._without_share(child, whole, skipped) if skipped else whole
+        return self._without_share(child, self._skipped_share(k, depth, child_depth))
 
-    def _without_share(self, loop: int, whole: TouchedLines, share: float) -> TouchedLines:
+    def _without_share(self, loop: int, share: float) -> TouchedLines:
         """Return what a loop touches where a share of its iterations is skipped."""
+        whole = self.footprints.of_loop(loop, whole=True)
+        if not share:
+            return whole
         iteration, by_array = self.footprints.of_loop(loop, whole=False), {}
         for name, array in whole.by_array.items():
             again = min(1.0, iteration.by_array[name].lines / max(array.lines, 1.0))
@@ -262,6 +263,9 @@ class LayerConditions:
         """Yield what a loop fetches into a part of the sets: the most crowded first, between two shares."""
         depth = self.tree.loops[loop].depth
         shares = {k: min(self.reuse.share(depth, k), most) for k in references}
+        if max(shares.values()) - least < LEAST <= most - least:  # by far the most frequent case
+            yield from self._of_iterations(loop, references, least, most)
+            return
         for share in sorted({*shares.values(), most}):
             if share - least < LEAST:
                 continue
@@ -399,7 +403,7 @@ class TrafficAt:
 
 def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tuple[float, float]:
     """Return how many of the lines of a fetch are loaded from, and how many are stored to."""
-    directions = {store for k in fetch.references for store in footprints.references[k].stores}
+    directions = set[bool]().union(*[footprints.references[k].stores for k in fetch.references])
     if len(directions) == 1:
         return (0.0, lines) if True in directions else (lines, 0.0)
     loaded, stored = (

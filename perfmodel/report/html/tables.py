@@ -126,10 +126,12 @@ def fact_tables(facts: Sequence[FactLine]) -> tuple[Table, ...]:
 def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
     """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
     ordered = sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value))
-    rows = [
-        (TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), _interval(line))
-        for line in ordered
-    ]
+    rows = []
+    for line in ordered:
+        interval = interval_text(line.interval)
+        if line.interval is not None and not line.unit.startswith("s"):
+            interval = f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
+        rows.append((TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), interval))
     return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
 
 
@@ -184,12 +186,6 @@ def made_table(pairs: Iterable[tuple[str, str]]) -> Table:
     """Return how weights and the report were made."""
     rows = [(_sentence(_MADE.get(name, name)), text) for name, text in pairs]
     return table("how this report was made", ("what", "value"), rows, kind="pairs")
-
-
-def _interval(line: WeightLine) -> str:
-    if line.interval is None or not line.unit.startswith("s"):
-        return "-" if line.interval is None else f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
-    return interval_text(line.interval)
 
 
 def _plain(value: float) -> str:

@@ -9,6 +9,8 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.errors import ParameterError, TrafficCacheError, UnknownArrayError, UnknownOrderError
+from tests.corpus import kernels
+from tests.corpus.made import counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -55,6 +57,29 @@ def tiled_product() -> KernelCounts:
     unit = lp.split_iname(unit, "k", 16)
     unit = lp.add_prefetch(unit, "a", ["i_inner", "k_inner"], default_tag="l.auto")
     return count(lp.add_prefetch(unit, "b", ["k_inner", "j_inner"], default_tag="l.auto"), cache=False)
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        # two arrays of n*m float32: of 64 cells, and of 66
+        ("flattened_by_hand", (8, 10)), ("flattened_columns_by_hand", (8, 10)),
+        # idx is a line, t are 3 rows of 16 cells, and c is one line; at 21 cells idx and c are two, t four
+        ("folded_ilp", (1 + 3 + 1, 2 + 4 + 2)), ("folded_unr", (1 + 3 + 1, 2 + 4 + 2)),
+        # p and c are a line; of a half of the rows, which are 3*5 or 11*2 cells
+        ("nested_around_a_reduction", (1 + 1 + 1, 1 + 1 + 2)),
+        # p and a are a line; of c a column, 5 cells 20 bytes apart or 2 cells 84 bytes apart
+        ("nested_before_a_loop", (1 + 1 + 2, 1 + 1 + 2)),
+    ],
+)  # fmt: skip
+def test_an_array_whose_slowest_extent_is_not_known_is_as_long_as_it_is_touched(
+    name: str, lines: tuple[int, ...], order: str
+) -> None:
+    """Its index was taken apart: how many rows there are is not known, and once was an error of isl."""
+    (found,) = [kernel for kernel in kernels() if kernel.name == name]
+    for case, expected in zip(found.cases, lines, strict=False):
+        assert expected == counted(found, case).traffic(capacity=1 << 30, order=order)(**case).fetched
 
 
 def test_a_copy_fetches_and_writes_each_line_once() -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from perfmodel.kernels.builders.arithmetic import TERMS, potentials, term_feature
-from perfmodel.kernels.builders.matmul import product
 from perfmodel.kernels.builders.memory import TILES, tile_sums
-from perfmodel.kernels.builders.stencil import differences
+from perfmodel.kernels.builders.tiles import differences, product
 
 
 def test_tile_sums_repeat_over_the_groups():

@@ -9,7 +9,8 @@ import pytest
 
 from perfmodel.errors import StoreFormatError, StoreMissingError
 from perfmodel.store import append_line
-from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
+from perfmodel.store.files import isolation_path, read_isolations
+from perfmodel.store.measurement import Isolation
 
 
 def isolation(**changes: Any) -> Isolation:
