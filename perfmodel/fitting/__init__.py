@@ -37,7 +37,8 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    **dict.fromkeys(__all__, "weights_file"),
+    **dict.fromkeys(("FitOptions", "FittedWeight", "FittedWeights", "Residuals", "read_weights"), "weights_file"),
+    **dict.fromkeys(("geometric_mean_error", "relative_errors"), "weights_file"),
     **dict.fromkeys(("Design", "DesignFit", "build_design", "fit_to_design", "noise_weights"), "design"),
     **dict.fromkeys(("FamilyFits", "fit_weights"), "family_fits"),
     **dict.fromkeys(("OrdinaryLeastSquares", "RelativeLeastSquares", "RelativeNonlinearLeastSquares"), "estimators"),

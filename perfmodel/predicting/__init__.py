@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    **dict.fromkeys(__all__, "predictions"),
+    **dict.fromkeys(("Anchor", "AnchoredModel", "Predicted", "Predicting", "Predictions", "scatter_of"), "predictions"),
     **dict.fromkeys(("FittedModel", "Prediction", "fit", "load"), "model"),
     **dict.fromkeys(("RankedVariant", "Ranking", "rank", "rankings", "with_ties"), "ranking"),
     **dict.fromkeys(("Lead", "crossover", "leads_of"), "crossovers"),

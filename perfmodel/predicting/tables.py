@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -129,8 +128,16 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
 
 def _frame(library: str, count: int) -> _Finish:
     """Return what makes a data frame of so many variants."""
+    frames: Any
     try:
-        frames = import_module(library)
+        if library == "pandas":
+            import pandas as pd
+
+            frames = pd
+        else:
+            import polars as pl
+
+            frames = pl
     except ImportError as error:
         raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
 
