@@ -379,8 +379,8 @@ def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[st
         code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         name = access.prefix + CLASS_NAMES[code]
         values[name] = values.get(name, 0.0) + float(numbers[access.count])
-    for load, (store, both) in _partners(values):
-        values[both] = min(values[load], values[store])
+    for load, (store, smaller) in _partners(values):
+        values[smaller] = min(values[load], values[store])
     return values
 
 
@@ -398,8 +398,8 @@ def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[s
             name = access.prefix + CLASS_NAMES[int(code)]
             here = np.where(codes == code, numbers[access.count], 0.0)
             values[name] = values.get(name, 0.0) + here
-    for load, (store, both) in _partners(values):
-        values[both] = np.minimum(values[load], values[store])
+    for load, (store, smaller) in _partners(values):
+        values[smaller] = np.minimum(values[load], values[store])
     return values
 
 

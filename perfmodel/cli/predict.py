@@ -67,8 +67,8 @@ class PredictionOptions:
 
 
 @dataclass(frozen=True)
-class MannerOptions:
-    """How it is predicted."""
+class AccuracyOptions:
+    """How sure predictions are to be, and what they may rest on."""
 
     level: options.Level = 0.9
     allow_unmeasured: options.AllowUnmeasured = False
@@ -80,7 +80,7 @@ class _Request(Lazy):
     """What a command was asked to predict, with its options read."""
 
     asked: PredictionOptions
-    manner: MannerOptions
+    accuracy: AccuracyOptions
     model: FittedModel
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
@@ -90,7 +90,7 @@ class _Request(Lazy):
     def file(self) -> KernelFile:
         """The kernel file, with the variants asked for; not where its run needs data that only statistics describe."""
         loaded = options.kernel_file_of(self.asked.kernel, self.asked.variant)
-        if self.manner.anchor and self.statistics and loaded.arguments is None:
+        if self.accuracy.anchor and self.statistics and loaded.arguments is None:
             raise OptionError(
                 "--anchor and --statistics were both given, and the run needs the data themselves",
                 "give one of them, or add arguments(**sizes) to the kernel file: "
@@ -113,14 +113,14 @@ class _Request(Lazy):
 
         alone, bar = self.jobs is None, output.CommandBar()
         predicting = Predicting(
-            self.model, self.manner.level, self.manner.allow_unmeasured, named=alone, jobs=self.jobs,
+            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
             spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
         with options.counting(shown=alone):
             plain = predicting.predicted(variants, sizes).required()
-        if not self.manner.anchor:
+        if not self.accuracy.anchor:
             return plain, rankings(plain)
         from perfmodel.measuring import pin_threads
         from perfmodel.tuning.anchoring import predict_anchored
@@ -141,7 +141,7 @@ def predict_command(
     *,
     statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
-    manner: MannerOptions,
+    accuracy: AccuracyOptions,
     why: Why = False,
     picture: Picture = None,
     csv: options.Csv = False,
@@ -156,7 +156,7 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), options.statistics(statistic)
-    request = _Request(asked, manner, asked.model(facts), points, known, jobs)
+    request = _Request(asked, accuracy, asked.model(facts), points, known, jobs)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -170,7 +170,7 @@ def rank_command(
     *,
     crossover: Crossover = None,
     statistic: options.Statistics = None,
-    manner: MannerOptions,
+    accuracy: AccuracyOptions,
     csv: options.Csv = False,
     jobs: options.Jobs = None,
 ) -> None:
@@ -181,13 +181,13 @@ def rank_command(
     points, known = asked.points(), options.statistics(statistic)
     span = None
     if crossover is not None:
-        if manner.anchor or csv:
-            other = "--anchor" if manner.anchor else "--csv"
+        if accuracy.anchor or csv:
+            other = "--anchor" if accuracy.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    request = _Request(asked, manner, asked.model(), points, known, jobs)
+    request = _Request(asked, accuracy, asked.model(), points, known, jobs)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -218,8 +218,8 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         for variant in ranking
     ]
     output.print_document(request.document(
-        SCHEMA, level=request.manner.level, predictions=rows, **output.withheld_document(predictions.errors),
-        ties=ties_document(ranking, predictions.scatter, request.manner.level),
+        SCHEMA, level=request.accuracy.level, predictions=rows, **output.withheld_document(predictions.errors),
+        ties=ties_document(ranking, predictions.scatter, request.accuracy.level),
         **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
         notes=list(request.model.notes),
     ))  # fmt: skip
@@ -228,7 +228,7 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
 def _prediction_lines(request: _Request, predictions: Predictions, ranking: Ranking) -> Iterator[str]:
     from perfmodel.report.sweeps import ties_text
 
-    at, level = output.sizes_text(request.points[0]), request.manner.level
+    at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield request.title + f", {at}" * bool(at)
     yield from anchor_lines(predictions.anchors)
     for variant in ranking:
@@ -317,9 +317,8 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
-        return request.document(
-            SWEEP_SCHEMA, level=request.manner.level, points=sweep_records(points), **rest, notes=[*request.model.notes]
-        )
+        level, notes = request.accuracy.level, list(request.model.notes)
+        return request.document(SWEEP_SCHEMA, level=level, points=sweep_records(points), **rest, notes=notes)
 
     def text() -> str:
         table = (winners_table if winners else sweep_table)(points, output.table_width())
@@ -352,7 +351,7 @@ def _draw(request: _Request, predictions: Predictions, points: Sequence[Ranking]
     def leads(panel: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
         if predictions.anchors:
             return leads_at(panel, across)
-        return leads_between(panel, across, counts, request.model, request.manner.allow_unmeasured)
+        return leads_between(panel, across, counts, request.model, request.accuracy.allow_unmeasured)
 
     counts = predictions.counts or options.count_jobs(
         request.file.only(predictions.variants), request.jobs or 1, request.model.fitted.subgroup_size,
@@ -375,7 +374,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = leads_of(
         counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
-        allow_unmeasured=request.manner.allow_unmeasured,
+        allow_unmeasured=request.accuracy.allow_unmeasured,
     )  # fmt: skip
     withheld = {**failed, **others}
 

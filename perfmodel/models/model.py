@@ -175,12 +175,9 @@ class Family(Lazy):
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return what the expression is evaluated from: a case's features and the family's quantities.
+        """Return what the expression is evaluated from: a case's features and the quantities that the family declares.
 
-        Raises
-        ------
-        QuantitiesError
-            If the quantities are not what the family declares.
+        Quantities that are not what it declares are a QuantitiesError.
         """
         quantities = computed(self.quantities, self.units, case)
         return {**case.features, **quantities} if quantities else case.features
@@ -256,12 +253,8 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
     """Return a family's run time as an expression in features, quantities and weights.
 
-    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers.
-
-    Raises
-    ------
-    ExpressionError
-        If the family's expression cannot be used.
+    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers. An
+    expression that cannot be used is an ExpressionError.
     """
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
@@ -350,10 +343,7 @@ class RunTime(Lazy):
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    Raises
-    ------
-    MissingFactError
-        If a fact is unknown, unless `fit_facts` allows to fit its weight.
+    A fact that is unknown is a MissingFactError, unless `fit_facts` allows to fit its weight.
     """
     known = {}
     for weight in family.weights:

@@ -56,13 +56,8 @@ def groups_held(case: Case) -> float:
 def active_groups(case: Case) -> float:
     """Return :math:`B_a`, the work-groups that a compute unit holds at once (Ma et al. 2014, Eq. 4).
 
-    As :func:`groups_held`, but the limits of the device have to be known; only registers are optional.
-
-    Raises
-    ------
-    MissingFactError
-        If the most work-groups or work-items of a compute unit are not known, or, for a kernel
-        that uses local memory, the size of local memory.
+    As :func:`groups_held`, but the limits of the device have to be known; only registers are optional, and the size of
+    local memory for a kernel that does not use it.
     """
     needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
     for key in needed if case.counts.launch.local_bytes else needed[:2]:

@@ -93,16 +93,16 @@ def touched_lines(case: Case, line: int) -> Any:
     return _lines(case, EVERYTHING, line, "fetched")
 
 
-def _lines(case: Case, capacity: Any, line: int, which: str, ways: int = 0) -> Any:
+def _lines(case: Case, capacity: Any, line: int, field: str, ways: int = 0) -> Any:
     arrays = sorted({row.array for row in case.counts.access_table if row.space == "global"})
     sizes = {name: np.asarray(size) for name, size in case.parameters.items()}
     shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
-    wanted, total = np.broadcast_to(capacity, shape), np.zeros(shape)
-    for size in np.unique(wanted):
+    capacities, total = np.broadcast_to(capacity, shape), np.zeros(shape)
+    for size in np.unique(capacities):
         sets = int(size) // line // ways if ways else 0
         for array in arrays:
             model = case.counts.traffic(array, sets * ways * line or int(size), line, sets, "lockstep")
-            total = total + np.where(wanted == size, getattr(model.evaluate(sizes), which), 0.0)
+            total = total + np.where(capacities == size, getattr(model.evaluate(sizes), field), 0.0)
     return total[()]
 
 
@@ -140,9 +140,9 @@ def segments_touched(
         turns = min(values, segment // gcd(step, segment))
         places = {(place + turn * step) % segment for place in places for turn in range(turns)}
     first = _addresses(steps, shape, subgroup)[:, None, :] + np.array(sorted(places))[None, :, None]
-    both = np.concatenate([first // segment, (first + size - 1) // segment], axis=-1)
-    both.sort(axis=-1)
-    distinct = 1 + (np.diff(both, axis=-1) != 0).sum(axis=-1)
+    touched = np.concatenate([first // segment, (first + size - 1) // segment], axis=-1)
+    touched.sort(axis=-1)
+    distinct = 1 + (np.diff(touched, axis=-1) != 0).sum(axis=-1)
     return float(distinct.mean())
 
 

@@ -19,7 +19,7 @@ from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
 from perfmodel.cli.worker import _Children, run_in_turns
 from perfmodel.facts import read_device
-from perfmodel.measuring import lock
+from perfmodel.measuring import lock, run
 from perfmodel.measuring.remote.bench import resource
 from tests.cluster import cluster
 from tests.machine import ROOT, device
@@ -200,6 +200,7 @@ def refused(result, *said: str) -> None:
 @pytest.mark.slow
 def test_a_device_of_a_worker_in_one_command(place, client, monkeypatch):
     monkeypatch.setattr(module, "measure_probes", lambda *arguments: ())
+    monkeypatch.setattr(run, "sleep", lambda seconds: None)  # no pause between visits
     folders = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
     address, slug = client.scheduler.address, device().slug
     result = calibrate("--scheduler", address, "--device", slug, "--quick", "--budget", "5", "--out", "out", *folders)

@@ -96,16 +96,21 @@ def test_no_file_is_left_where_nothing_is_predicted(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_make_the_same_table(tmp_path):
-    """Sizes in several parts, and variants one by one or some at once."""
+@pytest.mark.parametrize(("rows", "written"), [
+    (3, False), (50_000, True),
+    pytest.param(3, True, marks=pytest.mark.nightly), pytest.param(50_000, False, marks=pytest.mark.nightly),
+])
+def test_processes_make_the_same_table(tmp_path, rows, written):
+    """Sizes in several parts, and variants one by one or some at once; as a frame, and as a file."""
     variants = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": VARIANTS["bad"]}
     sizes = np.arange(7)  # the kernels assume that there is at least one number
-    for rows in (3, 50_000):
-        asked = {"sizes": {"n": sizes}, "allow_unmeasured": True, "rows": rows}
-        plain = table(variants, MODEL, **asked)
-        assert plain.equals(table(variants, MODEL, **asked, jobs=2))
+    asked = {"sizes": {"n": sizes}, "allow_unmeasured": True, "rows": rows}
+    plain = table(variants, MODEL, **asked)
+    if written:
         read = parquet.read_table(table(variants, MODEL, **asked, jobs=2, path=tmp_path / "x.parquet")).to_pandas()
         assert plain.astype({"variant": str, "problem": str}).equals(read.astype({"variant": str, "problem": str}))
+    else:
+        assert plain.equals(table(variants, MODEL, **asked, jobs=2))
     expected = np.tile(np.where(sizes, sizes * 1e-12, np.nan), 3)
     assert pytest.approx(expected, nan_ok=True) == plain["seconds"][:21].to_numpy()  # a multiplication for each number
 

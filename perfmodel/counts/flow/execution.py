@@ -157,9 +157,9 @@ class State:
 
     def reach(self, name: str, path: Path) -> None:
         """Make a path of the whole at least as long as ``path``."""
-        known = self.paths.get(name, START)
-        if path.cost > known.cost or name not in self.paths:
-            self.paths[name] = longer(known, path)
+        present = self.paths.get(name, START)
+        if path.cost > present.cost or name not in self.paths:
+            self.paths[name] = longer(present, path)
 
     def hold(self, path: Path) -> None:
         """Let all that follows wait for a path."""
@@ -195,13 +195,13 @@ class State:
 
     def longest(self, variable: str, cell: Cell) -> Path:
         """Return the longest path to a value that a cell may hold."""
-        known = self._longest.get(variable)
-        if known is None:
-            known = self._longest[variable] = {}
-        if cell not in known:
+        longest = self._longest.get(variable)
+        if longest is None:
+            longest = self._longest[variable] = {}
+        if cell not in longest:
             paths = [value.path for value in self.read(variable, cell)]
-            known[cell] = max([START, *paths], key=lambda path: path.cost)  # the first of two that cost the same
-        return known[cell]
+            longest[cell] = max([START, *paths], key=lambda path: path.cost)  # the first of two that cost the same
+        return longest[cell]
 
     def replace(self, variable: str, cells: Cells) -> None:
         """Change all cells of a variable."""

@@ -229,10 +229,10 @@ def _loop(node: Loop, terms: Terms, dataflow: Dataflow, trips: Trips, runs: int,
     times = span.trips if (short := is_short(span, runs, node.iname in dataflow.unrolled)) else FOLLOWED
     _block(node.body, terms, dataflow, trips, runs * times, launched)
     for (act, nest), amount in list(terms.items()):
-        known = before.get((act, nest), 0)
-        added = amount - known
+        earlier = before.get((act, nest), 0)
+        added = amount - earlier
         if added:
-            terms[act, nest] = known + added * times if short else known
+            terms[act, nest] = earlier + added * times if short else earlier
         if added and not short:
             terms[act, (node.iname, *nest)] = terms.get((act, (node.iname, *nest)), 0) + added
     for term in [term for term, amount in terms.items() if not amount]:

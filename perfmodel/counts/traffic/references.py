@@ -252,14 +252,14 @@ class _Frames:
 
     cardinalities: Cardinalities
     launch: int
-    known: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
+    frames: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
     uncoupled: dict[Domain, bool] = field(default_factory=dict)
 
     def of(self, domain: Domain, path: Path) -> _Frame:
         """Return the loops around the statement at a path."""
-        if (domain, path) not in self.known:
-            self.known[domain, path] = self._frame(domain, self._with_copies(domain, path))
-        return self.known[domain, path]
+        if (domain, path) not in self.frames:
+            self.frames[domain, path] = self._frame(domain, self._with_copies(domain, path))
+        return self.frames[domain, path]
 
     def _host_names_of(self, domain: Domain) -> list[str]:
         """Return the inames of loops around the launch on which a domain depends."""
@@ -300,11 +300,8 @@ class _Frames:
         """Return the values that the inames inside take in a domain, times a factor."""
         if not inside:
             return self.cardinalities.wrap(factor)
-        points = domain.points
-        for k in reversed(range(len(domain.names))):
-            if domain.names[k] not in inside:
-                points = points.project_out(SET, k, 1)
-        return self.cardinalities.wrap(self.cardinalities.size(points.coalesce()).times(factor))
+        points = domain.points.project_out_except(inside, [SET]).coalesce()
+        return self.cardinalities.wrap(self.cardinalities.size(points).times(factor))
 
     def _axis_extent(self, axis: str) -> isl.PwQPolynomial:
         launch, number = self.cardinalities.program.launches[self.launch], int(axis[2:])

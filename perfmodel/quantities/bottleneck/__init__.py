@@ -63,7 +63,7 @@ def _functions(**words: str) -> dict[str, Quantity]:
 
 
 def _lines(**words: str) -> dict[str, Quantity]:
-    return {name: Quantity("access", f"a cache line {which}", "line") for name, which in words.items()}
+    return {name: Quantity("access", f"a cache line {origin}", "line") for name, origin in words.items()}
 
 
 def _tables(**resources: Mapping[str, Quantity]) -> Mapping[str, Mapping[str, Quantity]]:
