@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from perfmodel import calibration, predicting, processes
 from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.calibration.recommended import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -157,11 +155,10 @@ class ModelOptions:
     family: OwnFamily = None
     device: DeviceName = None
 
-    def load(self, told: bool = False) -> FittedModel:
+    def load(self, told: bool = False) -> predicting.FittedModel:
         """Return the model that these options mean; standard error says which weights, as :func:`weights_in_use`."""
-        from perfmodel.calibration.recommended import model_in_use
-
-        return model_in_use(self.weights, self.family, self.device, partial(output.tell, beside_json=told))
+        tell = partial(output.tell, beside_json=told)
+        return calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
 
 
 @dataclass(frozen=True)
@@ -176,11 +173,9 @@ class CampaignOptions:
     scheduler: Scheduler = None
 
 
-def weights_in_use(family: str | None = None) -> FoundWeights:
+def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
     """Find the weights of the device in use; standard error says which."""
-    from perfmodel.calibration.recommended import find_weights
-
-    weights = find_weights(None, family)
+    weights = calibration.recommended.find_weights(None, family)
     output.tell(weights.text)
     return weights
 
@@ -217,12 +212,12 @@ def counted_variants(
     return count_units(loaded.variants, subgroup_size, **options)
 
 
-def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
+def count_jobs(
+    loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any
+) -> processes.variants.CountedVariants:
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.processes.counting import count_all
-
-    bar = output.CommandBar()
-    return count_all(loaded.builders, jobs, progress=bar, subgroup_size=subgroup_size, check=True, **options)
+    options |= {"subgroup_size": subgroup_size, "check": True}
+    return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
 
 
 def count_units(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import display, errors
+from perfmodel import display, errors, measuring, predicting, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import Ranking
-    from perfmodel.tuning.agreement import Agreement
-    from perfmodel.tuning.timing import TimedPoint, TimedVariant
-    from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
 #: Probability that intervals should have.
@@ -43,11 +38,11 @@ class _Outcome:
     """What came of timing, to be printed."""
 
     kernel: Path
-    trials: Trials
-    model: FittedModel | None
-    points: tuple[TimedPoint, ...]
+    trials: tuning.trials.Trials
+    model: predicting.FittedModel | None
+    points: tuple[tuning.timing.TimedPoint, ...]
     withheld: Mapping[str, str]
-    outputs: tuple[Agreement, ...]
+    outputs: tuple[tuning.agreement.Agreement, ...]
     keep: Path | None
     problem: str  # why there is no model
 
@@ -69,20 +64,20 @@ def time_command(
     output.no_csv_beside_json(csv)
     points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
-    from perfmodel.tuning.trials import TRIALS, Trials
 
-    pin_threads()
+    measuring.pin_threads()
     loaded = asked.load()
     model, problem = _model(by)
     device = find(by.device or (_place_of(model) if model else None))
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     counted = _counted(loaded.variants, subgroup_size, known, points)
     predicted, withheld = _predictions(counted, model, points) if model else ((), {})
-    campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
+    campaign = tuning.trials.TRIALS
+    if visits is not None:
+        campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     bar = output.CommandBar()
-    with Trials(
+    with tuning.trials.Trials(
         device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
         progress=bar, tolerance=tolerance, keep=store, reference=loaded.reference,
     ) as trials:  # fmt: skip
@@ -102,7 +97,7 @@ def time_command(
         raise errors.TrialError(first.name, first.row.status, first.row.message)
 
 
-def _model(by: options.ModelOptions) -> tuple[FittedModel | None, str]:
+def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str]:
     """Return the model, or why there is none: without weights of the device the command only measures."""
     try:
         return by.load(), ""
@@ -112,7 +107,7 @@ def _model(by: options.ModelOptions) -> tuple[FittedModel | None, str]:
         return None, str(error)
 
 
-def _place_of(model: FittedModel) -> str | None:
+def _place_of(model: predicting.FittedModel) -> str | None:
     """Return the index of the model's device where this machine has it, and nothing else where it has not."""
     from perfmodel.opencl import devices
 
@@ -161,40 +156,37 @@ def _counted(
 
 
 def _predictions(
-    counted: Mapping[str, KernelCounts], model: FittedModel, points: tuple[Mapping[str, int], ...]
-) -> tuple[tuple[Ranking, ...], dict[str, str]]:
+    counted: Mapping[str, KernelCounts], model: predicting.FittedModel, points: tuple[Mapping[str, int], ...]
+) -> tuple[tuple[predicting.Ranking, ...], dict[str, str]]:
     """Predict the variants that can be at all points; return why the others cannot be."""
-    from perfmodel.predicting.predictions import Predicting, together
-    from perfmodel.predicting.ranking import rankings
-
-    predictions = Predicting(model, LEVEL, spared=errors.UnmeasuredFeatureError).predicted(counted, together(points))
-    return rankings(predictions), {name: str(error) for name, error in predictions.errors.items()}
+    asked = predicting.Predicting(model, LEVEL, spared=errors.UnmeasuredFeatureError)
+    predictions = asked.predicted(counted, predicting.predictions.together(points))
+    return predicting.rankings(predictions), {name: str(error) for name, error in predictions.errors.items()}
 
 
 def _timed(
-    trials: Trials, points: tuple[Mapping[str, int], ...], predicted: tuple[Ranking, ...], bar: output.CommandBar
-) -> tuple[TimedPoint, ...]:
+    trials: tuning.trials.Trials, points: tuple[Mapping[str, int], ...], predicted: tuple[predicting.Ranking, ...],
+    bar: output.CommandBar,
+) -> tuple[tuning.timing.TimedPoint, ...]:
     """Say how long it takes, time the variants, and set the records beside the predictions."""
-    from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
-
     known = {
-        place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
+        tuning.timing.place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
         for ranking in predicted for variant in ranking if ranking.sizes
     }  # fmt: skip
-    every = [place_of(name, point) for point in points for name in trials.variants]
+    every = [tuning.timing.place_of(name, point) for point in points for name in trials.variants]
     visits, runs = trials.campaign.visits, trials.campaign.runs
     what = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
     told = f"timing {what} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
     if all(place in known for place in every):
-        seconds = max(expected_s([known[place] for place in every], trials.campaign), 1)
+        seconds = max(tuning.timing.expected_s([known[place] for place in every], trials.campaign), 1)
         told += f", about {seconds:.0f} s by the predictions"
     bar.tell(f"{told}, and building")
-    time_variants(trials, points, bar, known)
-    rankings = {place_of("", ranking.sizes): ranking for ranking in predicted}
+    tuning.timing.time_variants(trials, points, bar, known)
+    rankings = {tuning.timing.place_of("", ranking.sizes): ranking for ranking in predicted}
     return tuple(
-        timed_point(
+        tuning.timing.timed_point(
             point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
-            rankings.get(place_of("", point), ()),
+            rankings.get(tuning.timing.place_of("", point), ()),
         )
         for point in points
     )  # fmt: skip
@@ -269,7 +261,7 @@ FLAGS = {
 }
 
 
-def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
+def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = None) -> str:
     """Return a row for each size and variant: measured beside predicted, the interval, and the factor between both.
 
     Of one size the heading above says which it is.
@@ -291,7 +283,7 @@ def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
     return display.fitted_text(rows, len(names) + 1, DROPPED, width)
 
 
-def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
+def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Say how the order measured compares with the order predicted, at each point with several variants."""
     for point in points:
         if len(point.variants) < 2 or not point.ran:
@@ -311,7 +303,7 @@ def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
         yield f"{at}predicted first: {point.chosen}, which {which}{ordered}"
 
 
-def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
+def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Say what failed, which times are suspicious, and what the predictions warn of; each once."""
     places: dict[tuple[str, str], list[str]] = {}
     for point in points:
@@ -326,7 +318,9 @@ def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
     yield from (f"{name}{_where(at, points)}: {note}" for (name, note), at in places.items())
 
 
-def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> Iterator[str]:
+def output_lines(
+    points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
+) -> Iterator[str]:
     """Say what was compared and came out where variants are several; what is wrong, :func:`note_lines` says."""
     places: dict[str, list[str]] = {}
     for point, agreement in zip(points, outputs, strict=True):
@@ -338,12 +332,12 @@ def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> 
     yield from (text + _where(at, points) for text, at in places.items())
 
 
-def _where(at: Sequence[str], points: Sequence[TimedPoint]) -> str:
+def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:
     """Return the sizes that a note is about, in parentheses; nothing where it is about all of them."""
     return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
 
 
-def timed_csv(points: Sequence[TimedPoint]) -> str:
+def timed_csv(points: Sequence[tuning.timing.TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
     predictions = [variant.predicted for point in points for variant in point.variants if variant.predicted]
     terms = dict.fromkeys(term for prediction in predictions for term in prediction.terms)
@@ -359,7 +353,7 @@ def timed_csv(points: Sequence[TimedPoint]) -> str:
     return display.csv_text((*points[0].sizes, *COLUMNS, *(f"term.{term}" for term in terms)), records)
 
 
-def point_document(point: TimedPoint) -> dict[str, Any]:
+def point_document(point: tuning.timing.TimedPoint) -> dict[str, Any]:
     """Return the variants at one point for JSON."""
     right, pairs = point.pairs
     variants = []
@@ -383,7 +377,7 @@ def point_document(point: TimedPoint) -> dict[str, Any]:
     }
 
 
-def _record(variant: TimedVariant) -> dict[str, Any]:
+def _record(variant: tuning.timing.TimedVariant) -> dict[str, Any]:
     row, ok = variant.row, variant.seconds is not None
     return {
         "variant": variant.name, "status": row.status, "message": row.message, "seconds": variant.seconds,
