@@ -5,8 +5,8 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.trace import trace
-from perfmodel.counts.trace.trace import at_sizes, enumerate_points, fixed, values_at
+from perfmodel.counts import trace
+from perfmodel.counts.trace import at_sizes, enumerate_points, fixed, values_at
 from perfmodel.errors import TraceTooLongError
 
 TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
