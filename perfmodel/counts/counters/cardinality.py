@@ -39,7 +39,6 @@ class Cardinalities:
         self.operations = max(1, int(budget * OPERATIONS))
         self.subgroup_size = subgroup_size
         self.sets = SetCounter(program.assumptions, self.operations)
-        self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._launches: dict[int, Cardinality] = {}
         self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
@@ -73,9 +72,7 @@ class Cardinalities:
 
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
         """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
-        if domain not in self._products:
-            self._products[domain] = self.sets.factored(domain.points)
-        whole = self._products[domain]
+        whole = self.sets.factored(domain.points)
         if granularity == "workitem":
             return self.sets.count(domain.points, whole)
         launch = self.program.launches[domain.launch]
