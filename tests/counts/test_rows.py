@@ -42,7 +42,7 @@ def test_units_of_a_launch() -> None:
     launch = LaunchCount("kernel", (20, 2), Count.constant(3, "launch"), groups)
     assert 40 * 30 == launch.work_items()(n=10)
     assert 2 * 30 == launch.sub_groups(32)(n=10)
-    assert 64 * 30 == launch.lanes(32)(n=10)
+    assert 64 * 30 == 32 * launch.sub_groups(32)(n=10)
     assert ("workitem", "subgroup") == (launch.work_items().granularity, launch.sub_groups(32).granularity)
 
 
