@@ -18,7 +18,7 @@ from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, comple
 from perfmodel.counts.counters.cells import Site, all_doubts
 from perfmodel.counts.points.polytopes import Monomial
 from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.quasipoly.arguments import left_out, parameters_of, with_sizes
+from perfmodel.counts.quasipoly.arguments import held, left_out, parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
@@ -119,7 +119,7 @@ class Lines:
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
-        points = with_sizes(points, self.sizes)
+        points = held(points, self.sizes)
         fixed = points.project_out(PARAM, 0, points.dim(PARAM))
         missing = [name for name in parameters_of(points) if name not in self.sizes]
         if missing and not fixed.is_bounded():
