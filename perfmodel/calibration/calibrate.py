@@ -48,17 +48,38 @@ VERDICT_FILE = "verdict.txt"
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice(Lazy):
-    """All families fitted to one device and judged on its test kernels, which no fit has seen."""
+    """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    folder: Path  # with the weights files and the verdict
+    Parameters
+    ----------
+    folder
+        Folder with the weights files and the verdict.
+    device
+        Name of the device.
+    models, problems
+        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    candidates
+        The families that could be chosen.
+    chosen
+        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
+        of none.
+    comparisons
+        Predicted and measured times of the test kernels, by that family.
+    contenders
+        The families side by side, on the same cases.
+    notes
+        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
+    """
+
+    folder: Path
     device: str
-    models: Mapping[str, FittedModel]  # by the family's name
-    problems: Mapping[str, str]  # of the families that could not be fitted, each in one line
-    candidates: tuple[str, ...]  # the families that could be chosen
-    chosen: str  # the family of these that predictions should use; "" of none
-    comparisons: tuple[Comparison, ...]  # predicted and measured times of the test kernels, by that family
-    contenders: tuple[Contender, ...]  # the families side by side, on the same cases
-    notes: tuple[str, ...] = ()  # what to know of the measurements
+    models: Mapping[str, FittedModel]
+    problems: Mapping[str, str]
+    candidates: tuple[str, ...]
+    chosen: str
+    comparisons: tuple[Comparison, ...]
+    contenders: tuple[Contender, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:

@@ -26,11 +26,21 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 @dataclass(frozen=True, eq=False)
 class PredictedTimes:
-    """What a model says of a family of kernels, by configuration."""
+    """What a model says of a family of kernels, by configuration.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(**configuration)`` gives the transformed :class:`loopy.TranslationUnit`.
+    model : FittedModel
+        Weights of the device that the tuner times on.
+    allow_unmeasured : bool
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+    """
 
     build: Build
-    model: FittedModel  # of the device that the tuner times on
-    allow_unmeasured: bool = False  # as of FittedModel.predict
+    model: FittedModel
+    allow_unmeasured: bool = False
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
 
     def counts(self, configuration: Configuration) -> KernelCounts:
