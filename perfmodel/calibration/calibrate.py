@@ -252,10 +252,32 @@ def calibrate(
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again.
 
-    Measurements, weights files and the verdict are written into the folder of the device. The campaign's budget is for
-    everything that is measured. After a quick campaign only those families are fitted that can be recommended.
-    Measurement kernels and test kernels are those of perfmodel's own folders unless others are given.
-    A NothingMeasuredError says that the budget is too small, or that all kernels fail.
+    Parameters
+    ----------
+    device
+        A device that works, as :func:`perfmodel.opencl.find` returns it.
+    folder
+        Folder of this device: measurements, weights files and the verdict are written into it.
+    campaign
+        How much is measured and how. After a quick campaign only those families are fitted that can be recommended.
+        Its budget is for everything that is measured: probes, measurement kernels and test kernels.
+    progress
+        Listener to the measurements and fits.
+    kernels, tests
+        Measurement kernels and test kernels; by default those of perfmodel's own folders.
+    given
+        Facts of the device for the fits, by key; they replace what is known.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    ForeignDeviceError
+        If the folder belongs to another device.
+    BrokenDeviceError
+        If the device runs nothing, or nothing any more.
+    NothingMeasuredError
+        If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     began = monotonic()
     probe_device(device, folder, campaign, progress)

@@ -44,7 +44,13 @@ class PredictedTimes:
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
 
     def counts(self, configuration: Configuration) -> KernelCounts:
-        """Return the counts of a configuration, which are made once; a ConfigurationError says why there are none."""
+        """Return the counts of a configuration, which are made once.
+
+        Raises
+        ------
+        ConfigurationError
+            If the kernel cannot be built or counted.
+        """
         key = in_order(configuration)
         if key not in self._counts:
             unit = built(self.build, configuration)
@@ -55,7 +61,15 @@ class PredictedTimes:
         return self._counts[key]
 
     def seconds(self, configuration: Configuration, sizes: Mapping[str, int]) -> float:
-        """Return the predicted time [s]; infinite where a work-group is too large for the device."""
+        """Return the predicted time [s]; infinite where a work-group is too large for the device.
+
+        Raises
+        ------
+        ConfigurationError
+            As of :meth:`counts`.
+        UnmeasuredFeatureError, ParameterError, ...
+            As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+        """
         counts = self.counts(configuration)
         try:
             return float(self.model.predict(counts, sizes, allow_unmeasured=self.allow_unmeasured).seconds)

@@ -159,7 +159,13 @@ class Tuned(Lazy):
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran."""
+        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
         return data_frame(self.records(), COLUMNS)
 
     def records(self) -> list[dict[str, Any]]:

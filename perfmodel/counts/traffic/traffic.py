@@ -352,11 +352,21 @@ class TrafficPlan:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache of some size must fetch: a model, not an exact count."""
+    """The lines that a cache of some size must fetch: a model, not an exact count.
 
-    plan: TrafficPlan  # the kernel's loops and references, in the order of the device
+    Attributes
+    ----------
+    plan : TrafficPlan
+        The kernel's loops and references, in the order of the device.
+    cache : Cache
+        The cache.
+    array : str or None
+        Of which array; None for all.
+    """
+
+    plan: TrafficPlan
     cache: Cache
-    array: str | None  # of which array; None for all
+    array: str | None
 
     @property
     def exact(self) -> bool:
