@@ -22,11 +22,12 @@ from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfM
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import check_level
 from perfmodel.fitting.selection import Scatter
+from perfmodel.kernels.files import built
 from perfmodel.lazy import Lazy
 from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import Variant, attempt, made
+from perfmodel.processes.variants import Variant, attempt
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class Predicting:
                 for name in variants:
                     outcome: Predicted | PerfModelError
                     try:
-                        outcome = task(made(name, variants[name]))
+                        outcome = task(built(name, variants[name]))
                     except PerfModelError as error:
                         outcome = error
                     progress.advance(FailedStep(name, outcome) if isinstance(outcome, PerfModelError) else name)
