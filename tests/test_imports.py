@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display", "facts"),
-    ("counts", "kernels"), ("processes", "store", "features"), ("quantities", "expressions"), ("models",), ("fitting",),
-    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"), ("cli",),
-    ("__main__",),
+    ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display"), ("facts",),
+    ("counts",), ("kernels",), ("processes", "store", "features"), ("quantities", "expressions"), ("models",),
+    ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"),
+    ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from warnings import warn
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -268,6 +269,24 @@ def load(
     if path is None:
         path = find_weights(device, family).path
     return read_model(path, family)
+
+
+def model_in_use(
+    path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None]
+) -> FittedModel:
+    """Return the model of a weights file, or without a path of the device in use; `tell` gets which weights these are.
+
+    A ForeignWeightsWarning says what tells the device of given weights from the one in use.
+    """
+    if path is None:
+        weights = find_weights(device, family)
+        tell(weights.text)
+        return read_model(weights.path, family)
+    model = read_model(path, family)
+    if differ := foreign(model, device):
+        problem = f"the weights are not of the device in use: {'; '.join(differ)}"
+        warn(problem, errors.ForeignWeightsWarning, stacklevel=2)
+    return model
 
 
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:

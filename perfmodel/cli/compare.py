@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from perfmodel.cli import options, output
+from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
 from perfmodel.io import is_standard_output, write_whole
 
@@ -195,7 +195,7 @@ def _read(source: Path | None, weights: Path | None, family: str | None) -> tupl
         name = None if family is None else find_family(family).name
         weights = recommended_weights(source if source.is_dir() else source.parent, name)
     if weights is None:
-        weights = options.weights_in_use(None, family).path
+        weights = options.weights_in_use(family).path
     model = load(weights, family)
     if measured is None or source is None:
         source = weights.parent / store.TESTS_FILE
@@ -274,6 +274,7 @@ def report_command(
     """
     from perfmodel.analyses.report_data import report_data, steps_of
     from perfmodel.counts import count
+    from perfmodel.kernels.files import load_kernel_file
     from perfmodel.report.html.page import check_extra, report_page
 
     output.one_output(out=out)
@@ -283,8 +284,8 @@ def report_command(
     if kernel is None and (size or statistic):
         problem = "-p and --statistics are about a kernel file, and none was given"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
-    at, known = options.sizes(size), options.statistics(statistic)
-    units = options.kernel_file_of(kernel, None).variants if kernel else {}
+    at, known = numbers.sizes(size), numbers.statistics(statistic)
+    units = load_kernel_file(kernel).variants if kernel else {}
     folder, model = _shown_model(source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
@@ -319,7 +320,7 @@ def _shown_model(source: Path | None, family: str | None) -> tuple[Path, FittedM
     from perfmodel.predicting.model import load
 
     if source is None:
-        weights = options.weights_in_use(None, family)
+        weights = options.weights_in_use(family)
         return weights.folder, load(weights.path, family)
     return source, load(folder_weights(source, family), family)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from typer import Option
 
 from perfmodel import display
-from perfmodel.cli import options, output
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
@@ -70,7 +70,7 @@ def count_command(
     With several sizes, a table of numbers.
     """
     _check_pictures(graph, memory)
-    points, device = options.size_points(size), options.facts_of(facts)
+    points, device = numbers.size_points(size), options.facts_of(facts)
     several = len(points) > 1 or csv
     if several and (graph is not None or memory is not None):
         raise OptionError("a picture was asked for with several sizes or --csv", "give one size, without --csv")

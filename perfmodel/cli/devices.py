@@ -79,8 +79,8 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
         width = f"{facts.value('subgroup_size')}{'' if _reports_width(device) else '*'}"
         rows.append((
             str(device.index), device.name, device.platform, str(facts.value("compute_units")),
-            _size(facts.value("global_memory_bytes")), _size(facts.value("local_memory_bytes")),
-            str(facts.value("max_work_group_size")), width,
+            display.bytes_text(facts.value("global_memory_bytes")),
+            display.bytes_text(facts.value("local_memory_bytes")), str(facts.value("max_work_group_size")), width,
         ))  # fmt: skip
     yield display.fitted_text(rows, 3, LESS, output.table_width())
     if not all(map(_reports_width, known)):
@@ -93,20 +93,6 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
 def _reports_width(device: Device) -> bool:
     """Return whether a device itself tells the size of its sub-groups."""
     return device.facts.fact("subgroup_size").source.startswith("CL_")
-
-
-def _size(octets: int) -> str:
-    """Write a number of bytes in binary units.
-
-    >>> _size(2097152), _size(4399457280)
-    ('2 MiB', '4.1 GiB')
-    """
-    value, unit = float(octets), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def _show_folder(folder: Path, picture: Path | None) -> None:

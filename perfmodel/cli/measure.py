@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from perfmodel.cli import options, output
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
@@ -79,7 +79,7 @@ def measure_command(
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug
         if wanted is not None:
-            kernels = _needed(kernels, target, wanted, options.sizes(size), path)
+            kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
             if not kernels:
                 output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
@@ -250,7 +250,7 @@ def import_command(
     """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
     from perfmodel.hooks import import_results
 
-    imported = import_results(file, kernel, target, options.sizes(size), device=device, by=by)
+    imported = import_results(file, kernel, target, numbers.sizes(size), device=device, by=by)
 
     def document() -> dict[str, Any]:
         return {

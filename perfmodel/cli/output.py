@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
+import typer
 from typer import Option
 
 from perfmodel import display, documents, errors, progress
@@ -95,6 +96,21 @@ class CommandBar(progress.Bar):
 
     def __init__(self) -> None:
         super().__init__(settings().quiet)
+
+
+@contextmanager
+def counting(shown: bool = True) -> Iterator[None]:
+    """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=settings().quiet or not shown).status("counting ..."):
+        yield
+
+
+def tell(text: str, beside_json: bool = False) -> None:
+    """Say something on standard error: not with ``--quiet``, and with ``--json`` only where that is asked for."""
+    if (beside_json or not settings().json) and not settings().quiet:
+        typer.echo(f"perfmodel: {text}", err=True)
 
 
 @contextmanager

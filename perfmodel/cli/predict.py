@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from perfmodel import display
-from perfmodel.cli import options, output
-from perfmodel.cli.size_grammar import parse_span
+from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
@@ -59,11 +58,15 @@ class PredictionOptions:
 
     def points(self) -> tuple[dict[str, int], ...]:
         """Read the sizes."""
-        return options.size_points(self.size, self.paired)
+        return numbers.size_points(self.size, self.paired)
 
     def model(self, facts: str | None = None) -> FittedModel:
         """Find the model."""
-        return options.ModelOptions(self.weights, self.family, self.device).load(facts)
+        from perfmodel.calibration.recommended import model_in_use
+
+        given = {} if facts is None else options.given_facts_of(facts)
+        model = model_in_use(self.weights, self.family, self.device, output.tell)
+        return model.with_facts(given) if given else model
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ class _Request(Lazy):
     @cached_property
     def file(self) -> KernelFile:
         """The kernel file, with the variants asked for; not where its run needs data that only statistics describe."""
-        loaded = options.kernel_file_of(self.asked.kernel, self.asked.variant)
+        from perfmodel.kernels.files import load_kernel_file
+
+        loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
         if self.accuracy.anchor and self.statistics and loaded.arguments is None:
             raise OptionError(
                 "--anchor and --statistics were both given, and the run needs the data themselves",
@@ -118,7 +123,7 @@ class _Request(Lazy):
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
-        with options.counting(shown=alone):
+        with output.counting(shown=alone):
             plain = predicting.predicted(variants, sizes).required()
         if not self.accuracy.anchor:
             return plain, rankings(plain)
@@ -155,7 +160,7 @@ def predict_command(
         raise PictureFormatError(picture, (".png", ".svg"))
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
-    points, known = asked.points(), options.statistics(statistic)
+    points, known = asked.points(), numbers.statistics(statistic)
     request = _Request(asked, accuracy, asked.model(facts), points, known, jobs)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -178,13 +183,13 @@ def rank_command(
 
     With several sizes, the fastest variant at each.
     """
-    points, known = asked.points(), options.statistics(statistic)
+    points, known = asked.points(), numbers.statistics(statistic)
     span = None
     if crossover is not None:
         if accuracy.anchor or csv:
             other = "--anchor" if accuracy.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
-        span = parse_span(crossover, "--crossover")
+        span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     request = _Request(asked, accuracy, asked.model(), points, known, jobs)

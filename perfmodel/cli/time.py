@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from perfmodel import display, errors
-from perfmodel.cli import options, output
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
 
@@ -67,7 +67,7 @@ def time_command(
     Takes a few seconds and, for each variant and size, 30 runs; it says beforehand how long that is.
     """
     output.no_csv_beside_json(csv)
-    points, known = options.size_points(size), asked.statistics
+    points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find

@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from perfmodel import display
-from perfmodel.cli import options, output
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import TuningError
 from perfmodel.io import write_whole
@@ -51,7 +51,7 @@ def tune_command(
     Counting takes about 0.2 s for each variant, and each run variant a second or two. Stopped with --keep, the same
     command goes on.
     """
-    at, known = options.sizes(size), asked.statistics
+    at, known = numbers.sizes(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.subject import GeneratedCode

@@ -264,24 +264,41 @@ def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The requests of the sampled work-groups of one launch: int64 arrays of shape (requests,).
+    """The requests of the sampled work-groups of one launch.
 
-    Requests are sorted by group, then sub-group, then in program order. They are not exact where cells were drawn, or a
-    test on data was taken to let everything through.
+    Attributes
+    ----------
+    launch : str
+        Name of the device kernel.
+    groups : tuple of int
+        Linear numbers of the work-groups, axis 0 fastest.
+    line_bytes : int
+        Size of a line.
+    arrays, first : tuple of str, tuple of int
+        The arrays in global memory, and the number of each one's first line.
+    group, subgroup, phase : int64 arrays of shape (requests,)
+        Position of the work-group in ``groups``, number of the sub-group in it, and how many
+        barriers it has met. Requests are sorted by group, then sub-group, then in program order.
+    line, array, store : int64 arrays of shape (requests,)
+        The line's number in memory, the array's position in ``arrays``, and 1 for a store.
+    drawn : tuple of str
+        Arrays with an index that data give: its cells are drawn evenly from the whole array.
+    exact : bool
+        False where something was drawn, or a test on data was taken to let everything through.
     """
 
-    launch: str  # name of the device kernel
-    groups: tuple[int, ...]  # linear numbers of the work-groups, axis 0 fastest
+    launch: str
+    groups: tuple[int, ...]
     line_bytes: int
-    arrays: tuple[str, ...]  # those in global memory
-    first: tuple[int, ...]  # the number of each array's first line
-    group: Ints  # position of the work-group in `groups`
-    subgroup: Ints  # number of the sub-group in the work-group
-    phase: Ints  # how many barriers it has met
-    line: Ints  # the line's number in memory
-    array: Ints  # position in `arrays`
-    store: Ints  # 1 for a store, 0 for a load
-    drawn: tuple[str, ...] = ()  # arrays whose index data give: cells are drawn evenly from the whole array
+    arrays: tuple[str, ...]
+    first: tuple[int, ...]
+    group: Ints
+    subgroup: Ints
+    phase: Ints
+    line: Ints
+    array: Ints
+    store: Ints
+    drawn: tuple[str, ...] = ()
     exact: bool = True
 
     def __len__(self) -> int:

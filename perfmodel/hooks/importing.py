@@ -22,7 +22,7 @@ from perfmodel.errors import ConfigurationError, DocumentError, HookError, PerfM
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, built, in_order, parameters_of, three_axes
 from perfmodel.kernels import KernelClass, load_file
-from perfmodel.kernels.execution import execute, surroundings
+from perfmodel.kernels.files import execute, surroundings
 from perfmodel.measuring.subject import GeneratedCode
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results
