@@ -63,7 +63,7 @@ class QuasiPolynomial(Lazy):
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
         """The compiled function of the parameters, in order, with an int or a Fraction as result."""
-        source = Source(self.parameters, self.floors)
+        source = PythonSource(self.parameters, self.floors)
         lines = []
         for piece, total in zip(self.pieces, self.sums, strict=True):
             condition = source.guard(piece.guard)
@@ -84,7 +84,7 @@ def _integer_sum(value: Polynomial, places: Mapping[Atom, int]) -> IntegerSum:
     ), common)
 
 
-class Source:
+class PythonSource:
     """Writes Python source, with the variables ``x0, x1, ...`` for parameters and floors."""
 
     def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
@@ -150,13 +150,13 @@ def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
     """
     parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
     floors = tuple(dict.fromkeys(floor for polynomial in polynomials for floor in polynomial.floors))
-    source = Source(parameters, floors)
+    source = PythonSource(parameters, floors)
     lines = [line for k, polynomial in enumerate(polynomials) for line in _assignment(f"v{k}", polynomial, source)]
     values = "".join(f"v{k}, " for k in range(len(polynomials)))
     return Together(source.compiled("together", [*lines, f"return ({values})"]), parameters)
 
 
-def _assignment(name: str, polynomial: QuasiPolynomial, source: Source) -> Iterator[str]:
+def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
     """Yield the lines that give a variable the value of the first piece that holds, or zero."""
     word = "if"
     for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
-from perfmodel.counts.quasipoly.evaluation import Piece, QuasiPolynomial, Source
+from perfmodel.counts.quasipoly.evaluation import Piece, PythonSource, QuasiPolynomial
 from tests.counts.points.forms import form
 
 AT_LEAST_5 = Polytope((), (), (form(-5, n=1),))
@@ -32,7 +32,7 @@ def test_exact_values():
 def test_guards():
     where = QuasiPolynomial(("n",), (), tuple(Piece(p.guard, Polynomial.constant(1)) for p in SUBJECT.pieces))
     assert [0, 1, 0, 1] == [where.exact(n) for n in (1, 2, 4, 5)]
-    source = Source(("n",), ())
+    source = PythonSource(("n",), ())
     assert "x0 - 5 >= 0 or x0 - 2 == 0" == source.guard((AT_LEAST_5, AT_2))
     assert "True" == source.guard((Polytope((), (), ()), AT_LEAST_5))
     assert "False" == source.guard(())
