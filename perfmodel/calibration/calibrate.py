@@ -48,17 +48,38 @@ VERDICT_FILE = "verdict.txt"
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice(Lazy):
-    """All families fitted to one device and judged on its test kernels, which no fit has seen."""
+    """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    folder: Path  # with the weights files and the verdict
+    Parameters
+    ----------
+    folder
+        Folder with the weights files and the verdict.
+    device
+        Name of the device.
+    models, problems
+        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    candidates
+        The families that could be chosen.
+    chosen
+        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
+        of none.
+    comparisons
+        Predicted and measured times of the test kernels, by that family.
+    contenders
+        The families side by side, on the same cases.
+    notes
+        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
+    """
+
+    folder: Path
     device: str
-    models: Mapping[str, FittedModel]  # by the family's name
-    problems: Mapping[str, str]  # of the families that could not be fitted, each in one line
-    candidates: tuple[str, ...]  # the families that could be chosen
-    chosen: str  # the family of these that predictions should use; "" of none
-    comparisons: tuple[Comparison, ...]  # predicted and measured times of the test kernels, by that family
-    contenders: tuple[Contender, ...]  # the families side by side, on the same cases
-    notes: tuple[str, ...] = ()  # what to know of the measurements
+    models: Mapping[str, FittedModel]
+    problems: Mapping[str, str]
+    candidates: tuple[str, ...]
+    chosen: str
+    comparisons: tuple[Comparison, ...]
+    contenders: tuple[Contender, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -231,10 +252,32 @@ def calibrate(
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again.
 
-    Measurements, weights files and the verdict are written into the folder of the device. The campaign's budget is for
-    everything that is measured. After a quick campaign only those families are fitted that can be recommended.
-    Measurement kernels and test kernels are those of perfmodel's own folders unless others are given.
-    A NothingMeasuredError says that the budget is too small, or that all kernels fail.
+    Parameters
+    ----------
+    device
+        A device that works, as :func:`perfmodel.opencl.find` returns it.
+    folder
+        Folder of this device: measurements, weights files and the verdict are written into it.
+    campaign
+        How much is measured and how. After a quick campaign only those families are fitted that can be recommended.
+        Its budget is for everything that is measured: probes, measurement kernels and test kernels.
+    progress
+        Listener to the measurements and fits.
+    kernels, tests
+        Measurement kernels and test kernels; by default those of perfmodel's own folders.
+    given
+        Facts of the device for the fits, by key; they replace what is known.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    ForeignDeviceError
+        If the folder belongs to another device.
+    BrokenDeviceError
+        If the device runs nothing, or nothing any more.
+    NothingMeasuredError
+        If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     began = monotonic()
     probe_device(device, folder, campaign, progress)

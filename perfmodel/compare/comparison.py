@@ -30,14 +30,24 @@ COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One case, a kernel of a group in a variant and at some sizes, with its measured and its predicted time.
+    """One case with its measured and its predicted time.
 
     Parameters
     ----------
-    measured, predicted
-        Times [s]; the predicted one is None where the prediction was withheld.
+    kernel
+        Name of the kernel class.
+    parameters
+        Its sizes.
+    measured
+        Measured time [s].
+    predicted
+        Predicted time [s]; None where the prediction was withheld.
     needs
         The features that no measurement exercised, where it was withheld.
+    group
+        The kernel's group.
+    variant
+        What changes the kernel's code.
     interval
         Lower and upper bound [s] of the prediction; None where it has none.
     ranked

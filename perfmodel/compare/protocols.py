@@ -58,9 +58,18 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Lazy):
-    """A family on a device by one of :data:`PROTOCOLS`: every case, in the order of kernels, variants and sizes.
+    """A family on a device by one protocol.
 
-    `level` is the probability that the rows' intervals are meant to have; None where they have none.
+    Parameters
+    ----------
+    protocol
+        One of :data:`PROTOCOLS`.
+    family, device
+        Their names.
+    level
+        Probability that the rows' intervals are meant to have; None where they have none.
+    rows
+        Every case, in the order of kernels, variants and sizes.
     """
 
     protocol: str

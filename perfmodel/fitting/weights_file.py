@@ -153,8 +153,12 @@ class FittedWeights(BaseModel):
 
     Parameters
     ----------
+    family, device
+        Names of the family, and of the device that was measured.
     subgroup_size
         Work-items in a sub-group, for which the measured kernels were counted.
+    options
+        How the fit was made, with the seed of its starting points.
     rows, measurements
         Number of measurements that went into the fit, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
@@ -165,6 +169,8 @@ class FittedWeights(BaseModel):
         Warnings about the weights, one sentence each.
     features
         Names of all weights, so that a missing one is noticed.
+    weights
+        Each weight by its name.
     conformal
         Scores for the intervals of predictions.
     measured

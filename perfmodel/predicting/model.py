@@ -321,6 +321,11 @@ class FittedModel(Lazy):
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
         (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
+
+        Raises
+        ------
+        ParameterError, MissingFactError, QuantitiesError
+            As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
         _, terms = self._run_time.evaluate(values)

@@ -36,6 +36,8 @@ class RankedVariant:
 
     Parameters
     ----------
+    name
+        Name of the variant.
     seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
@@ -75,8 +77,14 @@ class RankedVariant:
 class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    Beside the variants it has by name the `errors` of those that cannot be ranked, the `sizes`, and the `broken` ones
-    whose assumptions these sizes break, where they are one of several.
+    Attributes
+    ----------
+    errors : mapping of str to PerfModelError
+        By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
+    sizes : mapping of str to int
+        The size parameters.
+    broken : tuple of str
+        The variants whose assumptions these sizes break, where they are one of several.
     """
 
     errors: Mapping[str, PerfModelError]

@@ -96,7 +96,10 @@ RANGE = (0.05, 5.0)
 
 
 def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -> None:
-    """Draw the errors of each device's families (:func:`families_figure`)."""
+    """Draw each device's errors by protocol A (upper row) and by B (lower row); see :func:`families_figure`.
+
+    The contenders are those of :func:`~perfmodel.compare.on_common_cases`.
+    """
     write_figure(families_figure(devices), path)
 
 

@@ -193,9 +193,14 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash, unless they are there, or raise OutputError.
+    """Add counts under their hash, unless they are there.
 
     Only what was added to the file since the last call is read.
+
+    Raises
+    ------
+    OutputError
+        The store cannot be written.
     """
     _, counts_path = paths(path)
     with opened(counts_path) as file:

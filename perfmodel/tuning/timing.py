@@ -88,10 +88,20 @@ def _good(trials: Trials, name: str, point: Sizes) -> bool:
 
 @dataclass(frozen=True)
 class TimedVariant:
-    """A variant at one point: its record, and its prediction where there is one."""
+    """A variant at one point: its record, and its prediction where there is one.
+
+    Parameters
+    ----------
+    name
+        The variant.
+    row
+        All its visits in one record, or its failure.
+    predicted
+        Its prediction at these sizes.
+    """
 
     name: str
-    row: Measurement  # all its visits in one record, or its failure
+    row: Measurement
     predicted: RankedVariant | None = None
 
     @property
@@ -115,7 +125,15 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
+    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed.
+
+    Parameters
+    ----------
+    sizes
+        The size parameters.
+    variants
+        All variants.
+    """
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]

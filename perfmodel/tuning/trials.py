@@ -57,12 +57,18 @@ def runs_of(run_s: float, campaign: Campaign) -> int:
 
 @dataclass(frozen=True)
 class Spent:
-    """Time that one variant took so far."""
+    """Time that one variant took so far.
+
+    Parameters
+    ----------
+    building_s
+        Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s].
+    running_s
+        Its timed visits, with the filling of its arrays [s].
+    """
 
     building_s: float = 0.0
-    """Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s]."""
     running_s: float = 0.0
-    """Its timed visits, with the filling of its arrays [s]."""
 
     @property
     def total_s(self) -> float:

@@ -36,11 +36,21 @@ from perfmodel.threads import alone
 
 @dataclass(frozen=True, eq=False)
 class ChainRow:
-    """Acts of one kind in one work-item."""
+    """Acts of one kind in one work-item.
 
-    where: str  # the type of an operation; "global" or "local" for an access or a barrier
-    kind: str  # the kind of the operation; "load", "store" or "barrier"
-    count: Count  # how many, of granularity "chain": those of one work-item, not of all
+    Attributes
+    ----------
+    where : str
+        The type of an operation; ``"global"`` or ``"local"`` for an access or a barrier.
+    kind : str
+        The kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``.
+    count : Count
+        How many, of granularity ``"chain"``: those of one work-item, not of all.
+    """
+
+    where: str
+    kind: str
+    count: Count
 
     @property
     def is_operation(self) -> bool:
@@ -94,13 +104,27 @@ class Parallelism:
 
 @dataclass(frozen=True, eq=False)
 class FlowNode:
-    """A part of the schedule without branches or loops."""
+    """A part of the schedule without branches or loops.
 
-    kind: str  # "entry" or "exit" of a launch, "run" of statements, or "barrier"
-    launch: str  # name of the device kernel
-    loops: Nest  # the sequential loops around it, outermost first
-    executions: Count  # how often one work-item executes it, of granularity "chain"
-    steps: tuple[Step, ...] = ()  # the statements of a run, in order
+    Attributes
+    ----------
+    kind : str
+        ``"entry"`` or ``"exit"`` of a launch, ``"run"`` of statements, or ``"barrier"``.
+    launch : str
+        Name of the device kernel.
+    loops : tuple of str
+        The sequential loops around it, outermost first.
+    executions : Count
+        How often one work-item executes it, of granularity ``"chain"``.
+    steps : tuple of Step
+        The statements of a run, in order.
+    """
+
+    kind: str
+    launch: str
+    loops: Nest
+    executions: Count
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,22 +138,44 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """A variable that each iteration of a loop computes from its value in the iteration before."""
+    """A variable that each iteration of a loop computes from its value in the iteration before.
+
+    Attributes
+    ----------
+    loop, variable : str
+        The loop, and the variable that is carried.
+    acts : tuple of ((where, kind), loops), int
+        The acts that one iteration adds to the chain, each at every run of inner loops.
+    chains : int
+        Cells of the variable that are carried side by side.
+    """
 
     loop: str
     variable: str
-    acts: tuple[tuple[Term, int], ...]  # that one iteration adds to the chain, each at every run of inner loops
-    chains: int  # cells of the variable that are carried side by side
+    acts: tuple[tuple[Term, int], ...]
+    chains: int
 
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:
-    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2."""
+    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2.
 
-    nodes: tuple[FlowNode, ...]  # parts of the schedule, in its order
-    transitions: tuple[Transition, ...]  # control; no arc leads around a loop, also where it may run no iteration
-    dependences: tuple[Arc, ...]  # data, from the statement that stores a value to the statement that reads it
-    recurrences: tuple[Recurrence, ...]  # variables that loops carry from iteration to iteration
+    Attributes
+    ----------
+    nodes : tuple of FlowNode
+        Parts of the schedule, in its order.
+    transitions : tuple of Transition
+        Control. There is no arc around a loop, also where it may run no iteration.
+    dependences : tuple of Arc
+        Data, from the statement that stores a value to the statement that reads it.
+    recurrences : tuple of Recurrence
+        Variables that loops carry from iteration to iteration.
+    """
+
+    nodes: tuple[FlowNode, ...]
+    transitions: tuple[Transition, ...]
+    dependences: tuple[Arc, ...]
+    recurrences: tuple[Recurrence, ...]
 
 
 Costs = Mapping[str | Act, float]
