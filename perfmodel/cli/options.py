@@ -16,7 +16,6 @@ from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts, Fact
@@ -204,12 +203,18 @@ def counted_variants(
 
     With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
     """
+    from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
 
     loaded = load_kernel_file(path).only(variants or None)
     if jobs is not None:
         return count_jobs(loaded, jobs, subgroup_size, **options)
-    return count_units(loaded.variants, subgroup_size, **options)
+    units, counted = loaded.variants, {}
+    with output.counting():
+        for name, unit in units.items():
+            with about(name, units):
+                counted[name] = count(unit, subgroup_size, check=True, **options)
+    return counted
 
 
 def count_jobs(
@@ -218,20 +223,6 @@ def count_jobs(
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
     options |= {"subgroup_size": subgroup_size, "check": True}
     return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
-
-
-def count_units(
-    units: Mapping[str, TranslationUnit], subgroup_size: int, **options: Any
-) -> dict[str, KernelCounts]:
-    """Count variants in this process; options are those of `count`."""
-    from perfmodel.counts import count
-
-    with output.counting():
-        counted = {}
-        for name, unit in units.items():
-            with about(name, units):
-                counted[name] = count(unit, subgroup_size, check=True, **options)
-        return counted
 
 
 def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
