@@ -339,7 +339,7 @@ class KernelCounts(Lazy):
         These are the lanes of partly filled sub-groups that hold no work-item, and the work-items that execute no
         operation and no access.
         """
-        slots = total(row.lanes(self.subgroup_size) for row in self.launch_table)
+        slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active

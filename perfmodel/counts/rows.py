@@ -112,11 +112,6 @@ class LaunchCount:
         """Return the sub-groups started; the last one of a group may be partly filled."""
         return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
 
-    def lanes(self, subgroup_size: int) -> Count:
-        """Return the lanes of the sub-groups started, those without a work-item included."""
-        slots = -(-prod(self.group_shape) // subgroup_size) * subgroup_size
-        return self._in_groups(slots, "workitem")
-
     def _in_groups(self, amount: int, granularity: str) -> Count:
         return (amount * self.work_groups).labelled(granularity)
 
