@@ -225,7 +225,7 @@ def fitted_text(
     if width is not None and not _fits(kept, width):
         kept = _cut(kept, max(left, 1), width)
     named = ", ".join(without)
-    note = [_wrapped(f"not shown: {named} (--wide shows all)", width)] * bool(without)
+    note = [_wrapped(f"not shown: {named} (--wide shows all)", width)] if without else []
     return "\n".join([columns_text(kept, left), *note])
 
 

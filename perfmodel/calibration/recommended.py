@@ -199,7 +199,7 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
         if path is not None and not differ:
             return FoundWeights(path, facts, origin)
         known.append(_described(folder, facts, differ, used))
-    wanted = f" and the family {family}" * bool(family)
+    wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
 

@@ -127,7 +127,8 @@ class Comparisons(tuple[Comparison, ...]):
     def __str__(self) -> str:
         withheld = sum(row.predicted is None for row in self)
         error = f"geometric mean of the relative error {percent(self.error)}"
-        return f"{len(self)} cases of {len(kernels(self))} kernels: {error}" + f", {withheld} withheld" * bool(withheld)
+        without = f", {withheld} withheld" if withheld else ""
+        return f"{len(self)} cases of {len(kernels(self))} kernels: {error}{without}"
 
     def _repr_html_(self) -> str:
         """Return the cases as a table for a notebook, with the geometric mean of their errors above it."""

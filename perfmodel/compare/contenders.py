@@ -286,7 +286,7 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
             for family, x in values.items():
                 cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
-    problems = [_problems(contenders)] * (len(judged) < len(contenders))
+    problems = [_problems(contenders)] if len(judged) < len(contenders) else []
     return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
 
 

@@ -232,3 +232,7 @@ class Judged:
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
+
+    def by(self, protocol: str) -> Evaluation:
+        """Return the evaluation by one protocol."""
+        return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)

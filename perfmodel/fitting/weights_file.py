@@ -318,8 +318,8 @@ def _check_family(path: str | Path, fitted: FittedWeights, given: Family) -> Non
 def _check_names(path: str | Path, fitted: FittedWeights) -> None:
     missing = sorted(set(fitted.features) - set(fitted.weights))
     extra = sorted(set(fitted.weights) - set(fitted.features))
-    problems = [f"lacks {', '.join(missing)}"] * bool(missing)
-    problems += [f"has {', '.join(extra)}, which its own list of features does not"] * bool(extra)
+    problems = [f"lacks {', '.join(missing)}"] if missing else []
+    problems += [f"has {', '.join(extra)}, which its own list of features does not"] if extra else []
     if problems:
         raise WeightsFileError(str(path), " and ".join(problems))
 

@@ -87,9 +87,9 @@ def import_results(
 ) -> Imported:
     """Add the results in another tuner's file to a store of measurements.
 
-    Of a result that is ok the kernel is built and counted, so that `fit`, `evaluate` and `tune` can use it; one that
-    failed is a record with its status. Times are in seconds; they are the tuner's own: Kernel Tuner's are those of
-    the device's clock, without the launch. A result that the store holds already is not added again.
+    The kernel of a result that is ok is built and counted, so that `fit`, `evaluate` and `tune` can use it; a result
+    that failed becomes a record with its status. Times are in seconds; they are the tuner's own: Kernel Tuner's are
+    those of the device's clock, without the launch. A result that the store holds already is not added again.
 
     Parameters
     ----------

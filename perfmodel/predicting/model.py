@@ -116,7 +116,7 @@ class Prediction:
     def _repr_html_(self) -> str:
         """Return the time and the share of each term as a table for a notebook; of arrays, a row for each size."""
         free = ", ".join(self.unmeasured)
-        notes = [*self.warnings, *[f"counted as free, never measured: {free}"] * bool(free)]
+        notes = [*self.warnings, *([f"counted as free, never measured: {free}"] if free else [])]
         if np.ndim(self.seconds):
             rows = [(*self.sizes, "seconds", "interval", "largest term")]
             for point in self.at_each_size():

@@ -70,7 +70,7 @@ class RankedVariant:
 
     def __repr__(self) -> str:
         interval = f" ({interval_text(self.interval)})" if self.interval else ""
-        tie = ", tied" * bool(self.tied)
+        tie = ", tied" if self.tied else ""
         return one_line(f"<RankedVariant {self.name}: {seconds_text(self.seconds)}{interval}{tie}>")
 
 
@@ -111,11 +111,11 @@ class Ranking(tuple[RankedVariant, ...]):
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant; how probably it is the fastest, and ties, where known."""
         known = any(variant.fastest is not None for variant in self)
-        rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
+        rows = [("variant", "seconds", "times the best", *(("fastest", "tie") if known else ()), "interval")]
         for variant in self:
             best = self[0].seconds
             times = f"{variant.seconds / best:.2f}" if best > 0 else "-"
-            ties = (percent(variant.fastest), "tie" if variant.tied else "") * known
+            ties = (percent(variant.fastest), "tie" if variant.tied else "") if known else ()
             rows.append((variant.name, seconds_text(variant.seconds), times, *ties, interval_text(variant.interval)))
         return rows
 

@@ -289,7 +289,7 @@ def _largest(bars: Sequence[TermsBar]) -> list[str]:
 def _draw_stacked(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], rest: Sequence[str]) -> None:
     from matplotlib.colors import to_rgb
 
-    parts = [((name,), name) for name in shown] + [(tuple(rest), f"{len(rest)} others")] * bool(rest)
+    parts = [((name,), name) for name in shown] + ([(tuple(rest), f"{len(rest)} others")] if rest else [])
     ends = [[0.0, 0.0] for _ in bars]  # of what is stacked to the left and to the right
     for place, (names, label) in enumerate(parts):
         colour = drawing.REST if names == tuple(rest) else FILLS[place % len(FILLS)]

@@ -99,14 +99,14 @@ def winners_table(points: Sequence[Ranking], width: int | None = None) -> str:
     names = tuple(points[0].sizes)
     variants = _variants(points)
     known = any(variant.fastest is not None for point in points for variant in point)
-    rows = [(*names, "fastest", *("sure", "ties with") * known, *variants)]
+    rows = [(*names, "fastest", *(("sure", "ties with") if known else ()), *variants)]
     for point in points:
         best = point[0].name if point else NONE
         tied = ", ".join(variant.name for variant in point[1:] if variant.tied) or NONE
         sure = percent(point[0].fastest) if point else NONE
         times = {variant.name: seconds_text(variant.seconds) for variant in point}
         sizes = tuple(map(str, point.sizes.values()))
-        rows.append((*sizes, best, *(sure, tied) * known, *(times.get(name, NONE) for name in variants)))
+        rows.append((*sizes, best, *((sure, tied) if known else ()), *(times.get(name, NONE) for name in variants)))
     return fitted_text(rows, len(names) + 1, ("ties with", "sure", *reversed(variants)), width)
 
 

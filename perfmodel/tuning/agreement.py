@@ -243,7 +243,7 @@ class Agreement:
     def _outcome(self) -> str:
         compared, right = self.compared, self.right
         if self.reference:
-            agree = f": {_names(right)}" * bool(right)
+            agree = f": {_names(right)}" if right else ""
             return f"outputs of {len(right)} of {len(compared)} variants agree with {REFERENCE}{agree}"
         if not compared:
             return "no outputs were compared"

@@ -155,7 +155,7 @@ class Tuned(Lazy):
 
     def _repr_html_(self) -> str:
         """Return the variants that were tried as a table for a notebook, with a summary below it."""
-        title = f"variants that ran on {self.device}" + f", {in_words(self.sizes)}" * bool(self.sizes)
+        title = f"variants that ran on {self.device}" + (f", {in_words(self.sizes)}" if self.sizes else "")
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:

@@ -129,11 +129,14 @@ class FlowNode:
 
 @dataclass(frozen=True)
 class Transition:
-    """Control may pass from one node (by its position) to another."""
+    """Control may pass from one node to another, which are given by their positions.
+
+    ``loop`` is the loop to whose beginning the arc leads back; "" for any other arc.
+    """
 
     source: int
     target: int
-    loop: str = ""  # of which the arc leads back to the beginning; "" for any other arc
+    loop: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +260,9 @@ class Flow(Lazy):
     def in_order(self) -> Chain:
         """The longest chain on a device that does not look ahead, by rough latencies (:data:`LATENCIES`).
 
-        Each iteration of a loop that is not unrolled waits for the one before, and what stands behind a barrier for all
-        before it: a sub-group issues its instructions in order, and stops at the first that lacks an operand.
+        A sub-group issues its instructions in order, and stops at the first that lacks an operand. So each iteration of
+        a loop that is not unrolled waits for the iteration before it, and what comes after a barrier waits for all that
+        is before it.
         """
         return self._longest(
             Rules(lambda act: LATENCIES.get(act, 1.0 if act[1] in QUICK else SLOW), fenced=True, in_order=True)
@@ -273,9 +277,10 @@ class Flow(Lazy):
     def memory_parallelism(self) -> Parallelism:
         """Loads from global memory over the rounds in which they can be issued.
 
-        A load is of a later round where its address depends on a load of an earlier, or a barrier or the end of an
-        iteration of a loop that is not unrolled lies between: the mean number of independent loads before the first use
-        of one, if the compiler moves each as far up as its address and the straight-line code allow.
+        Two loads are in different rounds where the address of one depends on the other, or where a barrier, or the end
+        of an iteration of a loop that is not unrolled, lies between them. The ratio is the mean number of independent
+        loads before the first of them is used, if the compiler moves each load as far up as its address and the
+        straight-line code allow.
         """
         rounds = self._longest(Rules(lambda act: float(act == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
