@@ -1,7 +1,7 @@
 """Predictions for Kernel Tuner: a restriction of the space, a searching order, and the kernel itself.
 
-They use Kernel Tuner's public interface: ``restrictions`` takes a function of the parameters, ``strategy`` an
-``OptAlgWrapper`` around an optimizer of one's own, ``kernel_source`` and ``problem_size`` functions of the parameters
+They use Kernel Tuner's public interface: ``restrictions`` takes a function of the parameters, ``strategy`` takes an
+``OptAlgWrapper`` around any optimizer, and ``kernel_source`` and ``problem_size`` take functions of the parameters
 (``kernel_tuner.tune_kernel`` and ``kernel_tuner.strategies.wrapper``, version 1.5).
 """
 
