@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from perfmodel import calibration, predicting, processes
 from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
-    from perfmodel.calibration.recommended import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -157,11 +154,10 @@ class ModelOptions:
     family: OwnFamily = None
     device: DeviceName = None
 
-    def load(self, told: bool = False) -> FittedModel:
+    def load(self, told: bool = False) -> predicting.FittedModel:
         """Return the model that these options mean; standard error says which weights, as :func:`weights_in_use`."""
-        from perfmodel.calibration.recommended import model_in_use
-
-        return model_in_use(self.weights, self.family, self.device, partial(output.tell, beside_json=told))
+        tell = partial(output.tell, beside_json=told)
+        return calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
 
 
 @dataclass(frozen=True)
@@ -176,11 +172,9 @@ class CampaignOptions:
     scheduler: Scheduler = None
 
 
-def weights_in_use(family: str | None = None) -> FoundWeights:
+def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
     """Find the weights of the device in use; standard error says which."""
-    from perfmodel.calibration.recommended import find_weights
-
-    weights = find_weights(None, family)
+    weights = calibration.recommended.find_weights(None, family)
     output.tell(weights.text)
     return weights
 
@@ -209,34 +203,26 @@ def counted_variants(
 
     With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
     """
+    from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
 
     loaded = load_kernel_file(path).only(variants or None)
     if jobs is not None:
         return count_jobs(loaded, jobs, subgroup_size, **options)
-    return count_units(loaded.variants, subgroup_size, **options)
-
-
-def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
-    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.processes.counting import count_all
-
-    bar = output.CommandBar()
-    return count_all(loaded.builders, jobs, progress=bar, subgroup_size=subgroup_size, check=True, **options)
-
-
-def count_units(
-    units: Mapping[str, TranslationUnit], subgroup_size: int, **options: Any
-) -> dict[str, KernelCounts]:
-    """Count variants in this process; options are those of `count`."""
-    from perfmodel.counts import count
-
+    units, counted = loaded.variants, {}
     with output.counting():
-        counted = {}
         for name, unit in units.items():
             with about(name, units):
                 counted[name] = count(unit, subgroup_size, check=True, **options)
-        return counted
+    return counted
+
+
+def count_jobs(
+    loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any
+) -> processes.variants.CountedVariants:
+    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
+    options |= {"subgroup_size": subgroup_size, "check": True}
+    return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
 
 
 def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
