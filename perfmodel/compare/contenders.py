@@ -50,9 +50,10 @@ class Contender:
     ----------
     weights
         Number of fitted weights; those that a fact gives do not count.
-    fit_s, predict_s
-        Time of one fit to all measurement kernels, their features evaluated, and of one prediction of a counted kernel:
-        its features, quantities and expression [s].
+    fit_s
+        Time of one fit to all measurement kernels, their features evaluated [s].
+    predict_s
+        Time of one prediction of a counted kernel: its features, quantities and expression [s].
     evaluations
         One for each of :data:`COMPARED`, with the cases that every contender predicts.
     withheld

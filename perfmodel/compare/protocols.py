@@ -111,7 +111,7 @@ def evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] = UNASKED,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by some protocols; return an evaluation for each, in their order.
+    """Judge a family by some protocols.
 
     Parameters
     ----------
@@ -126,6 +126,11 @@ def evaluate(
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
+
+    Returns
+    -------
+    tuple of Evaluation
+        One for each of `protocols`, in that order.
 
     Raises
     ------
