@@ -265,8 +265,6 @@ def calibrate(
         Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders.
-    given
-        Facts of the device for the fits, by key; they replace what is known.
 
     Raises
     ------
