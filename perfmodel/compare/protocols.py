@@ -33,11 +33,10 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model
+from perfmodel.store import Measurement, Measurements
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.store import Measurement, Measurements
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType(
     {
