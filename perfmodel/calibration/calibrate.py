@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
@@ -21,25 +20,20 @@ from perfmodel.compare.contenders import contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import UNASKED, Judged
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
+from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import write_whole
+from perfmodel.kernels import KernelClass
 from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
-from perfmodel.models import families
+from perfmodel.models import Family, families
+from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
-
-if TYPE_CHECKING:
-    from perfmodel.facts import Fact
-    from perfmodel.kernels import KernelClass
-    from perfmodel.models import Family
-    from perfmodel.opencl import Device
-    from perfmodel.store import Measurements
-
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
@@ -140,7 +134,7 @@ def fit_device(
 
 
 def _fit_families(
-    measured: Measurements, tests: Measurements, wanted: Mapping[str, Family], target: Path,
+    measured: store.Measurements, tests: store.Measurements, wanted: Mapping[str, Family], target: Path,
     advance: Callable[[str], None],
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
@@ -265,8 +259,6 @@ def calibrate(
         Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders.
-    given
-        Facts of the device for the fits, by key; they replace what is known.
 
     Raises
     ------

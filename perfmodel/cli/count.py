@@ -317,7 +317,7 @@ def _check_pictures(graph: Path | None, memory: Path | None) -> None:
         output.check_format(graph, report.kernel_pictures.GRAPH_FORMATS)
     if memory is not None:
 
-        output.check_format(memory, report.drawing.FORMATS)
+        output.check_format(memory)
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:

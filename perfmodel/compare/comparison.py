@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import predicting
 from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
+from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurement, Measurements
 
 
 HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
@@ -155,7 +154,7 @@ class Comparisons(tuple[Comparison, ...]):
         return data_frame(rows, [*COLUMNS, *(f"parameters.{name}" for name in names)])
 
 
-def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
+def compare(model: predicting.FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
     """Predict every measured case with a fitted model; in the order of kernels, variants and sizes.
 
     Raises

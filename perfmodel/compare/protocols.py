@@ -33,11 +33,10 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model
+from perfmodel.store import Measurement, Measurements
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.store import Measurement, Measurements
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType(
     {
@@ -111,7 +110,7 @@ def evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] = UNASKED,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by some protocols; return an evaluation for each, in their order.
+    """Judge a family by some protocols.
 
     Parameters
     ----------
@@ -126,6 +125,11 @@ def evaluate(
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
+
+    Returns
+    -------
+    tuple of Evaluation
+        One for each of `protocols`, in that order.
 
     Raises
     ------

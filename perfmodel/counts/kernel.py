@@ -131,7 +131,10 @@ class KernelCounts(Lazy):
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
-        Raises what :attr:`nests` does.
+        Raises
+        ------
+        FlowUnknownError, PlacesUnknownError
+            The counts were stored before dataflow, or the places of instructions, were recorded.
         """
         return issues_of(self._known_flow)
 

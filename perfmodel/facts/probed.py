@@ -89,7 +89,7 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
     """Return a device with the facts of its probes; those that it has under the same keys stay.
 
-    The ways of a cache that no probe could tell are those that the operating system tells, if its size is told too.
+    Where no probe finds the ways of a cache, they are those that the operating system reports, if its size is known.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
     probed = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))

@@ -127,7 +127,7 @@ def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.ND
     return np.asarray(np.abs(p - t) / t)
 
 
-def geometric_mean_error(relative: npt.ArrayLike) -> float:
+def geometric_mean_error(errors: npt.ArrayLike) -> float:
     """Return the geometric mean of relative errors, each at least 0.1 %; NaN of none.
 
     Examples
@@ -135,7 +135,7 @@ def geometric_mean_error(relative: npt.ArrayLike) -> float:
     >>> round(geometric_mean_error([0.1, 0.4]), 12), round(geometric_mean_error([0.0, 0.1]), 12)
     (0.2, 0.01)
     """
-    floored = np.maximum(np.asarray(relative, dtype=np.float64), LEAST_ERROR)
+    floored = np.maximum(np.asarray(errors, dtype=np.float64), LEAST_ERROR)
     return float(np.exp(np.mean(np.log(floored)))) if floored.size else float("nan")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.errors import ConfigurationError, LaunchLimitError, PerfModelError
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
 
 Build = Callable[..., "TranslationUnit"]
 Configuration = Mapping[str, Any]
@@ -39,7 +39,7 @@ class PredictedTimes:
     """
 
     build: Build
-    model: FittedModel
+    model: predicting.FittedModel
     allow_unmeasured: bool = False
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
 

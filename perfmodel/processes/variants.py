@@ -40,8 +40,14 @@ _alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may
 class CountedVariants(Mapping[str, KernelCounts]):
     """Counts by the name of each variant, in the order in which the variants were given.
 
-    `errors` holds by name why a variant has no counts. Counts that another process made are kept as their JSON, and
-    read when they are used; those used last stay as values.
+    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
+
+    Parameters
+    ----------
+    counts
+        By name the counts, or their JSON.
+    errors
+        By name why a variant has no counts.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.display import csv_text, finite, fitted_text, interval_text, percent, seconds_text
-from perfmodel.predicting.ranking import Ranking
-
-if TYPE_CHECKING:
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.ranking import RankedVariant
+from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 
 MOST_NAMES = 8
 """Most variants that a sentence names."""

@@ -141,7 +141,7 @@ def read(path: Path | str) -> Measurements:
         counts, more = read_lines(counts_path, read_counts)
         set_aside += more
     records = tuple(row for _, row in rows)
-    documents = {one.hash: one.counts for _, one in counts}
+    documents = {stored.hash: stored.counts for _, stored in counts}
     return Measurements(records, documents, set_aside, _facts(rows_path, records), str(rows_path))
 
 

@@ -91,7 +91,7 @@ class Trials:
     campaign
         How a visit is made: its runs, its arguments' seed, its bounds.
     progress
-        Is told when another campaign uses the device.
+        Receives a report when another campaign uses the device.
     compare
         Whether outputs are compared at the first run of each variant.
     keep
