@@ -46,7 +46,7 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
 
 
 def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
-    """Return the same for JSON; None where ties cannot be told."""
+    """Return the ties and the variants to measure for JSON; None where ties are not known."""
     if scatter is None or not ranked or ranked[0].fastest is None:
         return None
     return {
@@ -77,13 +77,13 @@ def sweep_table(points: Sequence[Ranking], width: int | None = None) -> str:
     """
     names = tuple(points[0].sizes)
     several = len(_variants(points)) > 1
-    rows = [(*names, *("variant",) * several, "predicted", "interval")]
+    rows = [(*names, *(["variant"] if several else []), "predicted", "interval")]
     for point in points:
         sizes = tuple(map(str, point.sizes.values()))
         for variant in point:
             times = seconds_text(variant.seconds), interval_text(variant.interval)
-            rows.append((*sizes, *(variant.name,) * several, *times))
-        rows += [(*sizes, *(name,) * several, BROKEN, NONE) for name in point.broken]
+            rows.append((*sizes, *([variant.name] if several else []), *times))
+        rows += [(*sizes, *([name] if several else []), BROKEN, NONE) for name in point.broken]
     return fitted_text(rows, len(names) + several, ("interval",), width)
 
 
