@@ -55,7 +55,7 @@ def worker_command(
     """
     from perfmodel.cluster import connected, reached_from, secured
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.remote.bench import OWN_DEVICE
+    from perfmodel.measuring.remote.workers import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -94,7 +94,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.remote.bench import resource
+    from perfmodel.measuring.remote.workers import resource
 
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [
@@ -156,7 +156,7 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
         yield find(selector)
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.bench import workers_device
+    from perfmodel.measuring.remote.workers import workers_device
 
     with connected(scheduler) as client:
         yield workers_device(client, selector)
@@ -178,7 +178,7 @@ def run_for_each_device(
             raise OptionError(problem, "give the device's name: each worker's machine has indices of its own")
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.bench import turns
+    from perfmodel.measuring.remote.workers import turns
 
     with connected(scheduler) as client:
         lists = turns(client)
