@@ -26,8 +26,6 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
-import cloudpickle
-
 from perfmodel import cluster, errors
 from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, PerfModelError
 from perfmodel.facts import DeviceFacts
@@ -192,34 +190,23 @@ def unpacked(pickles: Pickles) -> tuple[KernelClass, ...]:
     return tuple(kernels)
 
 
-@dataclass(frozen=True)
-class Order:
-    """What a worker is to do: ``function(device, folder, progress, *arguments)``.
+def carry_out(
+    queue: str, slug: str, function: Callable[..., Any], arguments: Sequence[Any], files: Mapping[str, bytes],
+    begins: Mapping[str, int], spent_s: float,
+) -> None:  # fmt: skip
+    """Call ``function(device, folder, progress, *arguments)`` on the worker, and tell the caller of it by a queue.
 
-    `files` holds by name what the files of the folder hold already, `begins` how much of each the campaign found when
-    it began [bytes], and `spent_s` the time that it has taken until now [s].
+    `files` holds by name, compressed, what the files of the folder hold already, `begins` how much of each the campaign
+    found when it began [bytes], and `spent_s` is the time that it has taken until now [s].
     """
-
-    slug: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    files: Mapping[str, bytes]
-    begins: Mapping[str, int]
-    spent_s: float
-
-
-def carry_out(order: bytes, queue: str) -> None:
-    """Carry out on the worker a pickled :class:`Order`, and put into a queue what the caller is to learn."""
-    given: Order = pickle.loads(zlib.decompress(order))
     with TemporaryDirectory(prefix="perfmodel-") as name:
         folder = Path(name)
-        for file, content in given.files.items():
-            (folder / file).write_bytes(content)
-        reports = Reports(cluster.dask().Queue(queue), [folder / file for file in given.files])
-        begins = {str(folder / file): octets for file, octets in given.begins.items()}
-        caller = supervised.Supervisor(reports.under_way, begins, given.spent_s)
-        with supervised.supervised_by(caller):
-            given.function(own_device(given.slug), folder, reports, *given.arguments)
+        for file, content in files.items():
+            replace_file(folder / file, zlib.decompress(content), durable=False)
+        reports = Reports(cluster.dask().Queue(queue), [folder / file for file in files])
+        found = {str(folder / file): octets for file, octets in begins.items()}
+        with supervised.supervised_by(supervised.Supervisor(reports.under_way, found, spent_s)):
+            function(own_device(slug), folder, reports, *arguments)
         reports.send()
 
 
@@ -298,23 +285,22 @@ class Caller:
         begins = {name: len(whole_lines(file)) for name, file in self._files.items()}
         while True:
             self._choose_worker()
-            files = {name: whole_lines(file) for name, file in self._files.items()}
-            order = Order(self._device.slug, function, arguments, files, begins, monotonic() - began)
-            if self._done(zlib.compress(cloudpickle.dumps(order), 1)):
+            files = {name: zlib.compress(whole_lines(file), 1) for name, file in self._files.items()}
+            if self._done(self._device.slug, function, arguments, files, begins, monotonic() - began):
                 return
             if idle and not self._worked:
                 raise BrokenDeviceError(self._device.name, "two workers were lost when they opened it")
             idle = not self._worked
             self._judge()
 
-    def _done(self, order: bytes) -> bool:
+    def _done(self, *order: Any) -> bool:
         """Follow a task to its end, and write what it sends; return False if its worker is lost."""
         killed = cluster.dask().scheduler.KilledWorker
         self._begun, self._worked, self._report, since = False, False, None, monotonic()
         with cluster.asking(self._client):
             queue = cluster.dask().Queue(client=self._client)
             future = self._client.submit(
-                carry_out, order, queue.name, workers=[self._worker], allow_other_workers=False,
+                carry_out, queue.name, *order, workers=[self._worker], allow_other_workers=False,
                 resources={resource(self._device.slug): 1}, pure=False,
             )  # fmt: skip
         try:
@@ -329,8 +315,8 @@ class Caller:
                     batches = queue.get(batch=True)
                 for batch in batches:
                     self._take(*pickle.loads(batch))
-                if future.status == "error" and not isinstance(error := future.exception(), killed):
-                    raise error
+                if future.status == "error" and not isinstance(raised := future.exception(), killed):
+                    raise raised
                 if future.done() or not there:
                     return bool(future.status == "finished")
                 if not self._begun and monotonic() - since > LOOK_S:

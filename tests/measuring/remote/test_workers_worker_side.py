@@ -6,13 +6,12 @@ import pickle
 import zlib
 from types import SimpleNamespace
 
-import cloudpickle
 import pytest
 
 from perfmodel import cluster
 from perfmodel.measuring import supervised
 from perfmodel.measuring.remote import workers as module
-from perfmodel.measuring.remote.workers import Order, carry_out, whole_lines
+from perfmodel.measuring.remote.workers import carry_out, whole_lines
 
 
 @pytest.fixture
@@ -28,8 +27,9 @@ def sent(monkeypatch):
     return found
 
 
-def order(function, files, begins=None, arguments=()):
-    return zlib.compress(cloudpickle.dumps(Order("slug", function, arguments, files, begins or {}, 3.0)))
+def carried_out(function, files, begins=None, arguments=()) -> None:
+    compressed = {name: zlib.compress(content) for name, content in files.items()}
+    carry_out("a queue", "slug", function, arguments, compressed, begins or {}, 3.0)
 
 
 def test_a_function_works_on_a_copy_and_what_it_adds_is_sent(sent):
@@ -46,7 +46,7 @@ def test_a_function_works_on_a_copy_and_what_it_adds_is_sent(sent):
         progress.stop()
 
     nothing = {"rows.jsonl": b"", "counts.jsonl": b"", "probes.begun": b""}
-    carry_out(order(work, {**nothing, "rows.jsonl": b"1\n"}, arguments=("given",)), "name")
+    carried_out(work, {**nothing, "rows.jsonl": b"1\n"}, arguments=("given",))
     assert [
         (nothing, []),
         ({**nothing, "rows.jsonl": b"2\n3\n"}, [("start", ("measuring", 2, 1.5)), ("tell", ("something",))]),
@@ -63,7 +63,7 @@ def test_it_knows_what_was_before(sent):
         assert 3.0 == supervised.spent_s()
         assert () == supervised.recorded_before(folder / "rows.jsonl")
 
-    carry_out(order(work, {"rows.jsonl": b"no record\nno record\n"}, {"rows.jsonl": 10}), "name")
+    carried_out(work, {"rows.jsonl": b"no record\nno record\n"}, {"rows.jsonl": 10})
     assert 0.0 == supervised.spent_s()
 
 
@@ -79,7 +79,7 @@ def test_a_task_without_a_caller_ends_at_its_next_report(sent, gone):
             pytest.fail("it goes on")
 
     with pytest.raises(module.CancelledError, match="caller has ended"):
-        carry_out(order(work, {}), "name")
+        carried_out(work, {})
     assert 1 == len(sent.batches)
 
 
