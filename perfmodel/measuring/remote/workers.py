@@ -205,9 +205,11 @@ def carry_out(
             replace_file(folder / file, zlib.decompress(content), durable=False)
         reports = Reports(cluster.dask().Queue(queue), [folder / file for file in files])
         found = {str(folder / file): octets for file, octets in begins.items()}
-        with supervised.supervised_by(supervised.Supervisor(reports.under_way, found, spent_s)):
-            function(own_device(slug), folder, reports, *arguments)
-        reports.send()
+        try:
+            with supervised.supervised_by(supervised.Supervisor(reports.under_way, found, spent_s)):
+                function(own_device(slug), folder, reports, *arguments)
+        finally:
+            reports.send()
 
 
 class Reports:
