@@ -91,13 +91,13 @@ def bytes_text(size: float) -> str:
 
     Examples
     --------
-    >>> bytes_text(49152), bytes_text(5865951232), bytes_text(64), bytes_text(1023.9)
-    ('48 KiB', '5.46 GiB', '64 B', '1 KiB')
+    >>> bytes_text(49152), bytes_text(5865951232), bytes_text(64), bytes_text(1023.9), bytes_text(1000 * 2**20)
+    ('48 KiB', '5.46 GiB', '64 B', '1 KiB', '1000 MiB')
     """
-    for power, prefix in ((4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
-        if size >= 1023.5 * 1024 ** (power - 1):
-            return f"{size / 1024**power:.3g} {prefix}B"
-    return f"{size:.4g} B"
+    power = next((power for power in (4, 3, 2, 1) if size >= 1023.5 * 1024 ** (power - 1)), 0)
+    number = size / 1024**power
+    digits = ".4g" if not power else ".3g" if number < 999.5 else ".0f"
+    return f"{number:{digits}} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def percent(error: float | None) -> str:
@@ -225,7 +225,7 @@ def fitted_text(
     if width is not None and not _fits(kept, width):
         kept = _cut(kept, max(left, 1), width)
     named = ", ".join(without)
-    note = [_wrapped(f"not shown: {named} (--wide shows all)", width)] * bool(without)
+    note = [_wrapped(f"not shown: {named} (--wide shows all)", width)] if without else []
     return "\n".join([columns_text(kept, left), *note])
 
 

@@ -44,19 +44,37 @@ WIDTH = 119
 
 @dataclass(frozen=True)
 class Limits:
-    """What a document may be at most."""
+    """What a document may be at most.
 
-    bytes: int = 64 * 2**20  # of a file of one document, and of a line of a store
-    yaml_bytes: int = 64 * 2**10  # its reader is slow: a second for this much
-    depth: int = 64  # lists and mappings inside of each other
-    digits: int = 100  # of an integer
+    Parameters
+    ----------
+    bytes
+        Size of a file of one document, and of a line of a store [B].
+    yaml_bytes
+        Size of a YAML document [B]; its reader is slow, and takes a second for this much.
+    depth
+        How many lists and mappings are inside of each other.
+    digits
+        Digits of an integer.
+    """
+
+    bytes: int = 64 * 2**20
+    yaml_bytes: int = 64 * 2**10
+    depth: int = 64
+    digits: int = 100
 
 
 LIMITS = Limits()
 
 
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
-    """Refuse an argument of a function of the interface unless `holds`, by an ArgumentError that shows its type."""
+    """Refuse an argument of a function of the interface.
+
+    Raises
+    ------
+    ArgumentError
+        If `holds` is false; it shows the value's type, and a short value.
+    """
     if holds:
         return
     kind = type(value).__name__
@@ -102,7 +120,12 @@ def one_line(text: str) -> str:
 
 
 def json_document(content: bytes) -> Any:
-    """Return the document of a JSON text in UTF-8; a DocumentError says what is wrong with it.
+    """Return the document of a JSON text in UTF-8.
+
+    Raises
+    ------
+    DocumentError
+        If it is no JSON, has a key twice, ``NaN``, a number beyond doubles, or is beyond :data:`LIMITS`.
 
     Examples
     --------
@@ -175,7 +198,12 @@ _DECODER = json.JSONDecoder(
 
 
 def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    """Return a document as JSON; a NotFiniteError says where it holds NaN or an infinite number.
+    """Return a document as JSON.
+
+    Raises
+    ------
+    NotFiniteError
+        If it holds a number that is NaN or infinite; the message says where.
 
     Examples
     --------
@@ -205,7 +233,13 @@ def _not_finite(node: Any, place: str) -> tuple[str, float]:
 
 
 def yaml_document(content: bytes) -> Any:
-    """Return the document of a YAML text in UTF-8; a DocumentError says what is wrong with it."""
+    """Return the document of a YAML text in UTF-8.
+
+    Raises
+    ------
+    DocumentError
+        If it is no YAML, has a key twice, an alias or a tag, or is beyond :data:`LIMITS`.
+    """
     if len(content) > LIMITS.yaml_bytes:
         raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the most that is read")
     try:
@@ -262,10 +296,18 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 @dataclass(frozen=True)
 class Schema:
-    """The schema that documents must have, as ``perfmodel.weights/2``."""
+    """The schema that documents must have, as ``perfmodel.weights/2``.
 
-    text: str  # its name and version
-    renewal: str  # what makes a document of this version out of an older one, for messages
+    Parameters
+    ----------
+    text
+        Its name and version.
+    renewal
+        What makes a document of this version out of an older one, for messages.
+    """
+
+    text: str
+    renewal: str
 
     def check(self, document: Any) -> None:
         """Raise an error unless a document is of this schema; one of a newer or an older version gets its own words."""
@@ -285,7 +327,13 @@ class Schema:
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Name the file where memory ends while a block reads it: no record of it is taken for a damaged one."""
+    """Name the file where memory ends while a block reads it: no record of it is taken for a damaged one.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If it does.
+    """
     try:
         yield
     except MemoryError as error:
@@ -293,7 +341,15 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
-    """Return the bytes of a file; a DocumentError says that it cannot be read, or has more than `most`."""
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    DocumentError
+        If it cannot be read, or has more than `most` bytes.
+    OutOfMemoryError
+        If memory ends.
+    """
     try:
         with reading(path), Path(path).open("rb") as stream:
             content = stream.read(most + 1)
@@ -307,8 +363,12 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
     """Return the value of a frozen dataclass, or of a pydantic model, that a JSON text describes.
 
-    Every field must be there unless it has a default, and be of its annotated type: text is no number. A DocumentError
-    says what is wrong with the document, its schema, or a field.
+    Every field must be there unless it has a default, and be of its annotated type: text is no number.
+
+    Raises
+    ------
+    DocumentError
+        As :func:`json_document`; and if the document is not of the schema, or a field is not as annotated.
     """
     from pydantic import ValidationError
 

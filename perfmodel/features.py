@@ -104,11 +104,21 @@ FEATURE_NAMES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Feature:
-    """One number that a model may charge for."""
+    """One number that a model may charge for.
 
-    name: str  # an identifier, as ``global_load_32_stride1``
-    unit: str  # the thing counted, as ``access``; a weight then has the unit ``s/access``
-    definition: str  # what is counted, in words
+    Parameters
+    ----------
+    name
+        An identifier, as ``global_load_32_stride1``.
+    unit
+        The thing counted, as ``access``; a weight then has the unit ``s/access``.
+    definition
+        What is counted, in words.
+    """
+
+    name: str
+    unit: str
+    definition: str
 
 
 def feature(name: str) -> Feature:

@@ -6,26 +6,31 @@ import copyreg
 from collections.abc import Callable, Mapping
 from functools import cached_property as _cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 
-def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package: importing it does not import what it leads to.
+def loader(package: str, homes: Mapping[str, str] = MappingProxyType({})) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package, which loads its modules and public names at their first use.
 
     `homes` has for each public name the module below the package that defines it; with a dot before it one beside the
-    package.
+    package. A package that names its modules below ``if TYPE_CHECKING`` tells type checkers of them; another module
+    can then import the package at no cost, and write ``package.module.name`` where it uses a name.
 
     Examples
     --------
-    >>> loader("perfmodel", {"loader": "lazy"})("loader") is loader
-    True
+    >>> load = loader("perfmodel", {"loader": "lazy"})
+    >>> load("loader") is loader, load("lazy").loader is loader
+    (True, True)
     """
 
     def load(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f".{homes[name]}", package), name)
+        if name in homes:
+            return getattr(import_module(f".{homes[name]}", package), name)
+        if name.isidentifier() and not name.startswith("_") and find_spec(f"{package}.{name}"):
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load
 

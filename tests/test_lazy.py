@@ -40,8 +40,20 @@ def test_a_name_that_is_not_listed_is_no_attribute():
         loader("collections", {"Mapping": "abc"})("Sequence")
 
 
+def test_a_module_of_a_package_is_loaded_at_its_first_use():
+    program = (
+        "import sys\nfrom perfmodel import calibration, report\n"
+        "assert 'perfmodel.report.sweeps' not in sys.modules\n"
+        "assert report.sweeps is sys.modules['perfmodel.report.sweeps']\n"
+        "assert not hasattr(report, 'nothing') and not hasattr(calibration, '__wrapped__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert 0 == done.returncode, done.stderr
+
+
 @pytest.mark.parametrize("package", ["perfmodel", "perfmodel.counts", "perfmodel.fitting", "perfmodel.compare",
-                                     "perfmodel.report"])  # fmt: skip
+                                     "perfmodel.report", "perfmodel.predicting", "perfmodel.tuning",
+                                     "perfmodel.measuring"])  # fmt: skip
 def test_every_public_name_of_a_package_can_be_loaded_and_none_is_loaded_before(package):
     program = (
         f"import sys, {package} as package\n"

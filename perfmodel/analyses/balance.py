@@ -35,7 +35,24 @@ NO_WORK = "no work"
 
 @dataclass(frozen=True)
 class Balance:
-    r"""A computation, and the machine that it runs on.
+    """A computation, and the machine that it runs on.
+
+    Parameters
+    ----------
+    work, depth
+        W and D [nodes].
+    transfers
+        Q, the number of transfers.
+    cores
+        p, the number of cores.
+    rate
+        C_0 of one core [nodes/s]; infinite where computing costs nothing.
+    latency
+        alpha [s].
+    bandwidth
+        beta [B/s]; infinite where moving data costs nothing.
+    transfer_bytes
+        L, the size of one transfer [B].
 
     Examples
     --------
@@ -46,14 +63,14 @@ class Balance:
     (6.2, 'too little parallelism')
     """
 
-    work: float  # W [nodes]
-    depth: float  # D [nodes]
-    transfers: float  # Q
-    cores: float  # p
-    rate: float  # C_0, of one core [nodes/s]; infinite where computing costs nothing
-    latency: float  # alpha [s]
-    bandwidth: float  # beta [B/s]; infinite where moving data costs nothing
-    transfer_bytes: float  # L [B]
+    work: float
+    depth: float
+    transfers: float
+    cores: float
+    rate: float
+    latency: float
+    bandwidth: float
+    transfer_bytes: float
 
     @property
     def parallelism(self) -> float:

@@ -37,7 +37,20 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 
 @dataclass(frozen=True)
 class Benefits:
-    r"""The time of a kernel, and how much of it could be saved [s].
+    """The time of a kernel, and how much of it could be saved [s].
+
+    Parameters
+    ----------
+    compute_s, memory_s, overlap_s
+        T_comp, without launches; T_mem; and T_overlap.
+    ideal_compute_s, ideal_memory_s
+        T_fp and T_mem_min.
+    itilp_s, memlp_s
+        B_itilp and B_memlp: by more parallelism among instructions, and among memory requests.
+    fp_s
+        B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max.
+    serial_s
+        B_serial: by less serialised work.
 
     Examples
     --------
@@ -48,15 +61,15 @@ class Benefits:
     ('fp', 16759)
     """
 
-    compute_s: float  # T_comp; launches are left out
-    memory_s: float  # T_mem
-    overlap_s: float  # T_overlap
-    ideal_compute_s: float  # T_fp
-    ideal_memory_s: float  # T_mem_min
-    itilp_s: float  # B_itilp: by more parallelism among instructions
-    memlp_s: float  # B_memlp: by more parallelism among memory requests
-    fp_s: float  # B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max
-    serial_s: float  # B_serial: by less serialised work
+    compute_s: float
+    memory_s: float
+    overlap_s: float
+    ideal_compute_s: float
+    ideal_memory_s: float
+    itilp_s: float
+    memlp_s: float
+    fp_s: float
+    serial_s: float
 
     @property
     def seconds(self) -> float:

@@ -1,6 +1,6 @@
 r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
 
-The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace.trace`). The order in which
+The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace`). The order in which
 requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
 
 1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all merges are equally
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.trace.trace import Trace, trace
+from perfmodel.counts.trace import Trace, trace
 from perfmodel.errors import CacheShapeError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 
@@ -189,7 +189,7 @@ def hit_rates(
     """Trace a sample of work-groups and send it through the caches in random orders.
 
     `groups` work-groups of each launch are traced. The caches are empty when a launch begins. Equal seeds give
-    equal rates. Raises what :func:`perfmodel.counts.trace.trace.trace` raises.
+    equal rates. Raises what :func:`perfmodel.counts.trace.trace` raises.
     """
     traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
     generator = np.random.default_rng(seed)

@@ -73,14 +73,30 @@ SPOILED = 0.5
 
 @dataclass(frozen=True)
 class TermInOutlier:
-    """A term of an outlier, beside the same term in cases that are predicted well."""
+    """A term of an outlier, beside the same term in cases that are predicted well.
+
+    Parameters
+    ----------
+    term
+        Its name.
+    seconds
+        What it takes in the prediction of the outlier [s].
+    share
+        That over the predicted time [1]; NaN where that is not above zero.
+    usual_share
+        Median of its shares in the others [1]; NaN where there are none.
+    factor
+        How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
+    spoiled
+        Share of the others that this cost would take out of the fences [1]; None without a factor or others.
+    """
 
     term: str
-    seconds: float  # what it takes in the prediction of the outlier [s]
-    share: float  # that over the predicted time [1]; NaN where that is not above zero
-    usual_share: float  # median of its shares in the others [1]; NaN where there are none
-    factor: float | None  # how many times its cost would give the measured time [1]; None where none up to MOST does
-    spoiled: float | None  # share of the others that this cost takes out of the fences [1]; None if not known
+    seconds: float
+    share: float
+    usual_share: float
+    factor: float | None
+    spoiled: float | None
 
     @property
     def disagrees(self) -> bool:
@@ -92,14 +108,23 @@ class TermInOutlier:
 class Outlier:
     """A case whose measured time is far from the predicted one.
 
-    Terms that could explain it come first, the ones that spoil least and change least before others; then the rest, the
-    largest first.
+    Parameters
+    ----------
+    case
+        Its kernel, variant, sizes and times.
+    terms
+        Its terms: those that could explain it first, the ones that spoil least and change least before others; then
+        the rest, the largest first.
+    others
+        How many well predicted cases they are held against.
+    same_kernel
+        Whether these are of the same kernel.
     """
 
     case: Comparison
     terms: tuple[TermInOutlier, ...]
-    others: int  # how many well predicted cases they are held against
-    same_kernel: bool  # whether these are of the same kernel
+    others: int
+    same_kernel: bool
 
     @property
     def factor(self) -> float:
@@ -114,11 +139,21 @@ class Outlier:
 
 @dataclass(frozen=True)
 class Outliers:
-    """The outliers of a model among measured cases, the worst first."""
+    """The outliers of a model among measured cases, the worst first.
+
+    Parameters
+    ----------
+    found
+        The outliers.
+    cases
+        All cases, predicted or withheld.
+    between
+        The errors log(p/t) outside of which a case is an outlier.
+    """
 
     found: tuple[Outlier, ...]
-    cases: Comparisons  # predicted or withheld
-    between: tuple[float, float]  # the errors log(p/t) outside of which a case is an outlier
+    cases: Comparisons
+    between: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ def report_data(
         other families whose weights it holds.
     variants, sizes
         A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their size parameters.
-        Those that need a feature which nobody measured, or do not allow the sizes, have no prediction; the report says
+        A kernel that needs a feature without a weight, or does not allow the sizes, has no prediction; the report says
         why.
     level
         Probability of intervals.

@@ -221,15 +221,29 @@ ORDINARY = frozenset({*PLAIN_KINDS, "madd"}) - {"div", "pow"}
 
 @dataclass(frozen=True)
 class Latencies:
-    """The latencies of a device [s]: the time from the start of an act to its result."""
+    """The latencies of a device [s]: the time from the start of an act to its result.
 
-    issue_s: float  # time to issue an instruction of a sub-group
-    arithmetic_s: float  # of an operation
-    special_s: float  # of a special function
-    memory_s: float  # of a load from global memory
-    local_s: float  # of a load from local memory
+    Parameters
+    ----------
+    issue_s
+        Time to issue an instruction of a sub-group.
+    arithmetic_s, special_s
+        Latency of an operation, and of a special function.
+    memory_s, local_s
+        Latency of a load from global memory, and from local memory.
+    barrier_s
+        Latency of a barrier.
+    departure_s
+        Time between two transactions of one access to global memory.
+    """
+
+    issue_s: float
+    arithmetic_s: float
+    special_s: float
+    memory_s: float
+    local_s: float
     barrier_s: float
-    departure_s: float  # time between two transactions of one access to global memory
+    departure_s: float
 
     @classmethod
     def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:

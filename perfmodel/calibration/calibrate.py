@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
@@ -21,25 +20,20 @@ from perfmodel.compare.contenders import contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import UNASKED, Judged
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
+from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import write_whole
+from perfmodel.kernels import KernelClass
 from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
-from perfmodel.models import families
+from perfmodel.models import Family, families
+from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
-
-if TYPE_CHECKING:
-    from perfmodel.facts import Fact
-    from perfmodel.kernels import KernelClass
-    from perfmodel.models import Family
-    from perfmodel.opencl import Device
-    from perfmodel.store import Measurements
-
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
@@ -48,17 +42,38 @@ VERDICT_FILE = "verdict.txt"
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice(Lazy):
-    """All families fitted to one device and judged on its test kernels, which no fit has seen."""
+    """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    folder: Path  # with the weights files and the verdict
+    Parameters
+    ----------
+    folder
+        Folder with the weights files and the verdict.
+    device
+        Name of the device.
+    models, problems
+        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    candidates
+        The families that could be chosen.
+    chosen
+        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
+        of none.
+    comparisons
+        Predicted and measured times of the test kernels, by that family.
+    contenders
+        The families side by side, on the same cases.
+    notes
+        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
+    """
+
+    folder: Path
     device: str
-    models: Mapping[str, FittedModel]  # by the family's name
-    problems: Mapping[str, str]  # of the families that could not be fitted, each in one line
-    candidates: tuple[str, ...]  # the families that could be chosen
-    chosen: str  # the family of these that predictions should use; "" of none
-    comparisons: tuple[Comparison, ...]  # predicted and measured times of the test kernels, by that family
-    contenders: tuple[Contender, ...]  # the families side by side, on the same cases
-    notes: tuple[str, ...] = ()  # what to know of the measurements
+    models: Mapping[str, FittedModel]
+    problems: Mapping[str, str]
+    candidates: tuple[str, ...]
+    chosen: str
+    comparisons: tuple[Comparison, ...]
+    contenders: tuple[Contender, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -119,7 +134,7 @@ def fit_device(
 
 
 def _fit_families(
-    measured: Measurements, tests: Measurements, wanted: Mapping[str, Family], target: Path,
+    measured: store.Measurements, tests: store.Measurements, wanted: Mapping[str, Family], target: Path,
     advance: Callable[[str], None],
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
@@ -231,10 +246,30 @@ def calibrate(
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again.
 
-    Measurements, weights files and the verdict are written into the folder of the device. The campaign's budget is for
-    everything that is measured. After a quick campaign only those families are fitted that can be recommended.
-    Measurement kernels and test kernels are those of perfmodel's own folders unless others are given.
-    A NothingMeasuredError says that the budget is too small, or that all kernels fail.
+    Parameters
+    ----------
+    device
+        A device that works, as :func:`perfmodel.opencl.find` returns it.
+    folder
+        Folder of this device: measurements, weights files and the verdict are written into it.
+    campaign
+        How much is measured and how. After a quick campaign only those families are fitted that can be recommended.
+        Its budget is for everything that is measured: probes, measurement kernels and test kernels.
+    progress
+        Listener to the measurements and fits.
+    kernels, tests
+        Measurement kernels and test kernels; by default those of perfmodel's own folders.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    ForeignDeviceError
+        If the folder belongs to another device.
+    BrokenDeviceError
+        If the device runs nothing, or nothing any more.
+    NothingMeasuredError
+        If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     began = monotonic()
     probe_device(device, folder, campaign, progress)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import loopy as lp
 import numpy as np
 
 from perfmodel import features
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import OptionError, UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
 from perfmodel.kernels.builders.arithmetic import chain_steps
@@ -25,10 +26,6 @@ from perfmodel.kernels.builders.memory import strided
 from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, Campaign
 from perfmodel.models import find_family
 from perfmodel.store import paths, read
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-
 
 CHAINS, LENGTH = 8, 2
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+from warnings import warn
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel import errors
+from perfmodel import errors, fitting
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device
@@ -24,13 +25,8 @@ from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
-from perfmodel.predicting.model import load as read_model
+from perfmodel.predicting.model import FittedModel, load as read_model
 from perfmodel.store.files import ROWS_FILE
-
-if TYPE_CHECKING:
-    from perfmodel.fitting import FamilyFits
-    from perfmodel.predicting.model import FittedModel
-
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
@@ -86,7 +82,7 @@ def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
     return tuple(name for name in CANDIDATES if name != other)
 
 
-def recommended(rivals: Iterable[FamilyFits]) -> str:
+def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     r"""Return the name of the family that predicts measured kernels best which its fit has not seen; "" of none.
 
     It has the smallest mean over kernels of the mean :math:`|\log(t/p)|` over rows t, each predicted as p by a fit
@@ -107,7 +103,7 @@ def recommended(rivals: Iterable[FamilyFits]) -> str:
     return min(unseen, key=lambda name: float(np.mean([unseen[name][places].mean() for places in by_kernel.values()])))
 
 
-def _errors(fits: FamilyFits) -> np.ndarray:
+def _errors(fits: fitting.FamilyFits) -> np.ndarray:
     """Return the errors of log time of measured rows by fits without their group, shape (n_rows,); NaN: withheld."""
     unseen, times = fits.predict_without_group(fits.seen).of(fits.seen), fits.refits.table.times[fits.seen]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -198,7 +194,7 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
         if path is not None and not differ:
             return FoundWeights(path, facts, origin)
         known.append(_described(folder, facts, differ, used))
-    wanted = f" and the family {family}" * bool(family)
+    wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
 
@@ -268,6 +264,24 @@ def load(
     if path is None:
         path = find_weights(device, family).path
     return read_model(path, family)
+
+
+def model_in_use(
+    path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None]
+) -> FittedModel:
+    """Return the model of a weights file, or without a path of the device in use; `tell` gets which weights these are.
+
+    A ForeignWeightsWarning says what tells the device of given weights from the one in use.
+    """
+    if path is None:
+        weights = find_weights(device, family)
+        tell(weights.text)
+        return read_model(weights.path, family)
+    model = read_model(path, family)
+    if differ := foreign(model, device):
+        problem = f"the weights are not of the device in use: {'; '.join(differ)}"
+        warn(problem, errors.ForeignWeightsWarning, stacklevel=2)
+    return model
 
 
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:

@@ -6,19 +6,17 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.errors import PerfModelError, StoreMissingError
+from perfmodel.kernels import KernelClass, Variant
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
 from perfmodel.store.files import Place, rename_counts
-
-if TYPE_CHECKING:
-    from perfmodel.kernels import KernelClass, Variant
 
 Status = Literal["same", "rewritten", "changed", "other code", "gone", "failed"]
 

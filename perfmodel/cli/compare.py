@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from perfmodel.cli import options, output
+from perfmodel import analyses, calibration, compare, fitting, predicting, report
+from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
 from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
@@ -46,23 +46,21 @@ def compare_command(source: Folders = None, family: Families = None, csv: Figure
 
     It takes one to two minutes for each device.
     """
-    from perfmodel.compare import contenders as compared
-    from perfmodel.fitting.device_folder import measured_folders
-
     judged = []
-    for folder in source or measured_folders(STORES):
+    for folder in source or fitting.device_folder.measured_folders(STORES):
         bar = output.CommandBar()
         try:
-            judged.append(compared.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance))
+            rivals = compare.contenders.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance)
+            judged.append(rivals)
         finally:
             bar.stop()
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:
-        print(compared.families_csv(every), end="")
+        print(compare.contenders.families_csv(every), end="")
         return
     output.show(
-        lambda: compared.families_document(every),
-        lambda: "\n\n".join(compared.families_table(rivals, output.table_width()) for rivals in judged),
+        lambda: compare.contenders.families_document(every),
+        lambda: "\n\n".join(compare.contenders.families_table(rivals, output.table_width()) for rivals in judged),
     )
 
 # }}}
@@ -109,9 +107,6 @@ def evaluate_command(
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
-    from perfmodel import report
-    from perfmodel.calibration.calibrate import CORE, judge_family
-    from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
 
     if csv not in ("", "predictions", "weights"):
@@ -119,9 +114,9 @@ def evaluate_command(
     if not source:
         weights = options.weights_in_use()
         source, family = [weights.folder], family or weights.path.stem
-    refuse_mixture(source)
-    chosen, asked = find_family(family or CORE), _protocols(protocol)
-    judged = [judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
+    fitting.device_folder.refuse_mixture(source)
+    chosen, asked = find_family(family or calibration.calibrate.CORE), _protocols(protocol)
+    judged = [calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
     if output.settings().json or not csv:
         output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
     elif csv == "predictions":
@@ -132,12 +127,10 @@ def evaluate_command(
 
 def _protocols(names: Iterable[str] | None) -> tuple[str, ...]:
     """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it."""
-    from perfmodel.compare.protocols import PROTOCOLS, UNASKED
-
     asked: dict[str, None] = {}
-    for name in names or UNASKED:
-        if name not in PROTOCOLS:
-            raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(PROTOCOLS)}")
+    for name in names or compare.protocols.UNASKED:
+        if name not in compare.PROTOCOLS:
+            raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(compare.PROTOCOLS)}")
         asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
     return tuple(asked)
 
@@ -171,32 +164,28 @@ def outliers_command(
     A term disagrees if another cost of it alone gives the measured time, and that cost would leave most of the cases
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
-    from perfmodel.analyses.outliers import explained_outliers
-    from perfmodel.report.evaluation import outliers_document, outliers_text
-
     if factor is not None and not 1 < factor < math.inf:
         raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
     model, measured = _read(source, weights, family)
-    outliers = explained_outliers(model, measured, factor)
+    outliers = analyses.outliers.explained_outliers(model, measured, factor)
     output.show(
-        lambda: outliers_document(outliers, model), lambda: outliers_text(outliers, model, output.table_width())
+        lambda: report.evaluation.outliers_document(outliers, model),
+        lambda: report.evaluation.outliers_text(outliers, model, output.table_width()),
     )
 
 
-def _read(source: Path | None, weights: Path | None, family: str | None) -> tuple[FittedModel, Measurements]:
+def _read(source: Path | None, weights: Path | None, family: str | None) -> tuple[predicting.FittedModel, Measurements]:
     """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights."""
     from perfmodel import store
-    from perfmodel.calibration.recommended import recommended_weights
     from perfmodel.models import find_family
-    from perfmodel.predicting.model import load
 
     measured = None if source is None else store.read(source)
     if weights is None and source is not None:
         name = None if family is None else find_family(family).name
-        weights = recommended_weights(source if source.is_dir() else source.parent, name)
+        weights = calibration.recommended.recommended_weights(source if source.is_dir() else source.parent, name)
     if weights is None:
-        weights = options.weights_in_use(None, family).path
-    model = load(weights, family)
+        weights = options.weights_in_use(family).path
+    model = predicting.load(weights, family)
     if measured is None or source is None:
         source = weights.parent / store.TESTS_FILE
         measured = store.read(source)
@@ -220,20 +209,16 @@ RoofPicture = Annotated[
 
 def roofline_command(source: RoofSource, out: RoofPicture = None) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
-    from perfmodel.analyses.roofline import largest, roofline_points
-    from perfmodel.fitting.device_folder import measured_folder
-    from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
-
     output.one_output(out=out)
-    _, tests = measured_folder(source)
+    _, tests = fitting.device_folder.measured_folder(source)
     known = tests.known_facts
-    shown = largest(roofline_points(tests))
+    shown = analyses.roofline.largest(analyses.roofline.roofline_points(tests))
     if out is not None:
-        picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
+        report.roofline.picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
     if output.settings().json:
-        output.print_document(roofline_document(shown, known))
+        output.print_document(report.roofline.roofline_document(shown, known))
     else:
-        output.print_text(roofline_table(shown, known, output.table_width()), output.text_stream(out))
+        output.print_text(report.roofline.roofline_table(shown, known, output.table_width()), output.text_stream(out))
 
 # }}}
 
@@ -272,24 +257,23 @@ def report_command(
 
     It takes about 15 seconds, and a few more for each variant that has not been counted yet.
     """
-    from perfmodel.analyses.report_data import report_data, steps_of
     from perfmodel.counts import count
-    from perfmodel.report.html.page import check_extra, report_page
+    from perfmodel.kernels.files import load_kernel_file
 
     output.one_output(out=out)
-    check_extra()
+    report.html.page.check_extra()
     if out.is_dir():
         raise OutputFolderError(out, "it is a folder")
     if kernel is None and (size or statistic):
         problem = "-p and --statistics are about a kernel file, and none was given"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
-    at, known = options.sizes(size), options.statistics(statistic)
-    units = options.kernel_file_of(kernel, None).variants if kernel else {}
+    at, known = numbers.sizes(size), numbers.statistics(statistic)
+    units = load_kernel_file(kernel).variants if kernel else {}
     folder, model = _shown_model(source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
     bar = output.CommandBar()
-    bar.start(f"report on {model.device}", len(units) + steps_of(folder))
+    bar.start(f"report on {model.device}", len(units) + analyses.report_data.steps_of(folder))
     try:
         for name, unit in units.items():
             try:
@@ -297,10 +281,10 @@ def report_command(
             except PerfModelError as error:
                 uncounted[name] = str(error)
             bar.advance(name)
-        data = report_data(model, folder, counts, at, uncounted=uncounted, advance=bar.advance)
+        data = analyses.report_data.report_data(model, folder, counts, at, uncounted=uncounted, advance=bar.advance)
     finally:
         bar.stop()
-    content = report_page(data, _made(kernel)).encode()
+    content = report.html.page.report_page(data, _made(kernel)).encode()
     write_whole(out, content)
     if output.settings().json:
         output.print_document({
@@ -313,15 +297,12 @@ def report_command(
         output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
 
 
-def _shown_model(source: Path | None, family: str | None) -> tuple[Path, FittedModel]:
+def _shown_model(source: Path | None, family: str | None) -> tuple[Path, predicting.FittedModel]:
     """Return the folder of the device and its model."""
-    from perfmodel.calibration.recommended import folder_weights
-    from perfmodel.predicting.model import load
-
     if source is None:
-        weights = options.weights_in_use(None, family)
-        return weights.folder, load(weights.path, family)
-    return source, load(folder_weights(source, family), family)
+        weights = options.weights_in_use(family)
+        return weights.folder, predicting.load(weights.path, family)
+    return source, predicting.load(calibration.recommended.folder_weights(source, family), family)
 
 
 def _made(kernel: Path | None) -> dict[str, str]:

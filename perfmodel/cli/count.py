@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
-from perfmodel import display
-from perfmodel.cli import options, output
+from perfmodel import analyses, display, report
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
@@ -70,7 +70,7 @@ def count_command(
     With several sizes, a table of numbers.
     """
     _check_pictures(graph, memory)
-    points, device = options.size_points(size), options.facts_of(facts)
+    points, device = numbers.size_points(size), options.facts_of(facts)
     several = len(points) > 1 or csv
     if several and (graph is not None or memory is not None):
         raise OptionError("a picture was asked for with several sizes or --csv", "give one size, without --csv")
@@ -313,32 +313,28 @@ def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> d
 def _check_pictures(graph: Path | None, memory: Path | None) -> None:
     """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them."""
     if graph is not None:
-        from perfmodel.report.kernel_pictures import GRAPH_FORMATS
 
-        output.check_format(graph, GRAPH_FORMATS)
+        output.check_format(graph, report.kernel_pictures.GRAPH_FORMATS)
     if memory is not None:
-        from perfmodel.report.drawing import FORMATS
 
-        output.check_format(memory, FORMATS)
+        output.check_format(memory)
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.analyses.work_flow import Latencies, timeline, work_flow
-    from perfmodel.report.kernel_pictures import draw_work_flow, title
-
-    graph = work_flow(counts, at)
+    graph = analyses.work_flow.work_flow(counts, at)
     if facts is None:
-        draw_work_flow(graph, path)
+        report.kernel_pictures.draw_work_flow(graph, path)
         print(f"work flow graph: {path} (without --facts it has no latencies)")
         return
-    time = timeline(graph, Latencies.of(facts, counts.subgroup_size))
-    draw_work_flow(graph, path, time)
+    time = analyses.work_flow.timeline(graph, analyses.work_flow.Latencies.of(facts, counts.subgroup_size))
+    report.kernel_pictures.draw_work_flow(graph, path, time)
     print(f"work flow graph: {path}")
     print(
         f"an average sub-group, alone: {display.seconds_text(time.seconds)}, of which it waits "
         f"{display.seconds_text(sum(time.stalled))}; {time.hiding:.1f} together would hide the waits"
     )
+    title = report.kernel_pictures.title
     rows = [
         (
             title(graph.nodes[arc.target]), f"for {title(graph.nodes[arc.source])}",
@@ -352,12 +348,10 @@ def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
 
 def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the distribution of hit rates, and print their means."""
-    from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
-    from perfmodel.report.kernel_pictures import draw_memory_hierarchy
-
-    rates = hit_rates(counts, at, Hierarchy.of(facts))
+    rates = analyses.memory_hierarchy.hit_rates(counts, at, analyses.memory_hierarchy.Hierarchy.of(facts))
     device = "" if facts is None else f" on {facts.name}"
-    draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at))
+    title = f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at)
+    report.kernel_pictures.draw_memory_hierarchy(rates, path, title)
     print(f"hit rates: {path}")
     rows = []
     for level, hits in (("l1", rates.l1), ("l2", rates.l2)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import display
+from perfmodel import calibration, compare, display, fitting, measuring, predicting, report
 from perfmodel.cli import options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
@@ -21,13 +21,9 @@ from perfmodel.errors import NoDeviceError, OptionError
 from perfmodel.io import file_part, is_standard_output
 
 if TYPE_CHECKING:
-    from perfmodel.calibration.calibrate import FittedDevice
-    from perfmodel.calibration.installation import Part
     from perfmodel.facts import Fact
     from perfmodel.kernels import KernelClass
-    from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
-    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 SCHEMA = "perfmodel.devices/1"
@@ -79,8 +75,8 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
         width = f"{facts.value('subgroup_size')}{'' if _reports_width(device) else '*'}"
         rows.append((
             str(device.index), device.name, device.platform, str(facts.value("compute_units")),
-            _size(facts.value("global_memory_bytes")), _size(facts.value("local_memory_bytes")),
-            str(facts.value("max_work_group_size")), width,
+            display.bytes_text(facts.value("global_memory_bytes")),
+            display.bytes_text(facts.value("local_memory_bytes")), str(facts.value("max_work_group_size")), width,
         ))  # fmt: skip
     yield display.fitted_text(rows, 3, LESS, output.table_width())
     if not all(map(_reports_width, known)):
@@ -95,29 +91,14 @@ def _reports_width(device: Device) -> bool:
     return device.facts.fact("subgroup_size").source.startswith("CL_")
 
 
-def _size(octets: int) -> str:
-    """Write a number of bytes in binary units.
-
-    >>> _size(2097152), _size(4399457280)
-    ('2 MiB', '4.1 GiB')
-    """
-    value, unit = float(octets), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            break
-        value /= 1024
-    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
-
-
 def _show_folder(folder: Path, picture: Path | None) -> None:
     """Print the facts of a measured device, and draw the curves of its probes if that is asked for."""
-    from perfmodel.report.probes import picture_probes
     from perfmodel.store import read
     from perfmodel.store.files import read_probes
 
     measured = read(folder)
     if picture is not None:
-        picture_probes(read_probes(folder), measured.facts, picture)
+        report.probes.picture_probes(read_probes(folder), measured.facts, picture)
     show_facts(measured)
 
 
@@ -151,22 +132,20 @@ def doctor_command() -> None:
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """
-    from perfmodel.calibration.installation import WRONG, diagnose
-
     parts, json = [], output.settings().json
-    for part in diagnose():
+    for part in calibration.installation.diagnose():
         parts.append(part)
         if not json:
             output.print_text(_part_line(part))
             sys.stdout.flush()
-    runs = all(part.status != WRONG for part in parts)
+    runs = all(part.status != calibration.installation.WRONG for part in parts)
     if json:
         output.print_document({"schema": DOCTOR_SCHEMA, "ok": runs, "parts": [asdict(part) for part in parts]})
     if not runs:
         raise typer.Exit(1)
 
 
-def _part_line(part: Part) -> str:
+def _part_line(part: calibration.installation.Part) -> str:
     comment = f" ({part.message})" if part.message and part.status == "ok" else ""
     if part.status == "ok":
         return f"{part.name:<13}{part.found + ' ' if part.found else ''}ok{comment}"
@@ -205,39 +184,36 @@ def calibrate_command(
     single = {"--probes": probes, "--json": output.settings().json}
     run_for_each_device(context, asked.scheduler, asked.device, single)
     supervise_command(context)
-    from perfmodel import measuring
-    from perfmodel.calibration.calibrate import QUICK_S
-    from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
 
-    budget = QUICK_S if asked.quick and asked.budget is None else asked.budget
-    began, campaign = monotonic(), chosen_campaign(asked.quick, asked.full, budget)
-    kernels = discovered(asked.kernels), discovered(tests, TEST_KERNELS)
+    budget = calibration.calibrate.QUICK_S if asked.quick and asked.budget is None else asked.budget
+    choice = calibration.kernel_choice
+    began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
+    kernels = choice.discovered(asked.kernels), choice.discovered(tests, choice.TEST_KERNELS)
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
         _calibrate_device(target, campaign, out, kernels, probes, began)
 
 
 def _calibrate_device(
-    target: Device, campaign: Campaign, out: Path | None,
+    target: Device, campaign: measuring.Campaign, out: Path | None,
     kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], probes: bool, began: float,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
-    from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
-    from perfmodel.calibration.recommended import data_folder
     from perfmodel.store import read
 
-    folder, json = (out or data_folder()) / target.slug, output.settings().json
+    folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     if probes:
-        probe_device(target, folder, campaign, output.CommandBar(), again=True)
+        calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
         show_facts(read(folder))
         return
+    minutes = calibration.calibrate.expected_s(campaign) / 60
     typer.echo(
-        f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.1f} min on a processor with "
-        "two cores, less if it goes on from an earlier call",
+        f"campaign '{campaign.name}' into {folder}: about {minutes:.1f} min on a processor with two cores, less if it "
+        "goes on from an earlier call",
         err=json,
     )
-    fitted = calibrate(target, folder, campaign, output.CommandBar(), *kernels)
+    fitted = calibration.calibrate.calibrate(target, folder, campaign, output.CommandBar(), *kernels)
     if json:
         output.print_document({**fitted_document(fitted), "campaign": campaign.name, "seconds": monotonic() - began})
     else:
@@ -245,10 +221,8 @@ def _calibrate_device(
         print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
 
-def fitted_document(fitted: FittedDevice) -> dict[str, Any]:
+def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any]:
     """Return what was fitted to a device, and how good it is, as one document."""
-    from perfmodel.compare.contenders import families_document
-
     return {
         "schema": CALIBRATION_SCHEMA,
         "device": fitted.device,
@@ -258,7 +232,7 @@ def fitted_document(fitted: FittedDevice) -> dict[str, Any]:
         "notes": list(fitted.notes),
         "family": fitted.chosen,
         "verdict": {"text": fitted.verdict.text, **asdict(fitted.verdict)},
-        "comparison": families_document(fitted.contenders)["rows"],
+        "comparison": compare.contenders.families_document(fitted.contenders)["rows"],
     }
 
 # }}}
@@ -296,12 +270,10 @@ def fit_command(
 
     The linear model takes seconds, bottleneck half a minute, and --all about two minutes.
     """
-    from perfmodel.calibration.calibrate import CORE, fit_family
-    from perfmodel.fitting import FitOptions
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or driver is not None:
+        if family != calibration.calibrate.CORE or nonnegative or given_facts or measured_facts or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
         _fit_all(source, out, options.given_facts_of(facts))
@@ -310,8 +282,9 @@ def fit_command(
     path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
-    fitting = FitOptions(nonnegative=nonnegative, fit_facts=not given_facts)
-    model = fit_family(source, chosen, fitting, measured_facts, options.given_facts_of(facts), driver)
+    fit_options = fitting.FitOptions(nonnegative=nonnegative, fit_facts=not given_facts)
+    given = options.given_facts_of(facts)
+    model = calibration.calibrate.fit_family(source, chosen, fit_options, measured_facts, given, driver)
     model.save(path)
     if not output.settings().json:
         with redirect_stdout(output.text_stream(path)):
@@ -321,13 +294,12 @@ def fit_command(
 
 
 def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact]) -> None:
-    from perfmodel.calibration.calibrate import files_of_all, fit_device
 
     if not folder.is_dir():
         raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")
     if out is None:
-        _check_new(files_of_all(folder), "--out FOLDER")
-    fitted = fit_device(folder, out, output.CommandBar(), given=given)
+        _check_new(calibration.calibrate.files_of_all(folder), "--out FOLDER")
+    fitted = calibration.calibrate.fit_device(folder, out, output.CommandBar(), given=given)
     if output.settings().json:
         output.print_document(fitted_document(fitted))
     else:
@@ -341,12 +313,11 @@ def _check_new(paths: Iterable[Path], option: str) -> None:
             raise OptionError(f"'{path}' exists already", f"give {option}, which may replace it")
 
 
-def _model_lines(model: FittedModel, path: Path) -> Iterator[str]:
-    from perfmodel.report.evaluation import weights_table
+def _model_lines(model: predicting.FittedModel, path: Path) -> Iterator[str]:
 
     fitted, residuals = model.fitted, model.fitted.residuals
     yield f"{model.family.name} on {model.device}, {fitted.rows} measurements"
-    yield weights_table(model.weights, model.units, width=output.table_width())
+    yield report.weights_table(model.weights, model.units, width=output.table_width())
     yield (
         f"relative error of the fit: geometric mean {100 * residuals.geometric_mean:.1f} %, "
         f"median {100 * residuals.median:.1f} %, largest {100 * residuals.largest:.0f} %"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from perfmodel.cli import options, output
+from perfmodel import calibration, fitting, hooks, measuring, report
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
@@ -23,8 +24,6 @@ from perfmodel.errors import OptionError
 from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
-    from perfmodel.calibration.recounting import Recount
-    from perfmodel.hooks import Imported
     from perfmodel.kernels import KernelClass
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
@@ -67,24 +66,22 @@ def measure_command(
     part, json = None if choose is None else share(choose), output.settings().json
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
-    from perfmodel import measuring
-    from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
-    from perfmodel.fitting.choice import chooser
 
-    campaign = chosen_campaign(asked.quick, asked.full, asked.budget)
+    choice = calibration.kernel_choice
+    campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
-    kernels = chosen_classes(discovered(asked.kernels), classes or (), campaign.tags)
+    kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or (), campaign.tags)
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug
         if wanted is not None:
-            kernels = _needed(kernels, target, wanted, options.sizes(size), path)
+            kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
             if not kernels:
                 output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
-        began, choice = monotonic(), None if part is None else chooser(part)
-        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, choice)
+        began, chooser = monotonic(), None if part is None else fitting.choice.chooser(part)
+        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, chooser)
         document = campaign_document(measured, path, campaign.name, monotonic() - began)
         output.show(lambda: document, lambda: "\n".join(campaign_lines(document)))
 
@@ -110,13 +107,11 @@ def _needed(
     kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], store: Path
 ) -> tuple[KernelClass, ...]:
     """Return the classes that exercise what the kernels of a file need and the store does not have."""
-    from perfmodel.calibration.kernel_choice import classes_for, missing_features
-
     counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")))
-    missing = missing_features(counted.values(), at, store)
+    missing = calibration.kernel_choice.missing_features(counted.values(), at, store)
     if missing:
         typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
-    return classes_for(missing, kernels)
+    return calibration.kernel_choice.classes_for(missing, kernels)
 
 
 def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
@@ -178,24 +173,21 @@ def isolate_command(
 
     It takes a few minutes. A class that fails stays in the table, as not proved; docs/lab/isolation.md has the details.
     """
-    from perfmodel.calibration.kernel_choice import chosen_classes, discovered
-    from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
-    from perfmodel.report.probes import isolation_table
     from perfmodel.store.files import isolation_path
 
-    chosen = chosen_classes(discovered(kernels), classes or ())
-    pin_threads()
+    chosen = calibration.kernel_choice.chosen_classes(calibration.kernel_choice.discovered(kernels), classes or ())
+    measuring.pin_threads()
     target = find(device)
     path = out or Path("fitted_weights") / target.slug
-    proofs, file = prove_isolation(chosen, target, path, output.CommandBar()), isolation_path(path)
+    proofs, file = measuring.isolation.prove_isolation(chosen, target, path, output.CommandBar()), isolation_path(path)
 
     def document() -> dict[str, Any]:
         rows = [{**proof.model_dump(mode="json", by_alias=True), "proved": proof.proved} for proof in proofs]
         return {"schema": ISOLATIONS_SCHEMA, "device": target.name, "file": str(file), "proofs": rows}
 
-    output.show(document, lambda: f"{isolation_table(proofs, output.table_width())}\n\nproofs are in {file}")
+    table = report.probes.isolation_table
+    output.show(document, lambda: f"{table(proofs, output.table_width())}\n\nproofs are in {file}")
 
 # }}}
 
@@ -248,9 +240,7 @@ def import_command(
     by: By = None,
 ) -> None:
     """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
-    from perfmodel.hooks import import_results
-
-    imported = import_results(file, kernel, target, options.sizes(size), device=device, by=by)
+    imported = hooks.import_results(file, kernel, target, numbers.sizes(size), device=device, by=by)
 
     def document() -> dict[str, Any]:
         return {
@@ -262,7 +252,7 @@ def import_command(
     output.show(document, lambda: "\n".join(_import_lines(imported, target)))
 
 
-def _import_lines(imported: Imported, target: Path) -> list[str]:
+def _import_lines(imported: hooks.Imported, target: Path) -> list[str]:
     each = ", ".join(f"{count} {status}" for status, count in imported.statuses.items())
     lines = [f"{imported.path}: {imported.form}, {imported.device}"]
     lines += [f"added {len(imported.rows)} records to {target}" + f" ({each})" * bool(each)]
@@ -301,12 +291,10 @@ def recount_command(stores: Stores, kernels: options.Kernels = None, write: Writ
 
     It takes about a minute for a device's folder.
     """
-    from perfmodel.calibration import recounting
-    from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered
-
-    classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, TEST_KERNELS))
-    recounts = recounting.recount(stores, classes, output.CommandBar())
-    records = recounting.write(recounts) if write else 0
+    discovered, own = calibration.kernel_choice.discovered, calibration.kernel_choice.TEST_KERNELS
+    classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, own))
+    recounts = calibration.recounting.recount(stores, classes, output.CommandBar())
+    records = calibration.recounting.write(recounts) if write else 0
 
     def document() -> dict[str, Any]:
         rows = [
@@ -323,7 +311,7 @@ def recount_command(stores: Stores, kernels: options.Kernels = None, write: Writ
     output.show(document, lambda: "\n".join(_recount_lines(recounts, records if write else None)))
 
 
-def _recount_lines(recounts: Sequence[Recount], records: int | None) -> Iterator[str]:
+def _recount_lines(recounts: Sequence[calibration.recounting.Recount], records: int | None) -> Iterator[str]:
     for each in recounts:
         if each.status == "same":
             continue

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from warnings import warn
 
-import typer
 from typer import Argument, Option
 
-from perfmodel.cli.output import CommandBar, settings
-from perfmodel.cli.size_grammar import MOST, parse_sizes
-from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError, UnknownVariantError, VariantError
+from perfmodel import calibration, predicting, processes
+from perfmodel.cli import numbers, output
+from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
-    from perfmodel.calibration.recommended import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -144,11 +137,13 @@ class KernelOptions:
     @property
     def statistics(self) -> dict[str, float]:
         """The statistics by their keys."""
-        return statistics(self.statistic)
+        return numbers.statistics(self.statistic)
 
     def load(self) -> LoadedFile:
         """Run the kernel file."""
-        return kernel_file_of(self.kernel, self.variant)
+        from perfmodel.kernels.files import load_kernel_file
+
+        return load_kernel_file(self.kernel).only(self.variant or None)
 
 
 @dataclass(frozen=True)
@@ -159,24 +154,10 @@ class ModelOptions:
     family: OwnFamily = None
     device: DeviceName = None
 
-    def load(self, facts: str | None = None, told: bool = False) -> FittedModel:
-        """Return the model of ``--weights``, else that of the device in use, with the facts of ``--facts``.
-
-        Standard error says which weights were found (:func:`weights_in_use`), and what tells the device of given ones
-        from the one in use.
-        """
-        from perfmodel.calibration.recommended import foreign
-        from perfmodel.predicting.model import load
-
-        given = given_facts_of(facts)
-        if self.weights is None:
-            model = load(weights_in_use(self.device, self.family, told).path, self.family)
-        else:
-            model = load(self.weights, self.family)
-            if differ := foreign(model, self.device):
-                problem = f"the weights are not of the device in use: {'; '.join(differ)}"
-                warn(problem, ForeignWeightsWarning, stacklevel=2)
-        return model.with_facts(given) if given else model
+    def load(self, told: bool = False) -> predicting.FittedModel:
+        """Return the model that these options mean; standard error says which weights, as :func:`weights_in_use`."""
+        tell = partial(output.tell, beside_json=told)
+        return calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
 
 
 @dataclass(frozen=True)
@@ -191,85 +172,11 @@ class CampaignOptions:
     scheduler: Scheduler = None
 
 
-def weights_in_use(device: str | None = None, family: str | None = None, told: bool = False) -> FoundWeights:
-    """Find the weights of the device in use; standard error says which, with ``--json`` only where it is `told`."""
-    from perfmodel.calibration.recommended import find_weights
-
-    weights = find_weights(device, family)
-    if (told or not settings().json) and not settings().quiet:
-        typer.echo(f"perfmodel: {weights.text}", err=True)
+def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
+    """Find the weights of the device in use; standard error says which."""
+    weights = calibration.recommended.find_weights(None, family)
+    output.tell(weights.text)
     return weights
-
-
-def sizes(options: Iterable[str] | None) -> dict[str, int]:
-    """Return the sizes that ``-p`` options give, one for each name.
-
-    Examples
-    --------
-    >>> sizes(["n=1Ki", "m = 8"])
-    {'n': 1024, 'm': 8}
-    """
-    lists = size_lists(options)
-    for name, values in lists.items():
-        if len(values) > 1:
-            raise OptionError(f"-p gives {len(values)} sizes of '{name}'", "give one size here, as n=1024")
-    return {name: value for name, (value,) in lists.items()}
-
-
-def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
-    """Return all sizes of each name that ``-p`` options give."""
-    lists: dict[str, tuple[int, ...]] = {}
-    for text in options or ():
-        for name, values in parse_sizes(text).items():
-            if name in lists:
-                raise OptionError(f"-p gives '{name}' twice", f"give it once; -p {name}=1,2 gives two sizes")
-            lists[name] = values
-    return lists
-
-
-def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
-    """Return the points that ``-p`` options give: all combinations, the last name first, or the sizes in pairs.
-
-    Examples
-    --------
-    >>> size_points(["n=1,2", "m=8,9"])
-    ({'n': 1, 'm': 8}, {'n': 1, 'm': 9}, {'n': 2, 'm': 8}, {'n': 2, 'm': 9})
-    >>> size_points(["n=1,2", "m=8,9"], paired=True)
-    ({'n': 1, 'm': 8}, {'n': 2, 'm': 9})
-    """
-    lists = size_lists(options)
-    if paired:
-        several = {name: len(values) for name, values in lists.items() if len(values) > 1}
-        count = max(several.values(), default=1)
-        if len(set(several.values())) > 1:
-            given = " and ".join(f"{many} of {name}" for name, many in several.items())
-            raise OptionError(f"--zip was given with {given}", "give each name as many sizes, or one for all")
-        lists = {name: values if len(values) > 1 else values * count for name, values in lists.items()}
-        return tuple(dict(zip(lists, point, strict=True)) for point in zip(*lists.values(), strict=True)) or ({},)
-    if (count := math.prod(map(len, lists.values()))) > MOST:
-        raise OptionError(f"-p gives {count} combinations of sizes", f"give at most {MOST}, or --zip to pair them")
-    return tuple(dict(zip(lists, point, strict=True)) for point in product(*lists.values()))
-
-
-def statistics(options: Iterable[str] | None) -> dict[str, float]:
-    """Return the statistics that ``--statistics`` options give; a test may hold an equals sign itself.
-
-    Examples
-    --------
-    >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
-    {'j': 12.5, 'k[i] <= 0': 0.25}
-    """
-    numbers = {}
-    for text in options or ():
-        key, _, value = (part.strip() for part in text.rpartition("="))
-        try:
-            if not key:
-                raise ValueError
-            numbers[key] = float(value)
-        except ValueError:
-            advice = "give KEY=NUMBER, as in --statistics j=12.5 or --statistics 'a[i] > 0=0.25'"
-            raise OptionError(f"--statistics '{text}' is no statistic", advice) from None
-    return numbers
 
 
 def facts_of(name: str | None) -> DeviceFacts | None:
@@ -289,18 +196,6 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
     return {} if device is None else dict(device.facts)
 
 
-def kernel_file_of(path: Path, variants: Collection[str] | None) -> LoadedFile:
-    """Return a kernel file with all variants, or only those asked for."""
-    from perfmodel.kernels.files import load_kernel_file
-
-    loaded = load_kernel_file(path)
-    wanted = tuple(variants or loaded.builders)
-    for name in wanted:
-        if name not in loaded.builders:
-            raise UnknownVariantError(name, tuple(loaded.builders))
-    return loaded.only(wanted)
-
-
 def counted_variants(
     path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> Mapping[str, KernelCounts]:
@@ -308,40 +203,26 @@ def counted_variants(
 
     With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
     """
-    loaded = kernel_file_of(path, variants)
+    from perfmodel.counts import count
+    from perfmodel.kernels.files import load_kernel_file
+
+    loaded = load_kernel_file(path).only(variants or None)
     if jobs is not None:
         return count_jobs(loaded, jobs, subgroup_size, **options)
-    return count_units(loaded.variants, subgroup_size, **options)
-
-
-def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
-    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.processes.counting import count_all
-
-    return count_all(loaded.builders, jobs, progress=CommandBar(), subgroup_size=subgroup_size, check=True, **options)
-
-
-def count_units(
-    units: Mapping[str, TranslationUnit], subgroup_size: int, **options: Any
-) -> dict[str, KernelCounts]:
-    """Count variants in this process; options are those of `count`."""
-    from perfmodel.counts import count
-
-    with counting():
-        counted = {}
+    units, counted = loaded.variants, {}
+    with output.counting():
         for name, unit in units.items():
             with about(name, units):
                 counted[name] = count(unit, subgroup_size, check=True, **options)
-        return counted
+    return counted
 
 
-@contextmanager
-def counting(shown: bool = True) -> Iterator[None]:
-    """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
-    from rich.console import Console
-
-    with Console(stderr=True, quiet=settings().quiet or not shown).status("counting ..."):
-        yield
+def count_jobs(
+    loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any
+) -> processes.variants.CountedVariants:
+    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
+    options |= {"subgroup_size": subgroup_size, "check": True}
+    return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
 
 
 def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:

@@ -14,19 +14,15 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO
 
+import typer
 from typer import Option
 
-from perfmodel import display, documents, errors, progress
+from perfmodel import display, documents, errors, predicting, progress
 from perfmodel.cli.streams import begin_result
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.predictions import Anchor
-    from perfmodel.predicting.ranking import RankedVariant
 
 NARROWEST = 20  # columns; tables are not made for less
 LONGEST = 300  # characters of each note in a line of several
@@ -95,6 +91,21 @@ class CommandBar(progress.Bar):
 
     def __init__(self) -> None:
         super().__init__(settings().quiet)
+
+
+@contextmanager
+def counting(shown: bool = True) -> Iterator[None]:
+    """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=settings().quiet or not shown).status("counting ..."):
+        yield
+
+
+def tell(text: str, beside_json: bool = False) -> None:
+    """Say something on standard error: not with ``--quiet``, and with ``--json`` only where that is asked for."""
+    if (beside_json or not settings().json) and not settings().quiet:
+        typer.echo(f"perfmodel: {text}", err=True)
 
 
 @contextmanager
@@ -228,13 +239,13 @@ def interval_document(interval: tuple[float, float] | None) -> list[float | None
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
 
 
-def model_document(kernel: Path, model: FittedModel) -> dict[str, Any]:
+def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any]:
     """Return which kernel file is predicted by which model of which weights file, for JSON."""
     weights = None if model.path is None else str(model.path)
     return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights}
 
 
-def variant_document(variant: RankedVariant) -> dict[str, Any]:
+def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
     """Return the prediction of a variant for JSON."""
     return {
         "variant": variant.name, "seconds": variant.seconds, "interval": interval_document(variant.interval),
@@ -243,7 +254,7 @@ def variant_document(variant: RankedVariant) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def anchors_document(anchors: Mapping[str, Anchor]) -> dict[str, Any]:
+def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:
     """Return the runs that anchor predictions for JSON."""
     runs = [
         {
@@ -271,7 +282,7 @@ def shares(terms: Mapping[str, float], total: float) -> list[tuple[str, float, f
     return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
 
 
-def terms_text(variant: RankedVariant) -> str:
+def terms_text(variant: predicting.RankedVariant) -> str:
     """Return the terms of a prediction that are not zero as a table, the largest first; "" of none."""
     rows = [
         (f"  {term}", display.seconds_text(seconds), display.percent(share))

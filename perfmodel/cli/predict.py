@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from perfmodel import display
-from perfmodel.cli import options, output
-from perfmodel.cli.size_grammar import parse_span
+from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
+from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile
-    from perfmodel.predicting.crossovers import Lead
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.predictions import Anchor, Predictions
-    from perfmodel.predicting.ranking import Ranking
 
 SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
@@ -59,11 +54,13 @@ class PredictionOptions:
 
     def points(self) -> tuple[dict[str, int], ...]:
         """Read the sizes."""
-        return options.size_points(self.size, self.paired)
+        return numbers.size_points(self.size, self.paired)
 
-    def model(self, facts: str | None = None) -> FittedModel:
+    def model(self, facts: str | None = None) -> predicting.FittedModel:
         """Find the model."""
-        return options.ModelOptions(self.weights, self.family, self.device).load(facts)
+        given = {} if facts is None else options.given_facts_of(facts)
+        model = calibration.recommended.model_in_use(self.weights, self.family, self.device, output.tell)
+        return model.with_facts(given) if given else model
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class _Request(Lazy):
 
     asked: PredictionOptions
     accuracy: AccuracyOptions
-    model: FittedModel
+    model: predicting.FittedModel
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
     jobs: int | None
@@ -89,7 +86,9 @@ class _Request(Lazy):
     @cached_property
     def file(self) -> KernelFile:
         """The kernel file, with the variants asked for; not where its run needs data that only statistics describe."""
-        loaded = options.kernel_file_of(self.asked.kernel, self.asked.variant)
+        from perfmodel.kernels.files import load_kernel_file
+
+        loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
         if self.accuracy.anchor and self.statistics and loaded.arguments is None:
             raise OptionError(
                 "--anchor and --statistics were both given, and the run needs the data themselves",
@@ -103,32 +102,29 @@ class _Request(Lazy):
         """Which model predicts."""
         return f"{self.model.family.name} on {self.model.device}"
 
-    def predicted(self, sizes: Mapping[str, Any]) -> tuple[Predictions, tuple[Ranking, ...]]:
+    def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each.
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
-        from perfmodel.predicting.predictions import Predicting
-        from perfmodel.predicting.ranking import rankings
-
         alone, bar = self.jobs is None, output.CommandBar()
-        predicting = Predicting(
+        asked = predicting.Predicting(
             self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
             spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
-        with options.counting(shown=alone):
-            plain = predicting.predicted(variants, sizes).required()
+        with output.counting(shown=alone):
+            plain = asked.predicted(variants, sizes).required()
         if not self.accuracy.anchor:
-            return plain, rankings(plain)
-        from perfmodel.measuring import pin_threads
-        from perfmodel.tuning.anchoring import predict_anchored
+            return plain, predicting.rankings(plain)
 
-        pin_threads()
+        measuring.pin_threads()
         kept = self.file.only(plain.variants)
-        anchored = predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
-        return anchored, rankings(anchored)
+        anchored = tuning.anchoring.predict_anchored(
+            asked, kept.variants, plain, arguments=kept.arguments, progress=bar
+        )
+        return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
@@ -155,7 +151,7 @@ def predict_command(
         raise PictureFormatError(picture, (".png", ".svg"))
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
-    points, known = asked.points(), options.statistics(statistic)
+    points, known = asked.points(), numbers.statistics(statistic)
     request = _Request(asked, accuracy, asked.model(facts), points, known, jobs)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -178,13 +174,13 @@ def rank_command(
 
     With several sizes, the fastest variant at each.
     """
-    points, known = asked.points(), options.statistics(statistic)
+    points, known = asked.points(), numbers.statistics(statistic)
     span = None
     if crossover is not None:
         if accuracy.anchor or csv:
             other = "--anchor" if accuracy.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
-        span = parse_span(crossover, "--crossover")
+        span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     request = _Request(asked, accuracy, asked.model(), points, known, jobs)
@@ -197,7 +193,6 @@ def rank_command(
 
 
 def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
-    from perfmodel.report.sweeps import ties_document
 
     predictions, (ranking,) = request.predicted(request.points[0])
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
@@ -219,14 +214,15 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     ]
     output.print_document(request.document(
         SCHEMA, level=request.accuracy.level, predictions=rows, **output.withheld_document(predictions.errors),
-        ties=ties_document(ranking, predictions.scatter, request.accuracy.level),
+        ties=report.sweeps.ties_document(ranking, predictions.scatter, request.accuracy.level),
         **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
         notes=list(request.model.notes),
     ))  # fmt: skip
 
 
-def _prediction_lines(request: _Request, predictions: Predictions, ranking: Ranking) -> Iterator[str]:
-    from perfmodel.report.sweeps import ties_text
+def _prediction_lines(
+    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
+) -> Iterator[str]:
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield request.title + f", {at}" * bool(at)
@@ -240,11 +236,11 @@ def _prediction_lines(request: _Request, predictions: Predictions, ranking: Rank
         yield from filter(None, [output.terms_text(variant)])
     if len(ranking) > 1:
         yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
-        yield ties_text(ranking, predictions.scatter, level)
+        yield report.sweeps.ties_text(ranking, predictions.scatter, level)
     yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
 
 
-def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
+def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
     """Say where each anchor ran, and how far its prediction was off."""
     for name, anchor in anchors.items():
         where = f" at {output.sizes_text(anchor.sizes)}" * bool(anchor.sizes)
@@ -253,29 +249,25 @@ def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
 
 
 def _bounds(
-    request: _Request, predictions: Predictions, ranking: Ranking, picture: Path | None
+    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking, picture: Path | None
 ) -> dict[str, dict[str, Any]]:
     """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
-    from perfmodel.analyses import balance, benefits
-    from perfmodel.report.bounds import balance_text, benefits_text, picture_benefits
-
-    model, at = request.model, request.points[0]
+    model, at, bounds = request.model, request.points[0], report.bounds
     variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
-    if model.family.name == balance.FAMILY:
-        judged = {name: balance.judge_balance(model, counts, at) for name, counts in variants.items()}
-        return {name: {"text": balance_text(verdict), **asdict(verdict)} for name, verdict in judged.items()}
-    if model.family.name == benefits.FAMILY:
-        saved = {name: benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
+    if model.family.name == analyses.balance.FAMILY:
+        judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
+        return {name: {"text": bounds.balance_text(verdict), **asdict(verdict)} for name, verdict in judged.items()}
+    if model.family.name == analyses.benefits.FAMILY:
+        saved = {name: analyses.benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
         if picture is not None:
             for name, benefit in saved.items():
-                picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
-        return {name: {"text": benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
-    needed = f"give the weights of {balance.FAMILY} or {benefits.FAMILY}, which lie beside these"
+                bounds.picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
+        return {name: {"text": bounds.benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
+    needed = f"give the weights of {analyses.balance.FAMILY} or {analyses.benefits.FAMILY}, which lie beside these"
     raise OptionError(f"--why cannot use the weights of {model.family.name}", needed)
 
 
 def _show_ranking(request: _Request) -> None:
-    from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
 
     predictions, (ranking,) = request.predicted(request.points[0])
 
@@ -283,13 +275,13 @@ def _show_ranking(request: _Request) -> None:
         return request.document(
             RANKING_SCHEMA, variants=[output.variant_document(variant) for variant in ranking],
             **output.withheld_document(predictions.errors),
-            ties=ties_document(ranking, predictions.scatter, predictions.level),
+            ties=report.sweeps.ties_document(ranking, predictions.scatter, predictions.level),
             **output.anchors_document(predictions.anchors),
         )  # fmt: skip
 
     def text() -> str:
-        lines = [ranking_table(ranking, output.table_width()), *anchor_lines(predictions.anchors)]
-        lines += filter(None, [ties_text(ranking, predictions.scatter, predictions.level)])
+        lines = [report.sweeps.ranking_table(ranking, output.table_width()), *anchor_lines(predictions.anchors)]
+        lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
         return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
 
@@ -301,27 +293,25 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
     With `winners` the table has one row for each size, and else one for each size and variant.
     """
-    from perfmodel.predicting.predictions import together
-    from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
-
     output.no_csv_beside_json(csv)
     if picture is not None:
         _check_picture(picture, request.points)
-    predictions, points = request.predicted(together(request.points))
+    predictions, points = request.predicted(predicting.predictions.together(request.points))
     errors = predictions.errors
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        print(sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
+        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
         return
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
         level, notes = request.accuracy.level, list(request.model.notes)
-        return request.document(SWEEP_SCHEMA, level=level, points=sweep_records(points), **rest, notes=notes)
+        records = report.sweeps.sweep_records(points)
+        return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
     def text() -> str:
-        table = (winners_table if winners else sweep_table)(points, output.table_width())
+        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
         lines = [request.title, *anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
@@ -332,38 +322,35 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
 def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
     """Refuse a picture of one size, or of too many combinations of the others."""
-    from perfmodel.report.sizes_picture import combinations, varying
-
     output.check_format(picture)
-    _, *others = varying(points) or [""]
-    if not varying(points):
+    _, *others = report.sizes_picture.varying(points) or [""]
+    if not report.sizes_picture.varying(points):
         raise OptionError("--picture was given with one size", "give several sizes, as -p n=256..4096")
-    if (count := len(combinations(points))) > PANELS:
+    if (count := len(report.sizes_picture.combinations(points))) > PANELS:
         problem = f"--picture would show {count} combinations of {', '.join(others)}"
         raise OptionError(problem, f"give at most {PANELS}, or --zip to pair the sizes")
 
 
-def _draw(request: _Request, predictions: Predictions, points: Sequence[Ranking], picture: Path) -> None:
+def _draw(
+    request: _Request, predictions: predicting.Predictions, points: Sequence[predicting.Ranking], picture: Path
+) -> None:
     """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
-    from perfmodel.predicting.crossovers import leads_at, leads_between
-    from perfmodel.report.sizes_picture import panels_of, picture_sweep
 
-    def leads(panel: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
+    def leads(panel: Sequence[predicting.Ranking], across: str) -> tuple[predicting.Lead, ...]:
         if predictions.anchors:
-            return leads_at(panel, across)
-        return leads_between(panel, across, counts, request.model, request.accuracy.allow_unmeasured)
+            return predicting.crossovers.leads_at(panel, across)
+        allow_unmeasured = request.accuracy.allow_unmeasured
+        return predicting.crossovers.leads_between(panel, across, counts, request.model, allow_unmeasured)
 
     counts = predictions.counts or options.count_jobs(
         request.file.only(predictions.variants), request.jobs or 1, request.model.fitted.subgroup_size,
         statistics=request.statistics,
     )  # fmt: skip
-    picture_sweep(panels_of(points, leads), picture, request.title)
+    report.sizes_picture.picture_sweep(report.sizes_picture.panels_of(points, leads), picture, request.title)
 
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     """Print which variant is the fastest from which size on."""
-    from perfmodel.predicting.crossovers import leads_of
-
     asked, model = request.asked, request.model
     counted = options.counted_variants(
         asked.kernel, asked.variant, model.fitted.subgroup_size, request.jobs, statistics=request.statistics
@@ -372,7 +359,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     if len(counted) + len(failed) < 2:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
-    leads, others = leads_of(
+    leads, others = predicting.leads_of(
         counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
         allow_unmeasured=request.accuracy.allow_unmeasured,
     )  # fmt: skip

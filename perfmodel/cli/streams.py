@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 import typer
 
+from perfmodel import measuring
 from perfmodel.io import visible
 
 #: Status where standard output cannot be written.
@@ -118,10 +119,8 @@ def supervise_command(context: typer.Context) -> None:
     The context holds the command that runs this program again. It holds none where a test or a
     program calls the application in its own process; no child is started then.
     """
-    from perfmodel.measuring.supervised import follow_supervisor, supervise
-
-    if context.obj and not follow_supervisor():
-        raise typer.Exit(supervise(context.obj, partial(typer.echo, err=True)))
+    if context.obj and not measuring.supervised.follow_supervisor():
+        raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 
 
 def begin_result() -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import display, errors
-from perfmodel.cli import options, output
+from perfmodel import display, errors, measuring, predicting, tuning
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import Ranking
-    from perfmodel.tuning.agreement import Agreement
-    from perfmodel.tuning.timing import TimedPoint, TimedVariant
-    from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
 #: Probability that intervals should have.
@@ -36,20 +26,6 @@ Keep = Annotated[
     ),
 ]  # fmt: skip
 Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """What came of timing, to be printed."""
-
-    kernel: Path
-    trials: Trials
-    model: FittedModel | None
-    points: tuple[TimedPoint, ...]
-    withheld: Mapping[str, str]
-    outputs: tuple[Agreement, ...]
-    keep: Path | None
-    problem: str  # why there is no model
 
 
 def time_command(
@@ -67,42 +43,39 @@ def time_command(
     Takes a few seconds and, for each variant and size, 30 runs; it says beforehand how long that is.
     """
     output.no_csv_beside_json(csv)
-    points, known = options.size_points(size), asked.statistics
+    points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
-    from perfmodel.tuning.trials import TRIALS, Trials
 
-    pin_threads()
+    measuring.pin_threads()
     loaded = asked.load()
     model, problem = _model(by)
-    device = find(by.device or (_place_of(model) if model else None))
+    device = find(by.device or (tuning.timing.place_of_device(model) if model else None))
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
-    counted = _counted(loaded.variants, subgroup_size, known, points)
-    predicted, withheld = _predictions(counted, model, points) if model else ((), {})
-    campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
-    bar = output.CommandBar()
-    with Trials(
+    with output.counting():
+        counted = tuning.timing.counted_at(loaded.variants, points, subgroup_size, known)
+    campaign, bar = tuning.trials.TRIALS, output.CommandBar()
+    if visits is not None:
+        campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
+    trials = tuning.trials.Trials(
         device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
         progress=bar, tolerance=tolerance, keep=store, reference=loaded.reference,
-    ) as trials:  # fmt: skip
-        timed = _timed(trials, points, predicted, bar)
-        outputs = tuple(trials.agreement(point) for point in points)
-    outcome = _Outcome(asked.kernel, trials, model, timed, withheld, outputs, keep, problem)
+    )  # fmt: skip
+    timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
     begin_result()
-    ran = any(point.ran for point in timed)
+    ran = any(point.ran for point in timing.points)
     if output.settings().json:
-        output.print_document(_document(outcome))
+        output.print_document(_document(timing, asked.kernel, keep))
     elif csv:
-        print(timed_csv(timed), end="")
+        print(timed_csv(timing.points), end="")
     elif ran or len(loaded.variants) > 1:
-        output.print_text("\n".join(_lines(outcome)))
+        output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
     if not ran:
-        first = timed[0].variants[0]
+        first = timing.points[0].variants[0]
         raise errors.TrialError(first.name, first.row.status, first.row.message)
 
 
-def _model(by: options.ModelOptions) -> tuple[FittedModel | None, str]:
+def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str]:
     """Return the model, or why there is none: without weights of the device the command only measures."""
     try:
         return by.load(), ""
@@ -112,125 +85,34 @@ def _model(by: options.ModelOptions) -> tuple[FittedModel | None, str]:
         return None, str(error)
 
 
-def _place_of(model: FittedModel) -> str | None:
-    """Return the index of the model's device where this machine has it, and nothing else where it has not."""
-    from perfmodel.opencl import devices
-
-    platform = model.facts.platform if model.facts else None
-    here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
-    return str(here[0].index) if here else None
-
-
-def _counted(
-    units: Mapping[str, TranslationUnit], subgroup_size: int, known: Mapping[str, float],
-    points: tuple[Mapping[str, int], ...],
-) -> dict[str, KernelCounts]:  # fmt: skip
-    """Return the counts of the variants that can be counted; the records of the others say why they cannot.
-
-    Raises
-    ------
-    ParameterError
-        If a size is missing or unknown.
-    AssumptionError
-        If no variant may run at any of the points.
-    PerfModelError
-        If no variant can be counted.
-    """
-    counted: dict[str, KernelCounts] = {}
-    problems: list[errors.PerfModelError] = []
-    broken: list[errors.AssumptionError] = []
-    for name, unit in units.items():
-        try:
-            counted |= options.count_units({name: unit}, subgroup_size, statistics=known)
-        except errors.PerfModelError as error:
-            problems.append(error)
-    if not counted:
-        raise problems[0]
-    for counts in counted.values():
-        for point in points:
-            for name in point:
-                if name not in counts.parameters:
-                    raise errors.ParameterError(name, "is unknown", counts.parameters)
-            try:
-                counts.work_groups()(**point)
-            except errors.AssumptionError as error:
-                broken.append(error)
-    if len(broken) == len(counted) * len(points):
-        raise broken[0]
-    return counted
-
-
-def _predictions(
-    counted: Mapping[str, KernelCounts], model: FittedModel, points: tuple[Mapping[str, int], ...]
-) -> tuple[tuple[Ranking, ...], dict[str, str]]:
-    """Predict the variants that can be at all points; return why the others cannot be."""
-    from perfmodel.predicting.predictions import Predicting, together
-    from perfmodel.predicting.ranking import rankings
-
-    predictions = Predicting(model, LEVEL, spared=errors.UnmeasuredFeatureError).predicted(counted, together(points))
-    return rankings(predictions), {name: str(error) for name, error in predictions.errors.items()}
-
-
-def _timed(
-    trials: Trials, points: tuple[Mapping[str, int], ...], predicted: tuple[Ranking, ...], bar: output.CommandBar
-) -> tuple[TimedPoint, ...]:
-    """Say how long it takes, time the variants, and set the records beside the predictions."""
-    from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
-
-    known = {
-        place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
-        for ranking in predicted for variant in ranking if ranking.sizes
-    }  # fmt: skip
-    every = [place_of(name, point) for point in points for name in trials.variants]
-    visits, runs = trials.campaign.visits, trials.campaign.runs
-    what = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
-    told = f"timing {what} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
-    if all(place in known for place in every):
-        seconds = max(expected_s([known[place] for place in every], trials.campaign), 1)
-        told += f", about {seconds:.0f} s by the predictions"
-    bar.tell(f"{told}, and building")
-    time_variants(trials, points, bar, known)
-    rankings = {place_of("", ranking.sizes): ranking for ranking in predicted}
-    return tuple(
-        timed_point(
-            point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
-            rankings.get(place_of("", point), ()),
-        )
-        for point in points
-    )  # fmt: skip
-
-
-def _several(count: int, name: str) -> str:
-    return f"{count} {name}{'s' * (count > 1)}"
-
-
-def _lines(outcome: _Outcome) -> list[str]:
-    points, model, device = outcome.points, outcome.model, outcome.trials.device
+def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
+    """Return the result as text; `problem` says why there is no model."""
+    points, model, device = timing.points, timing.model, timing.trials.device
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
-    lines = [f"{outcome.kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
+    lines = [f"{kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
     lines += order_lines(points)
     if len(points) == 1 and len(points[0].variants) == 1:
         (variant,) = points[0].variants
         if variant.predicted is not None:
             terms = output.terms_text(variant.predicted) or "  no term has a share"
             lines += [f"terms of {variant.name}:", terms]
-    notes = [*note_lines(points), *output_lines(points, outcome.outputs)]
-    notes += [f"{name}: {problem}" for name, problem in outcome.withheld.items()]
+    notes = [*note_lines(points), *output_lines(points, timing.outputs)]
+    notes += [f"{name}: {error}" for name, error in timing.withheld.items()]
     if model is None:
-        notes.append(f"no predictions: {outcome.problem}")
+        notes.append(f"no predictions: {problem}")
     elif model.device != device.name:
         notes.append(f"the predictions are of another device, '{model.device}'")
-    return [*lines, *(f"note: {note}" for note in notes), *([f"records: {outcome.keep}"] if outcome.keep else [])]
+    return [*lines, *(f"note: {note}" for note in notes), *([f"records: {keep}"] if keep else [])]
 
 
-def _document(outcome: _Outcome) -> dict[str, Any]:
-    trials, model = outcome.trials, outcome.model
-    uncompared = {name: problem for each in outcome.outputs for name, problem in each.uncompared.items()}
+def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> dict[str, Any]:
+    trials, model = timing.trials, timing.model
+    uncompared = {name: problem for each in timing.outputs for name, problem in each.uncompared.items()}
     spent = {name: trials.spent(name) for name in trials.variants}
     return {
         "schema": SCHEMA,
-        "kernel": str(outcome.kernel),
+        "kernel": str(kernel),
         "device": trials.device.name,
         "platform": trials.device.platform,
         "family": model.family.name if model else None,
@@ -242,15 +124,15 @@ def _document(outcome: _Outcome) -> dict[str, Any]:
         "dropped": trials.campaign.dropped,
         "points": [
             {**point_document(point), "outputs": outputs.to_json()}
-            for point, outputs in zip(outcome.points, outcome.outputs, strict=True)
+            for point, outputs in zip(timing.points, timing.outputs, strict=True)
         ],
-        "withheld": [{"variant": name, "problem": problem} for name, problem in outcome.withheld.items()],
+        "withheld": [{"variant": name, "problem": str(error)} for name, error in timing.withheld.items()],
         "uncompared": [{"variant": name, "problem": problem} for name, problem in uncompared.items()],
         "spent": [
             {"variant": name, "building_s": cost.building_s, "running_s": cost.running_s}
             for name, cost in spent.items()
         ],
-        "keep": None if outcome.keep is None else str(outcome.keep),
+        "keep": None if keep is None else str(keep),
     }
 
 
@@ -269,7 +151,7 @@ FLAGS = {
 }
 
 
-def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
+def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = None) -> str:
     """Return a row for each size and variant: measured beside predicted, the interval, and the factor between both.
 
     Of one size the heading above says which it is.
@@ -291,7 +173,7 @@ def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
     return display.fitted_text(rows, len(names) + 1, DROPPED, width)
 
 
-def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
+def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Say how the order measured compares with the order predicted, at each point with several variants."""
     for point in points:
         if len(point.variants) < 2 or not point.ran:
@@ -311,7 +193,7 @@ def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
         yield f"{at}predicted first: {point.chosen}, which {which}{ordered}"
 
 
-def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
+def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Say what failed, which times are suspicious, and what the predictions warn of; each once."""
     places: dict[tuple[str, str], list[str]] = {}
     for point in points:
@@ -326,7 +208,9 @@ def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
     yield from (f"{name}{_where(at, points)}: {note}" for (name, note), at in places.items())
 
 
-def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> Iterator[str]:
+def output_lines(
+    points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
+) -> Iterator[str]:
     """Say what was compared and came out where variants are several; what is wrong, :func:`note_lines` says."""
     places: dict[str, list[str]] = {}
     for point, agreement in zip(points, outputs, strict=True):
@@ -338,12 +222,12 @@ def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> 
     yield from (text + _where(at, points) for text, at in places.items())
 
 
-def _where(at: Sequence[str], points: Sequence[TimedPoint]) -> str:
+def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:
     """Return the sizes that a note is about, in parentheses; nothing where it is about all of them."""
     return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
 
 
-def timed_csv(points: Sequence[TimedPoint]) -> str:
+def timed_csv(points: Sequence[tuning.timing.TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
     predictions = [variant.predicted for point in points for variant in point.variants if variant.predicted]
     terms = dict.fromkeys(term for prediction in predictions for term in prediction.terms)
@@ -359,7 +243,7 @@ def timed_csv(points: Sequence[TimedPoint]) -> str:
     return display.csv_text((*points[0].sizes, *COLUMNS, *(f"term.{term}" for term in terms)), records)
 
 
-def point_document(point: TimedPoint) -> dict[str, Any]:
+def point_document(point: tuning.timing.TimedPoint) -> dict[str, Any]:
     """Return the variants at one point for JSON."""
     right, pairs = point.pairs
     variants = []
@@ -383,7 +267,7 @@ def point_document(point: TimedPoint) -> dict[str, Any]:
     }
 
 
-def _record(variant: TimedVariant) -> dict[str, Any]:
+def _record(variant: tuning.timing.TimedVariant) -> dict[str, Any]:
     row, ok = variant.row, variant.seconds is not None
     return {
         "variant": variant.name, "status": row.status, "message": row.message, "seconds": variant.seconds,

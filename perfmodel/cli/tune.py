@@ -5,20 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import display
-from perfmodel.cli import options, output
+from perfmodel import display, measuring, predicting, tuning
+from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import TuningError
 from perfmodel.io import write_whole
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.tuning.tuned import Tuned
 
 SCHEMA = "perfmodel.tuning/1"
 
@@ -51,22 +47,19 @@ def tune_command(
     Counting takes about 0.2 s for each variant, and each run variant a second or two. Stopped with --keep, the same
     command goes on.
     """
-    at, known = options.sizes(size), asked.statistics
+    at, known = numbers.sizes(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.subject import GeneratedCode
-    from perfmodel.tuning.tuning import tune
 
-    pin_threads()
+    measuring.pin_threads()
     model, loaded = by.load(told=True), asked.load()
-    tuned = tune(
+    tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, keep=store, kernel=asked.kernel.stem,
         arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance, statistics=known,
         jobs=1 if jobs is None else jobs, progress=output.CommandBar(), watch=_step_printer(),
     )  # fmt: skip
     begin_result()
     if code is not None and tuned.best is not None:
-        write_whole(code, GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
+        write_whole(code, measuring.subject.GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
     output.show(lambda: _document(asked.kernel, model, tuned), lambda: _text(tuned))
     if tuned.best is None and any(trial.seconds for trial in tuned.tried):
         advice = "see how they differ, and add reference() to the kernel file, which gives the right outputs"
@@ -75,11 +68,11 @@ def tune_command(
         raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
 
 
-def _step_printer() -> Callable[[Tuned], None]:
+def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
     """Return a function that prints a line for the variant that ran last, the columns' names above the first one."""
     file, begun = sys.stderr if output.settings().json else sys.stdout, False
 
-    def show(tuned: Tuned) -> None:
+    def show(tuned: tuning.tuned.Tuned) -> None:
         nonlocal begun
         if output.settings().quiet:
             return
@@ -97,13 +90,13 @@ def _step_printer() -> Callable[[Tuned], None]:
     return show
 
 
-def _text(tuned: Tuned) -> str:
+def _text(tuned: tuning.tuned.Tuned) -> str:
     lines = ["", display.fitted_text(tuned.table, 1, ("predicted", "tie"), output.table_width()), ""]
     lines += [f"{trial.name}: {trial.status}: {trial.message}" for trial in tuned.tried if trial.message]
     return "\n".join([*lines, *tuned.summary])
 
 
-def _document(kernel: Path, model: FittedModel, tuned: Tuned) -> dict[str, Any]:
+def _document(kernel: Path, model: predicting.FittedModel, tuned: tuning.tuned.Tuned) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **output.model_document(kernel, model),

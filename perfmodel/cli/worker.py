@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, cast
 import typer
 from typer import Argument, Option
 
+from perfmodel import measuring
 from perfmodel.cli import output
 from perfmodel.cli.options import DeviceName
 from perfmodel.errors import AmbiguousDeviceError, OptionError
@@ -54,8 +55,6 @@ def worker_command(
     Whoever can connect to it can run programs as you, unless the scheduler's address is tls://.
     """
     from perfmodel.cluster import connected, reached_from, secured
-    from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.remote.workers import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -66,7 +65,7 @@ def worker_command(
     if protocol not in ("tcp", "tls"):
         raise OptionError(f"'{address}' is an address of {protocol}", "give the scheduler's one of tcp:// or tls://")
     host = listen or host
-    pin_threads()
+    measuring.pin_threads()
     target = find(device)
     arguments = worker_arguments(address, target.slug, host, files)
     command = [sys.executable, "-m", "distributed.cli.dask_worker", *arguments]
@@ -80,7 +79,8 @@ def worker_command(
         typer.echo(_heard(host, protocol), err=True)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(sys.executable, command, {**_SETTINGS, **os.environ, OWN_DEVICE: str(target.index)})
+    environment = {**_SETTINGS, **os.environ, measuring.remote.workers.OWN_DEVICE: str(target.index)}
+    os.execve(sys.executable, command, environment)
 
 
 def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Path | None]) -> list[str]:
@@ -94,14 +94,12 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.remote.workers import resource
-
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [
         address, "--host", f"[{host}]" if ":" in host else host, "--worker-class", WORKER_CLASS,
         "--nworkers", "1", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard",
         *(text for option, file in files.items() if file is not None for text in (option, str(file))),
-        "--resources", f"{resource(slug)}=1",
+        "--resources", f"{measuring.remote.workers.resource(slug)}=1",
     ]  # fmt: skip
 
 
@@ -156,10 +154,9 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
         yield find(selector)
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.workers import workers_device
 
     with connected(scheduler) as client:
-        yield workers_device(client, selector)
+        yield measuring.remote.workers.workers_device(client, selector)
 
 
 def run_for_each_device(
@@ -178,10 +175,9 @@ def run_for_each_device(
             raise OptionError(problem, "give the device's name: each worker's machine has indices of its own")
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.workers import turns
 
     with connected(scheduler) as client:
-        lists = turns(client)
+        lists = measuring.remote.workers.turns(client)
     slugs = sorted(slug for turn in lists for slug in turn)
     if len(slugs) < 2:
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.compare import contenders, protocols
     from perfmodel.compare.comparison import Comparison, Comparisons, compare
     from perfmodel.compare.contenders import Contender, Contenders, compare_families, on_common_cases
     from perfmodel.compare.figures import Choice, Figures, choices, summarise

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import predicting
 from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
+from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurement, Measurements
 
 
 HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
@@ -30,14 +29,24 @@ COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One case, a kernel of a group in a variant and at some sizes, with its measured and its predicted time.
+    """One case with its measured and its predicted time.
 
     Parameters
     ----------
-    measured, predicted
-        Times [s]; the predicted one is None where the prediction was withheld.
+    kernel
+        Name of the kernel class.
+    parameters
+        Its sizes.
+    measured
+        Measured time [s].
+    predicted
+        Predicted time [s]; None where the prediction was withheld.
     needs
         The features that no measurement exercised, where it was withheld.
+    group
+        The kernel's group.
+    variant
+        What changes the kernel's code.
     interval
         Lower and upper bound [s] of the prediction; None where it has none.
     ranked
@@ -117,7 +126,8 @@ class Comparisons(tuple[Comparison, ...]):
     def __str__(self) -> str:
         withheld = sum(row.predicted is None for row in self)
         error = f"geometric mean of the relative error {percent(self.error)}"
-        return f"{len(self)} cases of {len(kernels(self))} kernels: {error}" + f", {withheld} withheld" * bool(withheld)
+        without = f", {withheld} withheld" if withheld else ""
+        return f"{len(self)} cases of {len(kernels(self))} kernels: {error}{without}"
 
     def _repr_html_(self) -> str:
         """Return the cases as a table for a notebook, with the geometric mean of their errors above it."""
@@ -144,7 +154,7 @@ class Comparisons(tuple[Comparison, ...]):
         return data_frame(rows, [*COLUMNS, *(f"parameters.{name}" for name in names)])
 
 
-def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
+def compare(model: predicting.FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
     """Predict every measured case with a fitted model; in the order of kernels, variants and sizes.
 
     Raises

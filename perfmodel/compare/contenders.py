@@ -16,20 +16,18 @@ from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
+from perfmodel.facts import Fact
 from perfmodel.fitting.design import fit_to_design
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
-from perfmodel.models import families, find_family
+from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep
+from perfmodel.store import Measurements
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.facts import Fact
-    from perfmodel.models import Family
-    from perfmodel.store import Measurements
 
 
 COLUMNS = (
@@ -50,9 +48,10 @@ class Contender:
     ----------
     weights
         Number of fitted weights; those that a fact gives do not count.
-    fit_s, predict_s
-        Time of one fit to all measurement kernels, their features evaluated, and of one prediction of a counted kernel:
-        its features, quantities and expression [s].
+    fit_s
+        Time of one fit to all measurement kernels, their features evaluated [s].
+    predict_s
+        Time of one prediction of a counted kernel: its features, quantities and expression [s].
     evaluations
         One for each of :data:`COMPARED`, with the cases that every contender predicts.
     withheld
@@ -286,7 +285,7 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
             for family, x in values.items():
                 cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
-    problems = [_problems(contenders)] * (len(judged) < len(contenders))
+    problems = [_problems(contenders)] if len(judged) < len(contenders) else []
     return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
 
 

@@ -159,7 +159,15 @@ LEAST_CHOICES = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time (its seconds) and to rank (its choices), with reasons of one sentence each."""
+    """Whether a model is usable to time and to rank, with reasons.
+
+    Parameters
+    ----------
+    to_time, to_rank : bool
+        Whether its seconds, and whether its choices are good enough.
+    reasons : tuple of str
+        Each figure with its threshold, one sentence each.
+    """
 
     to_time: bool
     to_rank: bool

@@ -33,11 +33,10 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model
+from perfmodel.store import Measurement, Measurements
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.store import Measurement, Measurements
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType(
     {
@@ -58,9 +57,18 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Lazy):
-    """A family on a device by one of :data:`PROTOCOLS`: every case, in the order of kernels, variants and sizes.
+    """A family on a device by one protocol.
 
-    `level` is the probability that the rows' intervals are meant to have; None where they have none.
+    Parameters
+    ----------
+    protocol
+        One of :data:`PROTOCOLS`.
+    family, device
+        Their names.
+    level
+        Probability that the rows' intervals are meant to have; None where they have none.
+    rows
+        Every case, in the order of kernels, variants and sizes.
     """
 
     protocol: str
@@ -102,7 +110,7 @@ def evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] = UNASKED,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by some protocols; return an evaluation for each, in their order.
+    """Judge a family by some protocols.
 
     Parameters
     ----------
@@ -117,6 +125,11 @@ def evaluate(
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
+
+    Returns
+    -------
+    tuple of Evaluation
+        One for each of `protocols`, in that order.
 
     Raises
     ------
@@ -223,3 +236,7 @@ class Judged:
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
+
+    def by(self, protocol: str) -> Evaluation:
+        """Return the evaluation by one protocol."""
+        return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)

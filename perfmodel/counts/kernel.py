@@ -131,7 +131,10 @@ class KernelCounts(Lazy):
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
-        Raises what :attr:`nests` does.
+        Raises
+        ------
+        FlowUnknownError, PlacesUnknownError
+            The counts were stored before dataflow, or the places of instructions, were recorded.
         """
         return issues_of(self._known_flow)
 
@@ -339,7 +342,7 @@ class KernelCounts(Lazy):
         These are the lanes of partly filled sub-groups that hold no work-item, and the work-items that execute no
         operation and no access.
         """
-        slots = total(row.lanes(self.subgroup_size) for row in self.launch_table)
+        slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active

@@ -27,7 +27,15 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Real operations of one type and kind, over all work-items of the launch sequence."""
+    """Real operations of one type and kind, over all work-items of the launch sequence.
+
+    Attributes
+    ----------
+    dtype, kind : str
+        As ``"float32"`` and ``"add"``.
+    count : Count
+        Executions by work-items.
+    """
 
     dtype: str
     kind: str
@@ -97,7 +105,17 @@ class BarrierCount:
 
 @dataclass(frozen=True)
 class LaunchCount:
-    """One device kernel: the shape of its work-groups, its launches and its work-groups."""
+    """One device kernel: the shape of its work-groups, its launches and its work-groups.
+
+    Attributes
+    ----------
+    name : str
+        Name of the device kernel.
+    group_shape : tuple of int
+        Work-items of a group along l.0, l.1, ....
+    launches, work_groups : Count
+        How often it is launched, and the work-groups of all launches together.
+    """
 
     name: str
     group_shape: tuple[int, ...]
@@ -112,18 +130,21 @@ class LaunchCount:
         """Return the sub-groups started; the last one of a group may be partly filled."""
         return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
 
-    def lanes(self, subgroup_size: int) -> Count:
-        """Return the lanes of the sub-groups started, those without a work-item included."""
-        slots = -(-prod(self.group_shape) // subgroup_size) * subgroup_size
-        return self._in_groups(slots, "workitem")
-
     def _in_groups(self, amount: int, granularity: str) -> Count:
         return (amount * self.work_groups).labelled(granularity)
 
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch needs of the device: group shape, and bytes of local and private arrays."""
+    """What a launch needs of the device.
+
+    Attributes
+    ----------
+    group_shape : tuple of int
+        Work-items of a group along l.0, l.1, ....
+    local_bytes, private_bytes : int
+        Bytes of the local arrays of a work-group, and of the private arrays of a work-item.
+    """
 
     group_shape: tuple[int, ...]
     local_bytes: int
@@ -204,6 +225,7 @@ _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
     "Count": lambda value: isinstance(value, Count),
     "Count | None": lambda value: value is None or isinstance(value, Count),
 })
+
 
 @contextmanager
 def reading_counts() -> Iterator[None]:

@@ -31,12 +31,22 @@ _SAME = ("max", "min", "abs")  # functions whose values have the unit of their a
 
 @dataclass(frozen=True)
 class Expression(Lazy):
-    """A checked expression, as :func:`parse` returns it; names are in the order of appearance."""
+    """A checked expression, as :func:`parse` returns it; names are in the order of appearance.
 
-    text: str  # that was parsed
-    tree: Any = field(repr=False)  # a pymbolic expression
-    features: tuple[str, ...]  # names other than weights
-    weights: tuple[str, ...]  # names that begin with ``w_``
+    Parameters
+    ----------
+    text
+        The text that was parsed.
+    tree
+        Its pymbolic expression.
+    features, weights
+        Names that begin with ``w_`` are weights, all others are features.
+    """
+
+    text: str
+    tree: Any = field(repr=False)
+    features: tuple[str, ...]
+    weights: tuple[str, ...]
 
     def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
         """Return the value: a float where all features are numbers, else an array of the shape to which they broadcast.

@@ -1,8 +1,8 @@
 """The facts of a device: a value that is looked up by key, written as JSON and YAML, and named safely for files.
 
-Also what tells two devices apart, and the facts that no device tells and no kernel measures: these are assumed where
-nobody has written them, since a family that needs one could not be fitted. Each says in its source that it is assumed,
-why, and where to write a better one.
+Also what distinguishes two devices, and the facts that no device reports and no kernel measures. A family that needs
+one could not be fitted without it, so these are assumed where no file gives them. Each says in its source that it is
+assumed, why, and where to write a better one.
 
 A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``; that of a published
 device also has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).

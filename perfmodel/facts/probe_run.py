@@ -24,11 +24,20 @@ class Point:
 class ProbeRun:
     """One visit of a probe to a device: a line of ``probes.jsonl``.
 
-    The visits of one series belong together; a later series replaces an earlier one.
+    Parameters
+    ----------
+    probe, campaign
+        Names of the probe and of the settings that it ran with.
+    series, visit
+        The visits of one series belong together; a later series replaces an earlier one.
+    dropped
+        How many of the first runs of each configuration do not count.
+    status, message
+        ``failed``, with the reason, where the device could not run it.
     """
 
     probe: str
-    campaign: str  # the settings that it ran with
+    campaign: str
     series: int
     visit: int
     device: str
@@ -37,10 +46,10 @@ class ProbeRun:
     versions: dict[str, str]
     taken_at: str
     took_s: float
-    dropped: int  # how many of the first runs of each configuration do not count
+    dropped: int
     points: tuple[Point, ...] = ()
     status: Literal["ok", "failed"] = "ok"
-    message: str = ""  # why the device could not run it
+    message: str = ""
     schema: Literal["perfmodel.probe/1"] = field(default=SCHEMA)
 
     def seconds(self) -> dict[tuple[tuple[str, Setting], ...], float]:

@@ -51,6 +51,7 @@ from math import log, log2, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.display import bytes_text
 from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import Fact
 from perfmodel.facts.probe_run import ProbeRun, newest, times
@@ -88,7 +89,7 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
     """Return a device with the facts of its probes; those that it has under the same keys stay.
 
-    The ways of a cache that no probe could tell are those that the operating system tells, if its size is told too.
+    Where no probe finds the ways of a cache, they are those that the operating system reports, if its size is known.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
     probed = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
@@ -191,18 +192,6 @@ def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, in
 def _power_of_two(sets: float, tolerance: float) -> bool:
     """Return whether a number is a power of two, within a factor."""
     return sets >= 1 and abs(log2(sets) - round(log2(sets))) <= log2(tolerance)
-
-
-def bytes_text(octets: float) -> str:
-    """Write a number of bytes.
-
-    >>> bytes_text(49152), bytes_text(2**21), bytes_text(64)
-    ('48 KiB', '2 MiB', '64 B')
-    """
-    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
-        if octets >= unit:
-            return f"{octets / unit:.4g} {name}"
-    return f"{octets:.4g} B"
 
 
 def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:

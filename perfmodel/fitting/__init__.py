@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.fitting import choice, device_folder
     from perfmodel.fitting.design import Design, DesignFit, build_design, fit_to_design, noise_weights
     from perfmodel.fitting.estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
     from perfmodel.fitting.family_fits import FamilyFits, fit_weights

@@ -49,7 +49,6 @@ GROWTH = 1.5
 #: Time that a configuration takes beside its runs [s], and its number of runs, as in campaigns.
 SETUP_S, RUNS = 0.03, 30
 
-
 BY_CLASS, BY_VARIANT, BY_ALL = 0.45, 0.3, 0.25
 """Deviations c, v and a of a model's relative errors that the rows of a class, of a variant and all rows share [1]:
 of ``stevens_kloeckner_2016`` on the device where its errors are largest (``docs/lab/choosing.md``)."""
@@ -61,10 +60,19 @@ DECADES = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Configurations that could be measured: feature values, shape (n_rows, n_features), and names, one for each row.
+    """Configurations that could be measured.
 
-    `cost` gives from times of rows [s] the times that measuring them takes [s]. The `expected` times are those of
-    trials [s], shape (n_rows,). Without trials, None, times are predicted by fits to the rows measured so far.
+    Parameters
+    ----------
+    matrix
+        Feature values, shape (n_rows, n_features).
+    kernels, variants
+        Names of each row's class and variant, length n_rows.
+    cost
+        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
+    expected
+        Times of trials of the rows [s], shape (n_rows,). None without trials: times are then predicted by fits to the
+        rows measured so far.
     """
 
     matrix: Floats

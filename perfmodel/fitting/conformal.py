@@ -47,9 +47,9 @@ The scale of a prediction with shares e is
 .. math:: \sigma = \Big(\sum_j e_j \tau_j\Big)^\gamma \Big(\sum_j \frac{e_j^2}{h_j + 0.3}\Big)^{\delta/2}
 
 so an interval is the wider, the more the prediction rests on weights whose rows are predicted badly, or on weights
-that few groups determine. What the prediction *lacks of support*, u, is the square root of the leverage
-:math:`e^T (H + 0.3 I)^{-1} e`, with groups as observations of the weights' logarithms, and of :math:`H = \sum_k
-\frac{1}{N_k} \sum_{i \in k} e_i e_i^T` the diagonal alone.
+that few groups determine. The second sum is the square of the prediction's *lack of support*: the leverage
+:math:`e^T (H + 0.3 I)^{-1} e`, with groups as observations of the weights' logarithms. Of :math:`H = \sum_k
+\frac{1}{N_k} \sum_{i \in k} e_i e_i^T` only the diagonal is used.
 
 The powers :math:`\gamma` and :math:`\delta` are 0, 1/2 or 1, chosen by cross-validation: with the scales
 :math:`\sigma_i` of each row from the rows of the other groups alone, they have the least
@@ -106,9 +106,16 @@ ROUNDING = 1e-12
 class Unseen:
     """Predictions of rows by fits that have not seen them, NaN where withheld.
 
-    `needs` are for each row the features that it exercises and its fit never saw, none where it is predicted. Where
-    they are known, `by_weight` are the seconds that rest on each weight of the design's model, shape (n_rows,
-    n_weights), and `lack` is what each prediction lacks of support in its fit, shape (n_rows,), as the `seconds` are.
+    Parameters
+    ----------
+    seconds
+        The predictions [s], shape (n_rows,).
+    needs
+        For each row the features that it exercises and its fit never saw; none where it is predicted.
+    by_weight
+        The seconds that rest on each weight of the design's model, shape (n_rows, n_weights); None where not known.
+    lack
+        Each prediction's lack of support in its fit, shape (n_rows,); None where not known.
     """
 
     seconds: Floats
@@ -216,10 +223,9 @@ def fit_local_scale(
 ) -> tuple[LocalScale, Floats] | None:
     """Return what gives the scale of predictions, and the scale of each row from the rows of the other groups.
 
-    None where one scale for all predictions is best. The errors of log time of rows, each predicted without its group,
-    have the shape (n_rows,), and so has the lack of support in the fits that predicted them; the seconds that rest on
-    each weight in these predictions have the shape (n_rows, n_weights). `support` is that of each weight in the fit to
-    all rows.
+    None where one scale for all predictions is best. Each row is predicted without its group. Of these predictions the
+    errors of log time and the lack of support have the shape (n_rows,); the seconds that rest on each weight have the
+    shape (n_rows, n_weights). `support` is that of each weight in the fit to all rows.
     """
     labels, members = np.unique(np.array(groups), return_inverse=True)
     if len(labels) < 2:

@@ -219,10 +219,20 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """Weights by their names, with what is known of them, and the estimator that found them.
+    """Weights and what is known of them.
 
-    `coefficients` and their standard `errors`, infinite where there is none, have the shape (n_weights,). Weights in a
-    group of `confounded` ones cannot be told apart by the rows.
+    Parameters
+    ----------
+    names
+        The weights' names.
+    coefficients, errors
+        Their values and standard errors, infinite where there is none, shape (n_weights,).
+    marks
+        Their marks (:data:`~perfmodel.fitting.weights_file.MEANING`).
+    confounded
+        Groups of weights that the rows cannot tell apart.
+    estimator
+        What found them; where the device's facts give them all, what evaluates the model.
     """
 
     names: tuple[str, ...]

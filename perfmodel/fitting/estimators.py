@@ -243,7 +243,7 @@ class RelativeNonlinearLeastSquares(RelativeEstimator):
     Parameters
     ----------
     expression
-        The model; None for one weight a column.
+        The model, an :class:`~perfmodel.expressions.expression.Expression`; None for one weight a column.
     nonnegative
         Whether weights without bounds of their own must not fall below zero.
     start
@@ -299,12 +299,23 @@ class RelativeNonlinearLeastSquares(RelativeEstimator):
     def fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
     ) -> RelativeNonlinearLeastSquares:
-        """Find the weights; X has the values of the expression's features, in its order.
+        """Find the weights.
 
-        For the arguments and other errors see :meth:`RelativeLeastSquares.fit`.
+        Parameters
+        ----------
+        X
+            Values of the expression's features, in its order, shape (n_rows, n_features).
+        y
+            Measured times [s], shape (n_rows,).
+        sample_weight
+            How much each row counts, :math:`v`, shape (n_rows,).
 
         Raises
         ------
+        BadTimesError, BadFeatureValuesError
+            If a time is not positive and finite, or a feature value not finite or negative.
+        TooFewRowsError
+            If there are fewer rows than weights.
         NoStartError
             If the model is finite at none of the starting points.
         UnknownLossError, StartsError, WrongColumnsError

@@ -291,8 +291,12 @@ class FamilyFits(Lazy):
         return {name: float(support[i]) for name, i in self._columns.items()}
 
 
-def fit_weights(measurements: Measurements, family: str | Family, options: FitOptions | None = None) -> FittedWeights:
+def fit_weights(
+    measurements: Measurements, family: str | Family, options: FitOptions | None = None, table: Design | None = None
+) -> FittedWeights:
     """Fit a family's weights to the measurements of one device by relative least squares, without intervals.
+
+    `table` is the design of these measurements, where it is made already (:func:`build_design`).
 
     Raises
     ------
@@ -313,4 +317,6 @@ def fit_weights(measurements: Measurements, family: str | Family, options: FitOp
         The measurements are of several versions of the driver.
     """
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
+    if table is not None:
+        return fitted_weights(measurements, fits.family, fits.options, table)
     return fitted_weights(fits.known, fits.family, fits.options, fits.design)

@@ -160,7 +160,7 @@ class _Problem:
             predicted, slopes = self.expected(weights)
             errors = np.log(self.times / predicted)
             root = np.sqrt(self.share * _huber(errors))
-            # T is linear in scale, so the solution is the weights themselves.
+            # T is the sum of the weights times its derivatives by them: the solution is the new weights themselves.
             step = _solved(self.matrix * slopes * (root / predicted)[:, None], (errors + 1) * root)
             for _ in range(HALVINGS):
                 new = self.loss(step)

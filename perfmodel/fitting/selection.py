@@ -19,8 +19,8 @@ errors' distribution is known, so the probability itself is computed.
 The scatter of a model's errors between variants of one kernel decides which variants it can tell apart. The
 error of a measured row is :math:`r = \log(t/p)` with :math:`p` predicted by a fit without any row of the
 row's group of kernels. Rows of one kernel at the same sizes are a *cell*: an offset that they share moves no variant
-past another, so only differences inside of a cell count. With errors :math:`r_i = c + \sigma e_i` of independent
-:math:`e_i` (:mod:`perfmodel.fitting.selection`) the scale is
+past another, so only differences inside of a cell count. With errors :math:`r_i = c + \sigma e_i` as above the scale
+is
 
 .. math:: \sigma = \operatorname{median}_{i < j} |r_i - r_j| \;/\; q_{3/4}
 

@@ -102,7 +102,8 @@ class Throughput:
     def facts(self) -> dict[str, Fact]:
         """Return latency and bandwidth as facts of the device, in SI units."""
         latency, rate, unit = _KEYS[self.operation]
-        source = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}" + f"; {self.note}" * bool(self.note)
+        note = f"; {self.note}" if self.note else ""
+        source = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}{note}"
         facts = {latency: Fact(self.latency_s, "s", source)}
         if rate:
             facts[rate] = Fact(self.bandwidth_per_s * PER_OPERATION[self.operation], unit, source)

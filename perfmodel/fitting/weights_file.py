@@ -127,7 +127,7 @@ def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.ND
     return np.asarray(np.abs(p - t) / t)
 
 
-def geometric_mean_error(relative: npt.ArrayLike) -> float:
+def geometric_mean_error(errors: npt.ArrayLike) -> float:
     """Return the geometric mean of relative errors, each at least 0.1 %; NaN of none.
 
     Examples
@@ -135,7 +135,7 @@ def geometric_mean_error(relative: npt.ArrayLike) -> float:
     >>> round(geometric_mean_error([0.1, 0.4]), 12), round(geometric_mean_error([0.0, 0.1]), 12)
     (0.2, 0.01)
     """
-    floored = np.maximum(np.asarray(relative, dtype=np.float64), LEAST_ERROR)
+    floored = np.maximum(np.asarray(errors, dtype=np.float64), LEAST_ERROR)
     return float(np.exp(np.mean(np.log(floored)))) if floored.size else float("nan")
 
 
@@ -153,8 +153,12 @@ class FittedWeights(BaseModel):
 
     Parameters
     ----------
+    family, device
+        Names of the family, and of the device that was measured.
     subgroup_size
         Work-items in a sub-group, for which the measured kernels were counted.
+    options
+        How the fit was made, with the seed of its starting points.
     rows, measurements
         Number of measurements that went into the fit, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
@@ -165,6 +169,8 @@ class FittedWeights(BaseModel):
         Warnings about the weights, one sentence each.
     features
         Names of all weights, so that a missing one is noticed.
+    weights
+        Each weight by its name.
     conformal
         Scores for the intervals of predictions.
     measured
@@ -312,8 +318,8 @@ def _check_family(path: str | Path, fitted: FittedWeights, given: Family) -> Non
 def _check_names(path: str | Path, fitted: FittedWeights) -> None:
     missing = sorted(set(fitted.features) - set(fitted.weights))
     extra = sorted(set(fitted.weights) - set(fitted.features))
-    problems = [f"lacks {', '.join(missing)}"] * bool(missing)
-    problems += [f"has {', '.join(extra)}, which its own list of features does not"] * bool(extra)
+    problems = [f"lacks {', '.join(missing)}"] if missing else []
+    problems += [f"has {', '.join(extra)}, which its own list of features does not"] if extra else []
     if problems:
         raise WeightsFileError(str(path), " and ".join(problems))
 

@@ -22,7 +22,7 @@ from perfmodel.errors import ConfigurationError, DocumentError, HookError, PerfM
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, built, in_order, parameters_of, three_axes
 from perfmodel.kernels import KernelClass, load_file
-from perfmodel.kernels.execution import execute, surroundings
+from perfmodel.kernels.files import execute, surroundings
 from perfmodel.measuring.subject import GeneratedCode
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results
@@ -87,9 +87,9 @@ def import_results(
 ) -> Imported:
     """Add the results in another tuner's file to a store of measurements.
 
-    Of a result that is ok the kernel is built and counted, so that `fit`, `evaluate` and `tune` can use it; one that
-    failed is a record with its status. Times are in seconds; they are the tuner's own: Kernel Tuner's are those of
-    the device's clock, without the launch. A result that the store holds already is not added again.
+    The kernel of a result that is ok is built and counted, so that `fit`, `evaluate` and `tune` can use it; a result
+    that failed becomes a record with its status. Times are in seconds; they are the tuner's own: Kernel Tuner's are
+    those of the device's clock, without the launch. A result that the store holds already is not added again.
 
     Parameters
     ----------

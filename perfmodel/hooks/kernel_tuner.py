@@ -1,7 +1,7 @@
 """Predictions for Kernel Tuner: a restriction of the space, a searching order, and the kernel itself.
 
-They use Kernel Tuner's public interface: ``restrictions`` takes a function of the parameters, ``strategy`` an
-``OptAlgWrapper`` around an optimizer of one's own, ``kernel_source`` and ``problem_size`` functions of the parameters
+They use Kernel Tuner's public interface: ``restrictions`` takes a function of the parameters, ``strategy`` takes an
+``OptAlgWrapper`` around any optimizer, and ``kernel_source`` and ``problem_size`` take functions of the parameters
 (``kernel_tuner.tune_kernel`` and ``kernel_tuner.strategies.wrapper``, version 1.5).
 """
 
@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, MissingExtraError
 from perfmodel.hooks import predicted_times
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
 from perfmodel.lazy import Lazy
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ class Guide(Lazy):
 
     build: Build
     space: Mapping[str, Sequence[Any]]
-    model: FittedModel
+    model: predicting.FittedModel
     sizes: Mapping[str, int]
     restrictions: Sequence[Callable[[Configuration], bool]] = ()
     blocks: Sequence[str] | None = None

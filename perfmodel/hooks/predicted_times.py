@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.errors import ConfigurationError, LaunchLimitError, PerfModelError
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import FittedModel
 
 Build = Callable[..., "TranslationUnit"]
 Configuration = Mapping[str, Any]
@@ -26,15 +26,31 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 @dataclass(frozen=True, eq=False)
 class PredictedTimes:
-    """What a model says of a family of kernels, by configuration."""
+    """What a model says of a family of kernels, by configuration.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(**configuration)`` gives the transformed :class:`loopy.TranslationUnit`.
+    model : FittedModel
+        Weights of the device that the tuner times on.
+    allow_unmeasured : bool
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+    """
 
     build: Build
-    model: FittedModel  # of the device that the tuner times on
-    allow_unmeasured: bool = False  # as of FittedModel.predict
+    model: predicting.FittedModel
+    allow_unmeasured: bool = False
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
 
     def counts(self, configuration: Configuration) -> KernelCounts:
-        """Return the counts of a configuration, which are made once; a ConfigurationError says why there are none."""
+        """Return the counts of a configuration, which are made once.
+
+        Raises
+        ------
+        ConfigurationError
+            If the kernel cannot be built or counted.
+        """
         key = in_order(configuration)
         if key not in self._counts:
             unit = built(self.build, configuration)
@@ -45,7 +61,15 @@ class PredictedTimes:
         return self._counts[key]
 
     def seconds(self, configuration: Configuration, sizes: Mapping[str, int]) -> float:
-        """Return the predicted time [s]; infinite where a work-group is too large for the device."""
+        """Return the predicted time [s]; infinite where a work-group is too large for the device.
+
+        Raises
+        ------
+        ConfigurationError
+            As of :meth:`counts`.
+        UnmeasuredFeatureError, ParameterError, ...
+            As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+        """
         counts = self.counts(configuration)
         try:
             return float(self.model.predict(counts, sizes, allow_unmeasured=self.allow_unmeasured).seconds)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from perfmodel import predicting
 from perfmodel.errors import HookError
 from perfmodel.hooks.predicted_times import Build, PredictedTimes, parameters_of
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
 
 Sizes = Mapping[str, str] | Callable[[Mapping[str, Any]], Mapping[str, int]]
 
@@ -61,7 +59,7 @@ class PerfModel:
 
 def perf_model(
     build: Build,
-    model: FittedModel,
+    model: predicting.FittedModel,
     sizes: Sizes,
     *,
     parameters: Sequence[str] | None = None,

@@ -1,29 +1,32 @@
-"""Reading kernel files: folders of kernel classes, and a user's file of kernels.
+"""Kernel files: what they define, how they run, and how what they define travels to other processes.
 
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
-and may have ``arguments()`` and ``reference()``.
-
-:func:`pickled_by_value` pickles what such files define, for processes that have not run them.
+and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it, and whatever ends it
+becomes one of our errors.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from perfmodel import errors
-from perfmodel.errors import KernelFileTypeError, SpaceError
-from perfmodel.kernels.execution import execute, modules_beside, surroundings
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import KernelFileExecutionError, KernelFileTypeError, SpaceError
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
 from perfmodel.lazy import Lazy
+from perfmodel.threads import guest_streams
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -78,11 +81,33 @@ class KernelFile(Lazy):
         """Translation units by name, all of them built."""
         return {name: build() for name, build in self.builders.items()}
 
-    def only(self, names: Collection[str]) -> KernelFile:
-        """Return the file with these variants alone."""
+    def only(self, names: Collection[str] | None) -> KernelFile:
+        """Return the file with these variants alone, with all for None; raise UnknownVariantError if it lacks one."""
+        names = self.builders if names is None else names
+        for name in names:
+            if name not in self.builders:
+                raise errors.UnknownVariantError(name, tuple(self.builders))
         chosen = {name: build for name, build in self.builders.items() if name in names}
         space = self.space if len(chosen) == len(self.builders) else None
         return KernelFile(chosen, self.arguments, space, self.reference)
+
+
+def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
+    """Return the translation unit of a variant, built where it is a function as in :class:`KernelFile`, or its counts.
+
+    A function that returns something else is a TrialError; what it raises is raised.
+    """
+    if isinstance(variant, KernelCounts):
+        return variant
+    from loopy import TranslationUnit
+
+    if isinstance(variant, TranslationUnit) or not callable(variant):
+        return variant
+    unit = variant()
+    if not isinstance(unit, TranslationUnit):
+        kind = type(unit).__name__
+        raise errors.TrialError(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
+    return unit
 
 
 def load_file(path: Path | str) -> dict[str, TranslationUnit]:
@@ -240,8 +265,139 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
     return {str.__str__(key): unit for key, unit in plain.items()}
 
 
+# {{{ running a file
+
+#: Modules that lie beside kernel files: their folders by their names.
+_beside: dict[str, Path] = {}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel file's path and its text when it ran."""
+
+    path: Path
+    content: bytes
+
+
+#: The kernel files that ran in this process, by the names of their modules.
+_executed: dict[str, Source] = {}
+
+
+class ProcessEndError(BaseException):
+    """The file asked to end the process at once; it never leaves this module."""
+
+
+def execute(path: Path) -> dict[str, Any]:
+    """Run a file and return the names that it defines.
+
+    It is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``, so that what it
+    does only as a program is left out. Raises KernelFileMissingError where it cannot be read, KernelFileSyntaxError
+    where it is not Python, KernelFileExecutionError where it raised or asked to end the process.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise errors.KernelFileMissingError(path, "a readable Python file") from error
+    return _run(Source(path.absolute(), content), path)
+
+
+def _run(source: Source, path: Path) -> dict[str, Any]:
+    try:
+        code = compile(source.content, str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise errors.KernelFileSyntaxError(path, error.lineno, error.msg) from error
+    except Exception as cause:  # a null character, or an expression that is too deep for the compiler
+        raise KernelFileExecutionError(path, cause) from cause
+    module = ModuleType(_module_name(path))
+    module.__file__ = str(path.absolute())
+    sys.modules[module.__name__] = module
+    with surroundings(path):
+        exec(code, vars(module))
+    _executed[module.__name__] = source
+    return vars(module)
+
+
+@contextmanager
+def surroundings(path: Path) -> Iterator[None]:
+    """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
+
+    KernelFileExecutionError says that the block raised, or asked to end the process. An interrupt is raised as it is.
+    """
+    folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
+    process = os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:  # a process that the file started
+            leave(status)
+        raise ProcessEndError(f"os._exit({status})")
+
+    _forget_namesakes(folder)
+    known = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    sys.argv, os._exit = [str(path)], refuse
+    try:
+        with guest_streams():
+            yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as cause:  # those that only end a program too: SystemExit, and a file's own
+        raise KernelFileExecutionError(path, cause) from cause
+    finally:
+        sys.argv, os._exit = arguments, leave
+        with suppress(ValueError):
+            sys.path.remove(str(folder))
+        _beside.update((name, folder) for name in set(sys.modules) - known if _lies_in(folder, sys.modules[name]))
+
+
+def _module_name(path: Path) -> str:
+    """Name of the file's module: no other's, and the same in each process, since Loopy's caches on disk keep it."""
+    digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
+    return f"{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{digest}"
+
+
+def _forget_namesakes(folder: Path) -> None:
+    """Let modules of this folder be found, where a module of that name lies beside another kernel file."""
+    for name, home in list(_beside.items()):
+        top = name.partition(".")[0]
+        if home != folder and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
+            sys.modules.pop(name, None)
+            del _beside[name]
+
+
+def _lies_in(folder: Path, module: ModuleType | None) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and folder in Path(file).parents
+
+# }}}
+
+
+# {{{ to other processes
+
 #: Every process has these under the same versions: what they define is pickled by name.
 _EVERYWHERE = frozenset({"builtins", "perfmodel", *sys.stdlib_module_names})
+
+#: What stands before the length of a text of less than 256 bytes in a pickle.
+SHORT_TEXT = 0x8C
+
+
+def sources_in(pickled: bytes) -> tuple[Source, ...]:
+    """Return the kernel files that ran here and that a pickle names, or that lie beside a module that it names."""
+    beside = {folder for name, folder in _beside.items() if _pickled(name) in pickled}
+    return tuple(
+        source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in beside
+    )
+
+
+def _pickled(name: str) -> bytes:
+    """Return a module's name as a pickle has it: behind its length."""
+    text = name.encode()
+    return bytes((SHORT_TEXT, len(text))) + text if len(text) < 256 else text
+
+
+def restore(source: Source) -> None:
+    """Run a kernel file of another process here, unless it has: what it defines can be unpickled then."""
+    if _executed.get(_module_name(source.path)) != source:
+        _run(source, source.path)
 
 
 def pickled_by_value(value: Any) -> bytes:
@@ -262,9 +418,16 @@ def pickled_by_value(value: Any) -> bytes:
 def _own_modules(value: Any) -> list[ModuleType]:
     """Modules of the functions in a value, and those beside them, but for installed ones."""
     names = {name for function in _functions(value) if (name := getattr(function, "__module__", None))}
-    names |= {beside for name in names for beside in modules_beside(name)}
+    names |= {beside for name in names for beside in _modules_beside(name)}
     modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
     return [module for module in modules if not _is_everywhere(module)]
+
+
+def _modules_beside(name: str) -> tuple[str, ...]:
+    """Return the names of modules that lie beside the file of a module, and that a kernel file there imported."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    folder = Path(file).absolute().parent if isinstance(file, str) else None
+    return tuple(sorted(beside for beside, home in _beside.items() if home == folder))
 
 
 def _is_everywhere(module: ModuleType) -> bool:
@@ -288,3 +451,5 @@ def _functions(value: Any) -> Iterator[Callable[..., Any]]:
     elif hasattr(value, "items"):
         for item in value.values():
             yield from _functions(item)
+
+# }}}

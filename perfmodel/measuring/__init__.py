@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.measuring import isolation, remote, subject, supervised
     from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
     from perfmodel.measuring.lock import pin_threads
     from perfmodel.measuring.run import measure

@@ -138,6 +138,7 @@ def _meant(device: Device | str | None, client: Any) -> Device:
 
 def _tell_what_changed(session: Session, configurations: list[Configuration]) -> None:
     places = {row.place for row in session.rows.values()}
+    # a key is a place, the driver and the code
     changed = sum(c.key not in session.rows and c.key[:-2] in places for c in configurations)
     if changed:
         session.progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
@@ -163,9 +164,9 @@ NO_END = FailedError("runtime", "")
 class Session:
     """What one call of :func:`perfmodel.measuring.measure` knows.
 
-    `rows` holds by key what the store holds: the current record of each configuration, its visits joined; no times that
-    cannot be, so that they are taken again. `deaths` holds those records whose configuration ended its process; of
-    those without code only the ones of this campaign: what crashed while it was built may have been mended since.
+    `rows` holds by key the current record of each configuration in the store, its visits joined. Impossible times are
+    left out, so that they are taken again. `deaths` holds the records of configurations that ended their process. Where
+    that happened before there was code, only records of this campaign count: the cause may have been mended since.
     `began_s` is the start on this process's clock, the time of earlier processes included [s].
     """
 

@@ -109,7 +109,7 @@ def _try_rung(
             break
         points.append(point)
         trials.append(trial)
-    kept = slice(-(sizes.longest or 0), None)
+    kept = slice(-sizes.longest if sizes.longest else 0, None)
     return Rung(tuple(points[kept]), tuple(trials[kept])) if points else None
 
 

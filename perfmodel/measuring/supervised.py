@@ -153,7 +153,8 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
         death = DIED + (f"os._exit({status})" if left else signal.Signals(-status).name)
         if child.printing:
             whole = child.result is not None
-            tell(f"{death} {'after' if whole else 'while'} it printed its result" + "; run it again" * (not whole))
+            moment = "after it printed its result" if whole else "while it printed its result; run it again"
+            tell(f"{death} {moment}")
             return child.result if child.result is not None else 128 + abs(status)
         if again or (report is not None and report[1].key in recorded):  # nothing new would come of another start
             return status if status >= 0 else 128 - status

@@ -66,7 +66,13 @@ def find_family(name: str | Family) -> Family:
 
 
 def named_family(name: str) -> Family:
-    """Return the family of that name among :func:`families`, as :func:`find_family` does, but run no file."""
+    """Return the family of that name among :func:`families`. A name never stands for a file that is run.
+
+    Raises
+    ------
+    UnknownFamilyError
+        If there is none; the message lists those that exist.
+    """
     if name not in families():
         raise UnknownFamilyError(name, tuple(families()))
     return families()[name]

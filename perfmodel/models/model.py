@@ -175,9 +175,12 @@ class Family(Lazy):
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return what the expression is evaluated from: a case's features and the quantities that the family declares.
+        """Return what the expression is evaluated from: a case's features and the family's quantities.
 
-        Quantities that are not what it declares are a QuantitiesError.
+        Raises
+        ------
+        QuantitiesError
+            If the quantities are not what the family declares.
         """
         quantities = computed(self.quantities, self.units, case)
         return {**case.features, **quantities} if quantities else case.features

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel import fitting
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
@@ -30,7 +31,6 @@ from perfmodel.threads import ALONE
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from perfmodel.fitting import FamilyFits
     from perfmodel.store import Measurements
 
 ADDS_UP = 1e-6
@@ -116,7 +116,7 @@ class Prediction:
     def _repr_html_(self) -> str:
         """Return the time and the share of each term as a table for a notebook; of arrays, a row for each size."""
         free = ", ".join(self.unmeasured)
-        notes = [*self.warnings, *[f"counted as free, never measured: {free}"] * bool(free)]
+        notes = [*self.warnings, *([f"counted as free, never measured: {free}"] if free else [])]
         if np.ndim(self.seconds):
             rows = [(*self.sizes, "seconds", "interval", "largest term")]
             for point in self.at_each_size():
@@ -321,6 +321,11 @@ class FittedModel(Lazy):
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
         (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
+
+        Raises
+        ------
+        ParameterError, MissingFactError, QuantitiesError
+            As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
         _, terms = self._run_time.evaluate(values)
@@ -408,17 +413,15 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
-    from perfmodel.fitting import FamilyFits
-
     rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
     require(rows, "fit: measurements", measurements, "what store.read returned")
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
-    return fitted_model(FamilyFits(measurements, find_family(family), asked, others))
+    return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others))
 
 
-def fitted_model(fits: FamilyFits) -> FittedModel:
+def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
     return FittedModel(fits.weights, fits.known.facts, fits.family)
 

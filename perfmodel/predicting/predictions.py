@@ -22,11 +22,12 @@ from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfM
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import check_level
 from perfmodel.fitting.selection import Scatter
+from perfmodel.kernels.files import built
 from perfmodel.lazy import Lazy
 from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import Variant, attempt, made
+from perfmodel.processes.variants import Variant, attempt
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 if TYPE_CHECKING:
@@ -78,9 +79,19 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes.
 
-    Its `prediction` has numbers, or arrays of shape (n_sizes,) that are NaN where sizes are not `allowed`: they break
-    the kernel's assumptions, as the `problem` says. `broken` is the error of the last of them, where none is allowed of
-    those that were predicted at once. Its `counts` are there if this process made them.
+    Parameters
+    ----------
+    prediction
+        Its prediction: numbers, or arrays of shape (n_sizes,), NaN where ``allowed`` is false.
+    allowed
+        At which sizes the kernel's assumptions hold, shape (n_sizes,).
+    problem
+        Why there is no prediction at the others; an empty text where there is one at all.
+    broken
+        The error of the last size that breaks an assumption, where no size is allowed of those that were predicted at
+        once.
+    counts
+        The variant's counts, where they were made in this process.
     """
 
     prediction: Prediction
@@ -100,8 +111,12 @@ class Predictions(Lazy):
 
     Parameters
     ----------
-    variants, errors
-        By name each variant that can be predicted, in the order given, and why others cannot be.
+    sizes
+        The size parameters.
+    variants
+        By name each variant that can be predicted, in the order given.
+    errors
+        By name why others cannot be.
     level
         Probability of the intervals.
     scatter
@@ -244,7 +259,7 @@ class Predicting:
                 for name in variants:
                     outcome: Predicted | PerfModelError
                     try:
-                        outcome = task(made(name, variants[name]))
+                        outcome = task(built(name, variants[name]))
                     except PerfModelError as error:
                         outcome = error
                     progress.advance(FailedStep(name, outcome) if isinstance(outcome, PerfModelError) else name)
@@ -353,8 +368,12 @@ class Anchor:
 
     Parameters
     ----------
-    kernel, device
-        Names of the kernel, or of its variant, and of the device on which it ran.
+    kernel
+        Name of the kernel, or of its variant.
+    device
+        Name of the device on which it ran.
+    sizes
+        Its size parameters.
     measured
         Measured time [s]: the minimum of one visit, or of some where the first was suspicious.
     predicted

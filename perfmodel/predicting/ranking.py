@@ -36,6 +36,8 @@ class RankedVariant:
 
     Parameters
     ----------
+    name
+        Name of the variant.
     seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
@@ -68,15 +70,21 @@ class RankedVariant:
 
     def __repr__(self) -> str:
         interval = f" ({interval_text(self.interval)})" if self.interval else ""
-        tie = ", tied" * bool(self.tied)
+        tie = ", tied" if self.tied else ""
         return one_line(f"<RankedVariant {self.name}: {seconds_text(self.seconds)}{interval}{tie}>")
 
 
 class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    Beside the variants it has by name the `errors` of those that cannot be ranked, the `sizes`, and the `broken` ones
-    whose assumptions these sizes break, where they are one of several.
+    Attributes
+    ----------
+    errors : mapping of str to PerfModelError
+        By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
+    sizes : mapping of str to int
+        The size parameters.
+    broken : tuple of str
+        The variants whose assumptions these sizes break, where they are one of several.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -103,11 +111,11 @@ class Ranking(tuple[RankedVariant, ...]):
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant; how probably it is the fastest, and ties, where known."""
         known = any(variant.fastest is not None for variant in self)
-        rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
+        rows = [("variant", "seconds", "times the best", *(("fastest", "tie") if known else ()), "interval")]
         for variant in self:
             best = self[0].seconds
             times = f"{variant.seconds / best:.2f}" if best > 0 else "-"
-            ties = (percent(variant.fastest), "tie" if variant.tied else "") * known
+            ties = (percent(variant.fastest), "tie" if variant.tied else "") if known else ()
             rows.append((variant.name, seconds_text(variant.seconds), times, *ties, interval_text(variant.interval)))
         return rows
 

@@ -209,7 +209,7 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
                     with writing():
                         writer.write_table(table, row_group_size=rows)
             except BaseException:
-                with suppress(Exception):  # what ended the writing is told; closing writes, too
+                with suppress(Exception):  # closing writes too, and may fail; the first error is raised
                     writer.close()
                 raise
             with writing():

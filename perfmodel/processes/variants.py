@@ -2,7 +2,7 @@
 
 A function is pickled by its module's name where the module can be imported, and else as a whole (cloudpickle), as
 those of a notebook. A kernel file is a module that no other process can import: its text goes along, and the process
-runs it first (:func:`perfmodel.kernels.execution.restore`). Counts travel as JSON, which holds nothing of isl.
+runs it first (:func:`perfmodel.kernels.files.restore`). Counts travel as JSON, which holds nothing of isl.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perfmodel.counts.cache import IN_MEMORY
 from perfmodel.display import html_table
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError, TrialError, UnpicklableVariantError
-from perfmodel.kernels.execution import Source, restore, sources_in
+from perfmodel.kernels.files import Source, built, restore, sources_in
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -40,8 +40,14 @@ _alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may
 class CountedVariants(Mapping[str, KernelCounts]):
     """Counts by the name of each variant, in the order in which the variants were given.
 
-    `errors` holds by name why a variant has no counts. Counts that another process made are kept as their JSON, and
-    read when they are used; those used last stay as values.
+    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
+
+    Parameters
+    ----------
+    counts
+        By name the counts, or their JSON.
+    errors
+        By name why a variant has no counts.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
@@ -157,31 +163,13 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
     """Return what a task makes of a variant, or the error that it, or the variant's own function, raises."""
     stage = "compile"
     try:
-        kernel = made(name, variant)
+        kernel = built(name, variant)
         stage = "constraint"
         return task(kernel)
     except PerfModelError as error:
         return error
     except (Exception, SystemExit) as error:  # of the user's function, or of a library: it must not end the others
         return TrialError(name, stage, said(error))
-
-
-def made(name: str, variant: Variant) -> TranslationUnit | KernelCounts:
-    """Return a variant's translation unit, built where a function was given, or its counts as they are.
-
-    A function that returns something else is a TrialError; what it raises is raised.
-    """
-    if isinstance(variant, KernelCounts):
-        return variant
-    from loopy import TranslationUnit
-
-    if isinstance(variant, TranslationUnit) or not callable(variant):
-        return variant
-    built = variant()
-    if not isinstance(built, TranslationUnit):
-        kind = type(built).__name__
-        raise TrialError(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
-    return built
 
 
 def said(error: BaseException) -> str:

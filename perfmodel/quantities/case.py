@@ -20,12 +20,24 @@ from perfmodel.lazy import Lazy, cached_property
 
 @dataclass(frozen=True, eq=False)
 class Case(Lazy):
-    """A counted kernel at given sizes on a device."""
+    """A counted kernel at given sizes on a device.
+
+    Parameters
+    ----------
+    counts
+        What the kernel does.
+    parameters
+        Its sizes: integers, or integer arrays, which are broadcast to the *sizes' shape*.
+    facts
+        What is known of the device.
+    family
+        The model that needs the quantities, for messages.
+    """
 
     counts: KernelCounts
-    parameters: Mapping[str, Any]  # integers, or integer arrays, which are broadcast to the *sizes' shape*
-    facts: DeviceFacts | None = None  # what is known of the device
-    family: str = ""  # the model that needs the quantities, for messages
+    parameters: Mapping[str, Any]
+    facts: DeviceFacts | None = None
+    family: str = ""
 
     @cached_property
     def features(self) -> features.Values:

@@ -1,7 +1,7 @@
 """What a kernel moves: bytes, lines that caches fetch, and the transactions and passes of sub-groups' accesses.
 
-Lanes touch segments of global memory and banks of local memory. Lines are those of caches whose lanes run in lockstep.
-Transactions are those that a sub-group, or a row of neighbouring work-items, needs for an access.
+Lines are counted for lanes that run in lockstep. Transactions are those that a sub-group, or a row of neighbouring
+work-items, needs for an access: its lanes touch segments of global memory and banks of local memory.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perfmodel.compare.contenders import families_csv, families_document, families_table
     from perfmodel.compare.protocols import Judged
     from perfmodel.display import columns_text, percent, seconds_text
+    from perfmodel.report import bounds, evaluation, html, kernel_pictures, probes, roofline, sizes_picture, sweeps
     from perfmodel.report.evaluation import (
         document,
         evaluation_text,

@@ -184,7 +184,7 @@ def _case(row: Comparison) -> tuple[str, str, str]:
 def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
     """Return the row of geometric means: of each device and, of several, over them all."""
     means = [cell for part in parts for cell in ("", "", percent(summarise(part).error))]
-    overall = [percent(summarise([row for part in parts for row in part]).error)] * (len(parts) > 1)
+    overall = [percent(summarise([row for part in parts for row in part]).error)] if len(parts) > 1 else []
     return [name, "", "geometric mean", *means, *overall]
 
 

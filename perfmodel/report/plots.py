@@ -96,7 +96,10 @@ RANGE = (0.05, 5.0)
 
 
 def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -> None:
-    """Draw the errors of each device's families (:func:`families_figure`)."""
+    """Draw each device's errors by protocol A (upper row) and by B (lower row); see :func:`families_figure`.
+
+    The contenders are those of :func:`~perfmodel.compare.on_common_cases`.
+    """
     write_figure(families_figure(devices), path)
 
 
@@ -286,7 +289,7 @@ def _largest(bars: Sequence[TermsBar]) -> list[str]:
 def _draw_stacked(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], rest: Sequence[str]) -> None:
     from matplotlib.colors import to_rgb
 
-    parts = [((name,), name) for name in shown] + [(tuple(rest), f"{len(rest)} others")] * bool(rest)
+    parts = [((name,), name) for name in shown] + ([(tuple(rest), f"{len(rest)} others")] if rest else [])
     ends = [[0.0, 0.0] for _ in bars]  # of what is stacked to the left and to the right
     for place, (names, label) in enumerate(parts):
         colour = drawing.REST if names == tuple(rest) else FILLS[place % len(FILLS)]

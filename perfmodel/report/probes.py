@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.display import fitted_text, in_words, seconds_text
+from perfmodel.display import bytes_text, fitted_text, in_words, seconds_text
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts, probed
 from perfmodel.facts.probe_run import ProbeRun, newest, times
@@ -68,7 +68,7 @@ def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None)
     _draw_curve(axes, newest(runs, probed.CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
     for level, step in zip(probed.LEVELS, probed.capacities(runs), strict=False):
         axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
-        label = f" {level}: {probed.bytes_text(step.last)}"
+        label = f" {level}: {bytes_text(step.last)}"
         where = axes.get_xaxis_transform()
         axes.text(step.first, 0.02, label, color=COLOURS[1], transform=where, ha="left", va="bottom", rotation=90)
     for level in probed.LEVELS:
@@ -77,7 +77,7 @@ def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None)
     axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="told by the operating system")
     axes.set(xscale="log", yscale="log", xlabel="footprint", ylabel="time of a dependent load [ns]")
     places = [2**power for power in range(12, 29, 2)]
-    axes.set_xticks(places, [probed.bytes_text(place) for place in places])
+    axes.set_xticks(places, [bytes_text(place) for place in places])
     axes.minorticks_off()
     axes.set_title("capacities: a random cycle through all lines of a footprint", fontsize="medium", loc="left")
 
@@ -99,7 +99,7 @@ def _draw_ways(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     curve = times(newest(runs, probed.CONFLICTS), "stride", "lines")
     for colour, stride in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == stride]
-        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{probed.bytes_text(stride)} apart")
+        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{bytes_text(stride)} apart")
     axes.set(xlabel="lines that share a set", ylabel="time of a dependent load [ns]", ylim=(0, None))
     _title(axes, runs, "ways", "l1_ways", "l2_ways")
 

@@ -265,7 +265,7 @@ def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts, width: int
 
 
 def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:
-    """Return the same as one document for programs; NaN and infinity become null."""
+    """Return the roofs and the points as one document for programs; NaN and infinity become null."""
     return {
         "schema": SCHEMA,
         "device": facts.name,

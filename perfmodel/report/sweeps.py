@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.display import csv_text, finite, fitted_text, interval_text, percent, seconds_text
-from perfmodel.predicting.ranking import Ranking
-
-if TYPE_CHECKING:
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.ranking import RankedVariant
+from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 
 MOST_NAMES = 8
 """Most variants that a sentence names."""
@@ -49,7 +46,7 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
 
 
 def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
-    """Return the same for JSON; None where ties cannot be told."""
+    """Return the ties and the variants to measure for JSON; None where ties are not known."""
     if scatter is None or not ranked or ranked[0].fastest is None:
         return None
     return {
@@ -80,13 +77,13 @@ def sweep_table(points: Sequence[Ranking], width: int | None = None) -> str:
     """
     names = tuple(points[0].sizes)
     several = len(_variants(points)) > 1
-    rows = [(*names, *("variant",) * several, "predicted", "interval")]
+    rows = [(*names, *(["variant"] if several else []), "predicted", "interval")]
     for point in points:
         sizes = tuple(map(str, point.sizes.values()))
         for variant in point:
             times = seconds_text(variant.seconds), interval_text(variant.interval)
-            rows.append((*sizes, *(variant.name,) * several, *times))
-        rows += [(*sizes, *(name,) * several, BROKEN, NONE) for name in point.broken]
+            rows.append((*sizes, *([variant.name] if several else []), *times))
+        rows += [(*sizes, *([name] if several else []), BROKEN, NONE) for name in point.broken]
     return fitted_text(rows, len(names) + several, ("interval",), width)
 
 
@@ -99,14 +96,14 @@ def winners_table(points: Sequence[Ranking], width: int | None = None) -> str:
     names = tuple(points[0].sizes)
     variants = _variants(points)
     known = any(variant.fastest is not None for point in points for variant in point)
-    rows = [(*names, "fastest", *("sure", "ties with") * known, *variants)]
+    rows = [(*names, "fastest", *(("sure", "ties with") if known else ()), *variants)]
     for point in points:
         best = point[0].name if point else NONE
         tied = ", ".join(variant.name for variant in point[1:] if variant.tied) or NONE
         sure = percent(point[0].fastest) if point else NONE
         times = {variant.name: seconds_text(variant.seconds) for variant in point}
         sizes = tuple(map(str, point.sizes.values()))
-        rows.append((*sizes, best, *(sure, tied) * known, *(times.get(name, NONE) for name in variants)))
+        rows.append((*sizes, best, *((sure, tied) if known else ()), *(times.get(name, NONE) for name in variants)))
     return fitted_text(rows, len(names) + 1, ("ties with", "sure", *reversed(variants)), width)
 
 

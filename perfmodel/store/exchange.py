@@ -159,9 +159,22 @@ class TunerResult:
 
 @dataclass(frozen=True)
 class TunerResults:
-    """The results in a tuner's file, in its order; `form` is :data:`KERNEL_TUNER` or :data:`T4`.
+    """The results in a tuner's file.
 
-    `refused` has a sentence for each entry that is no result, and `notes` what else there is to say of the file.
+    Parameters
+    ----------
+    path
+        The file.
+    form
+        :data:`KERNEL_TUNER` or :data:`T4`.
+    device, kernel
+        Names, where the file gives them.
+    results
+        One for each configuration, in the order of the file.
+    refused
+        A sentence for each entry that is no result.
+    notes
+        What else there is to say of the file.
     """
 
     path: str

@@ -141,7 +141,7 @@ def read(path: Path | str) -> Measurements:
         counts, more = read_lines(counts_path, read_counts)
         set_aside += more
     records = tuple(row for _, row in rows)
-    documents = {one.hash: one.counts for _, one in counts}
+    documents = {stored.hash: stored.counts for _, stored in counts}
     return Measurements(records, documents, set_aside, _facts(rows_path, records), str(rows_path))
 
 
@@ -193,9 +193,14 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash, unless they are there, or raise OutputError.
+    """Add counts under their hash, unless they are there.
 
     Only what was added to the file since the last call is read.
+
+    Raises
+    ------
+    OutputError
+        The store cannot be written.
     """
     _, counts_path = paths(path)
     with opened(counts_path) as file:

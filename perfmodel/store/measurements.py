@@ -216,8 +216,8 @@ class Measurements(Lazy):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know of weights that are fitted to these records: times set aside, and several drivers."""
-        told = [self._told(self.impossible)] if self.impossible else []
-        return (*told, *[self.mixture] * bool(self.mixture))
+        impossible = self._told(self.impossible) if self.impossible else ""
+        return tuple(note for note in (impossible, self.mixture) if note)
 
     @property
     def mixture(self) -> str:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from perfmodel.tuning.anchoring import ANCHOR, anchor, anchor_variants
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
+
+if TYPE_CHECKING:
+    from perfmodel.tuning import agreement, anchoring, timing, trials, tuned, tuning
+    from perfmodel.tuning.anchoring import ANCHOR, anchor, anchor_variants
 
 __all__ = ["ANCHOR", "anchor", "anchor_variants"]
+
+__getattr__ = loader(__name__, dict.fromkeys(__all__, "anchoring"))

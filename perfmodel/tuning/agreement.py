@@ -160,8 +160,17 @@ ADVICE = "add reference() to the kernel file, which gives the right outputs"
 class Agreement:
     """Which variants gave the same outputs.
 
-    Each group has the names of variants whose outputs are the same, the largest first. With a reference the first group
-    is that of the variants that agree with it, and may be empty.
+    Parameters
+    ----------
+    groups
+        Names of the variants whose outputs are the same, the largest group first. With a reference the first group is
+        that of the variants that agree with it, and may be empty.
+    differs
+        How the outputs of each variant outside of the first group differ from those of that group.
+    uncompared
+        Why the output of a variant could not be compared.
+    reference
+        Whether outputs were compared with those of ``reference()``, not of other variants.
 
     Examples
     --------
@@ -171,10 +180,8 @@ class Agreement:
 
     groups: tuple[tuple[str, ...], ...] = ()
     differs: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """How the outputs of each variant outside of the first group differ from those of that group."""
     uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Why the output of a variant could not be compared."""
-    reference: bool = False  # whether outputs were compared with those of reference(), not of other variants
+    reference: bool = False
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -236,7 +243,7 @@ class Agreement:
     def _outcome(self) -> str:
         compared, right = self.compared, self.right
         if self.reference:
-            agree = f": {_names(right)}" * bool(right)
+            agree = f": {_names(right)}" if right else ""
             return f"outputs of {len(right)} of {len(compared)} variants agree with {REFERENCE}{agree}"
         if not compared:
             return "no outputs were compared"

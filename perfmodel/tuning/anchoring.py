@@ -166,10 +166,12 @@ def anchor_variants(
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
-    At that size the quickest variant stands out from the launch overhead. Parameters are as of :func:`anchor`, and
+    At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
 
     Parameters
     ----------
+    model, variants, sizes, allow_unmeasured, campaign, progress
+        As of :func:`anchor`; variants by name.
     arguments
         ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
     statistics

@@ -121,13 +121,14 @@ class Belief:
         Predicted times [s], above zero, shape (n_variants,).
     likenesses
         Where variants stand, so that like ones are near each other: arrays of shape (n_variants, n_coordinates).
-        Each is tried; none, and errors are independent.
+        Each is tried. Without any, errors are independent.
     deviation, freedom
         Scale of the errors between variants of other kernels [1], and the degrees of freedom of their distribution.
 
     Examples
     --------
-    A kernel whose two first variants take three times what was predicted; nearly so will the third, then:
+    The first two variants of a kernel take three times what was predicted. The third is then expected to take nearly
+    three times its prediction, too:
 
     >>> belief = Belief(np.array([1.0, 1.1, 2.0]), (), 0.1)
     >>> belief.after([0, 1], [3.0, 3.3]).seconds.round(1).tolist()

@@ -1,4 +1,4 @@
-"""Timing of a kernel's variants in the visits of a campaign, and measured beside predicted times as values."""
+"""Timing of a kernel's variants in the visits of a campaign, beside their predictions: :func:`time_kernel`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,132 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
 from perfmodel.compare.figures import Choice
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.measuring.campaign import SETUP_S, Campaign
-from perfmodel.predicting.ranking import RankedVariant
+from perfmodel.opencl import devices
+from perfmodel.predicting import FittedModel, Predicting, RankedVariant, rankings
+from perfmodel.predicting.predictions import together
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import Measurement, canonical
 from perfmodel.store.measurement import AGREEMENT
+from perfmodel.tuning.agreement import Agreement
 from perfmodel.tuning.trials import Trials, runs_of
 
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
 Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """What came of timing a kernel's variants."""
+
+    trials: Trials
+    model: FittedModel | None
+    points: tuple[TimedPoint, ...]
+    outputs: tuple[Agreement, ...]  # of the variants, at each point
+    withheld: Mapping[str, PerfModelError]  # why variants have no prediction
+
+
+def place_of_device(model: FittedModel) -> str | None:
+    """Return the index of a model's device among those of this machine; None where it is not here."""
+    platform = model.facts.platform if model.facts else None
+    here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
+    return str(here[0].index) if here else None
+
+
+def counted_at(
+    units: Mapping[str, TranslationUnit], points: Sequence[Sizes], subgroup_size: int, statistics: Mapping[str, float]
+) -> dict[str, KernelCounts]:
+    """Return the counts of the variants that can be counted; the records of the others say why they cannot.
+
+    Raises
+    ------
+    ParameterError
+        If a size is missing or unknown.
+    AssumptionError
+        If no variant may run at any of the points.
+    PerfModelError
+        If no variant can be counted.
+    """
+    counted: dict[str, KernelCounts] = {}
+    problems: list[PerfModelError] = []
+    broken: list[AssumptionError] = []
+    for name, unit in units.items():
+        try:
+            counted[name] = count(unit, subgroup_size, check=True, statistics=statistics)
+        except PerfModelError as error:
+            problems.append(error)
+    if not counted:
+        raise problems[0]
+    for counts in counted.values():
+        for point in points:
+            for name in point:
+                if name not in counts.parameters:
+                    raise ParameterError(name, "is unknown", counts.parameters)
+            try:
+                counts.work_groups()(**point)
+            except AssumptionError as error:
+                broken.append(error)
+    if len(broken) == len(counted) * len(points):
+        raise broken[0]
+    return counted
+
+
+def time_kernel(
+    trials: Trials,
+    points: Sequence[Sizes],
+    counted: Mapping[str, KernelCounts],
+    model: FittedModel | None,
+    level: float,
+    progress: Progress,
+) -> Timing:
+    """Predict the variants that can be at all points, say how long it takes, time all variants, and compare outputs.
+
+    `trials` are entered here. Without a model there are no predictions.
+    """
+    predictions = None
+    if model is not None:
+        asked = Predicting(model, level, spared=UnmeasuredFeatureError)
+        predictions = asked.predicted(counted, together(points))
+    predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
+    run_s = {
+        place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
+        for ranking in predicted.values() for variant in ranking if ranking.sizes
+    }  # fmt: skip
+    with trials:
+        progress.tell(_beforehand(trials, points, run_s))
+        time_variants(trials, points, progress, run_s)
+        timed = tuple(
+            timed_point(
+                point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
+                predicted.get(place_of("", point), ()),
+            )
+            for point in points
+        )  # fmt: skip
+        outputs = tuple(trials.agreement(point) for point in points)
+    return Timing(trials, model, timed, outputs, predictions.errors if predictions else {})
+
+
+def _beforehand(trials: Trials, points: Sequence[Sizes], run_s: Mapping[tuple[str, str], float]) -> str:
+    """Return what is timed, and how long that takes where all times are predicted."""
+    campaign = trials.campaign
+    what = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
+    visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
+    every = [place_of(name, point) for point in points for name in trials.variants]
+    known = all(place in run_s for place in every)
+    seconds = max(expected_s([run_s[place] for place in every], campaign), 1) if known else 0.0
+    predicted = f", about {seconds:.0f} s by the predictions" if known else ""
+    return f"timing {what} on {trials.device.name}: {visits}{predicted}, and building"
+
+
+def _several(number: int, name: str) -> str:
+    return f"{number} {name}{'s' * (number > 1)}"
 
 
 def time_variants(
@@ -88,10 +204,20 @@ def _good(trials: Trials, name: str, point: Sizes) -> bool:
 
 @dataclass(frozen=True)
 class TimedVariant:
-    """A variant at one point: its record, and its prediction where there is one."""
+    """A variant at one point: its record, and its prediction where there is one.
+
+    Parameters
+    ----------
+    name
+        The variant.
+    row
+        All its visits in one record, or its failure.
+    predicted
+        Its prediction at these sizes.
+    """
 
     name: str
-    row: Measurement  # all its visits in one record, or its failure
+    row: Measurement
     predicted: RankedVariant | None = None
 
     @property
@@ -115,7 +241,15 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
+    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed.
+
+    Parameters
+    ----------
+    sizes
+        The size parameters.
+    variants
+        All variants.
+    """
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]

@@ -57,12 +57,18 @@ def runs_of(run_s: float, campaign: Campaign) -> int:
 
 @dataclass(frozen=True)
 class Spent:
-    """Time that one variant took so far."""
+    """Time that one variant took so far.
+
+    Parameters
+    ----------
+    building_s
+        Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s].
+    running_s
+        Its timed visits, with the filling of its arrays [s].
+    """
 
     building_s: float = 0.0
-    """Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s]."""
     running_s: float = 0.0
-    """Its timed visits, with the filling of its arrays [s]."""
 
     @property
     def total_s(self) -> float:
@@ -85,7 +91,7 @@ class Trials:
     campaign
         How a visit is made: its runs, its arguments' seed, its bounds.
     progress
-        Is told when another campaign uses the device.
+        Receives a report when another campaign uses the device.
     compare
         Whether outputs are compared at the first run of each variant.
     keep

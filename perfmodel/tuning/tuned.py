@@ -23,33 +23,71 @@ COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", 
 class TunedVariant:
     """A variant, with what was predicted of it, and measured where it ran.
 
-    Its status is ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``,
-    ``constraint``.
+    Parameters
+    ----------
+    name
+        Its name.
+    predicted
+        Time that the model predicts [s]; None where it could not be counted.
+    expected
+        Time that was expected of it before it ran, or in the end where it did not, by all runs before that [s].
+    status
+        ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``, ``constraint``.
+    seconds
+        Its measured time [s]; None where it did not run well.
+    message
+        Why it failed.
+    flags
+        Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
+    cost_s
+        Time that building and running it took, or would have taken [s].
     """
 
     name: str
-    predicted: float | None = None  # time that the model predicts [s]; None where it could not be counted
-    expected: float | None = None  # time expected of it before it ran, or in the end where it did not, by all runs [s]
+    predicted: float | None = None
+    expected: float | None = None
     status: str = "skipped"
-    seconds: float | None = None  # its measured time [s]; None where it did not run well
-    message: str = ""  # why it failed
-    flags: tuple[str, ...] = ()  # words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`)
-    cost_s: float = 0.0  # time that building and running it took, or would have taken [s]
+    seconds: float | None = None
+    message: str = ""
+    flags: tuple[str, ...] = ()
+    cost_s: float = 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Lazy):
-    """What is known of a kernel's variants after some have run."""
+    """What is known of a kernel's variants after some have run.
+
+    Parameters
+    ----------
+    device
+        Name of the device.
+    sizes
+        The size parameters.
+    tried
+        The variants that ran or failed, in that order.
+    skipped
+        The others, the one expected fastest first.
+    known
+        Probability that none of the skipped is faster than the best by more than `within` [1].
+    within
+        Share by which a variant has to be faster to matter [1].
+    ended
+        Why no more variants ran.
+    counting_s
+        Time for building, counting and predicting all variants [s].
+    outputs
+        Which variants gave the same outputs.
+    """
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]  # those that ran or failed, in that order
-    skipped: tuple[TunedVariant, ...]  # the others, the one expected fastest first
-    known: float  # probability that none of the skipped is faster than the best by more than `within` [1]
-    within: float  # share by which a variant has to be faster to matter [1]
-    ended: str  # why no more variants ran
-    counting_s: float = 0.0  # time for building, counting and predicting all variants [s]
-    outputs: Agreement = field(default_factory=Agreement)  # which variants gave the same outputs
+    tried: tuple[TunedVariant, ...]
+    skipped: tuple[TunedVariant, ...]
+    known: float
+    within: float
+    ended: str
+    counting_s: float = 0.0
+    outputs: Agreement = field(default_factory=Agreement)
 
     @cached_property
     def best(self) -> TunedVariant | None:
@@ -117,11 +155,17 @@ class Tuned(Lazy):
 
     def _repr_html_(self) -> str:
         """Return the variants that were tried as a table for a notebook, with a summary below it."""
-        title = f"variants that ran on {self.device}" + f", {in_words(self.sizes)}" * bool(self.sizes)
+        title = f"variants that ran on {self.device}" + (f", {in_words(self.sizes)}" if self.sizes else "")
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran."""
+        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
         return data_frame(self.records(), COLUMNS)
 
     def records(self) -> list[dict[str, Any]]:

@@ -122,7 +122,7 @@ def tune(
         Number of processes that count and predict the variants, as of :func:`perfmodel.count_all`; with 1 this one
         does. All have ended before the first variant runs.
     progress
-        Is told how the counting goes.
+        Receives a report of each variant that is counted.
     watch
         Is called with what is known after each run.
 

@@ -7,11 +7,11 @@ import pytest
 
 from perfmodel.analyses.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from perfmodel.counts import count
-from perfmodel.counts.trace.trace import trace
+from perfmodel.counts.trace import trace
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from tests.corpus import kernels
-from tests.counts.trace.small_kernels import counted, streaming
+from tests.counts.traced_kernels import counted, streaming
 
 FLOAT = np.float32
 LINE = 64

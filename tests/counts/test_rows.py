@@ -37,12 +37,11 @@ def test_sums() -> None:
 
 
 def test_units_of_a_launch() -> None:
-    # 3 launches of n groups of 20 x 2 = 40 work-items: 2 sub-groups of 32, with 64 lanes
+    # 3 launches of n groups of 20 x 2 = 40 work-items: 2 sub-groups of 32
     groups = Count.from_text("[n] -> { 3*n }", granularity="workgroup")
     launch = LaunchCount("kernel", (20, 2), Count.constant(3, "launch"), groups)
     assert 40 * 30 == launch.work_items()(n=10)
     assert 2 * 30 == launch.sub_groups(32)(n=10)
-    assert 64 * 30 == launch.lanes(32)(n=10)
     assert ("workitem", "subgroup") == (launch.work_items().granularity, launch.sub_groups(32).granularity)
 
 

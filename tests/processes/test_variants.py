@@ -15,15 +15,14 @@ import pytest
 import perfmodel as pm
 from perfmodel.counts import count
 from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantError, VariantError
-from perfmodel.kernels import execution
-from perfmodel.kernels.files import load_kernel_file
+from perfmodel.kernels import files
+from perfmodel.kernels.files import built, load_kernel_file
 from perfmodel.processes import variants
 from perfmodel.processes.variants import (
     CountedVariants,
     Parcel,
     attempt,
     counts_as_json,
-    made,
     packed,
     received,
     unpacked,
@@ -36,17 +35,17 @@ from tests.test_display import Cells
 @pytest.fixture(autouse=True)
 def no_other_files(monkeypatch):
     """Kernel files that other tests ran here are forgotten: their names may be in any pickle."""
-    for name in [*execution._executed, *execution._beside, "widths"]:
+    for name in [*files._executed, *files._beside, "widths"]:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr(execution, "_executed", {})
-    monkeypatch.setattr(execution, "_beside", {})
+    monkeypatch.setattr(files, "_executed", {})
+    monkeypatch.setattr(files, "_beside", {})
 
 
 def test_units_and_functions_arrive_as_they_were():
     unit = double(8)
     assert unit == unpacked(packed("unit", unit))
-    assert unit == made("function", unpacked(packed("function", partial(double, 8))))
-    assert unit == made("lambda", unpacked(packed("lambda", lambda: double(8))))
+    assert unit == built("function", unpacked(packed("function", partial(double, 8))))
+    assert unit == built("lambda", unpacked(packed("lambda", lambda: double(8))))
     assert () == packed("unit", unit).sources
 
 
@@ -55,10 +54,10 @@ def test_a_kernel_file_goes_along_and_runs_where_it_is_not_known(tmp_path, monke
     parcel = packed("width=8", loaded.builders["width=8"])
     (source,) = parcel.sources
     assert tmp_path / "doubles.py" == source.path
-    for name in [*execution._executed]:  # as in a new process, which has no such module
+    for name in [*files._executed]:  # as in a new process, which has no such module
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr(execution, "_executed", {})
-    assert loaded.builders["width=8"]() == made("width=8", unpacked(parcel))
+    monkeypatch.setattr(files, "_executed", {})
+    assert loaded.builders["width=8"]() == built("width=8", unpacked(parcel))
 
 
 def test_a_file_that_changed_runs_again(tmp_path):
@@ -66,8 +65,8 @@ def test_a_file_that_changed_runs_again(tmp_path):
     before = packed("width=8", load_kernel_file(path).builders["width=8"])
     path.write_text(path.read_text().replace("2*a[i]", "3*a[i]"))
     after = packed("width=8", load_kernel_file(path).builders["width=8"])
-    assert made("x", unpacked(before)) != made("x", unpacked(after))
-    assert made("x", unpacked(before)) == double(8)
+    assert built("x", unpacked(before)) != built("x", unpacked(after))
+    assert built("x", unpacked(before)) == double(8)
 
 
 def test_counts_travel_as_their_json():
@@ -75,16 +74,16 @@ def test_counts_travel_as_their_json():
     counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})
     for name in counted:
         parcel = packed(name, counted.stored(name))
-        assert counts.to_json() == made(name, unpacked(parcel)).to_json()
+        assert counts.to_json() == built(name, unpacked(parcel)).to_json()
     assert 0 == counted._read.cache_info().currsize  # nothing was read here for it
     assert packed("here", counts) == packed("here", counts_as_json(counts))
 
 
 def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
-    monkeypatch.setattr(execution, "_beside", {"a": tmp_path})
-    monkeypatch.setattr(execution, "_executed", {"file": execution.Source(tmp_path / "kernels.py", b"")})
-    assert () == execution.sources_in(pickle.dumps(["aa", "many letters a"]))
-    assert ("kernels.py",) == tuple(one.path.name for one in execution.sources_in(pickle.dumps("a")))
+    monkeypatch.setattr(files, "_beside", {"a": tmp_path})
+    monkeypatch.setattr(files, "_executed", {"file": files.Source(tmp_path / "kernels.py", b"")})
+    assert () == files.sources_in(pickle.dumps(["aa", "many letters a"]))
+    assert ("kernels.py",) == tuple(one.path.name for one in files.sources_in(pickle.dumps("a")))
 
 
 def test_what_cannot_be_pickled_is_named_with_advice():
@@ -95,7 +94,7 @@ def test_what_cannot_be_pickled_is_named_with_advice():
 
 def test_a_function_that_returns_something_else():
     with pytest.raises(TrialError, match=r"its function returns int, and not a loopy\.TranslationUnit"):
-        made("odd", lambda: 3)
+        built("odd", lambda: 3)
 
 
 COUNTS = {str(width): count(double(width)) for width in (4, 8, 16)}

@@ -9,7 +9,6 @@ import shutil
 import site
 import subprocess
 import sys
-import time
 import venv
 from pathlib import Path
 
@@ -76,11 +75,10 @@ def error_of(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.device
-def test_second_run_only_checks_and_is_quick(ready):
-    start = time.perf_counter()
+def test_second_run_only_checks(ready):
     done = setup(ready, **NO_INDEX)
     assert 0 == done.returncode, done.stderr
-    assert time.perf_counter() - start < 5
+    assert [] == [line for line in done.stderr.splitlines() if line.endswith(" ...")]  # each step that does something
     assert "the packages are there already" in done.stderr
     assert "OpenCL device that builds and runs a kernel: " in done.stderr
     assert "" == done.stdout

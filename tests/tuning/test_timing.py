@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from perfmodel.errors import AssumptionError, ParameterError, PerfModelError
 from perfmodel.measuring import Silent
 from perfmodel.store import Measurement, Visit
-from perfmodel.tuning.timing import expected_s, place_of, time_variants, visit_s
+from perfmodel.tuning.timing import counted_at, expected_s, place_of, time_variants, visit_s
 from perfmodel.tuning.trials import TRIALS
+from tests.processes.variants import double
 
 CAMPAIGN = replace(TRIALS, visits=2, most_visits=4, apart_s=0.0, runs=3, dropped=1)
 
@@ -116,3 +118,15 @@ def test_how_long_it_takes():
     assert pytest.approx(0.12 + 2 * 1.0) == expected_s([0.01], TRIALS)
     assert pytest.approx(3 * 20 * 0.12) == expected_s([0.01] * 20, TRIALS)
     assert pytest.approx(0.02 + 3 * 30) == visit_s(30.0, TRIALS)  # no more than one run beside the two dropped
+
+
+def test_variants_that_can_be_counted_are_and_sizes_are_wrong_for_all():
+    units = {"none": double(0), "8": double(8)}
+    assert ["8"] == list(counted_at(units, [{"n": 64}], 32, {}))
+    with pytest.raises(PerfModelError):
+        counted_at({"none": double(0)}, [{"n": 64}], 32, {})
+    with pytest.raises(ParameterError, match="'m' is unknown"):
+        counted_at(units, [{"n": 64, "m": 1}], 32, {})
+    with pytest.raises(AssumptionError):
+        counted_at(units, [{"n": 0}], 32, {})
+    assert ["8"] == list(counted_at(units, [{"n": 0}, {"n": 64}], 32, {}))

@@ -38,8 +38,7 @@ class Cardinalities:
         self.program = program
         self.operations = max(1, int(budget * OPERATIONS))
         self.subgroup_size = subgroup_size
-        self._sets = SetCounter(program.assumptions, self.operations)
-        self._products: dict[Domain, FactoredSet | None] = {}
+        self.sets = SetCounter(program.assumptions, self.operations)
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._launches: dict[int, Cardinality] = {}
         self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
@@ -73,16 +72,14 @@ class Cardinalities:
 
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
         """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
-        if domain not in self._products:
-            self._products[domain] = self.factors(domain.points)
-        whole = self._products[domain]
+        whole = self.sets.factored(domain.points)
         if granularity == "workitem":
-            return self._sets.count(domain.points, whole)
+            return self.sets.count(domain.points, whole)
         launch = self.program.launches[domain.launch]
         split = granularity == "subgroup" and self._splits(domain, launch)
         size = self.subgroup_size if split else launch.group_size
         if whole is not None:
-            number = self._sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
+            number = self.sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
             if number is not None:
                 return number
         return self.size(in_sub_groups(domain, launch, size) if split else without_local(domain))
@@ -102,11 +99,7 @@ class Cardinalities:
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
-        return self._sets.count(points, self.factors(points))
-
-    def factors(self, points: isl.Set) -> FactoredSet | None:
-        """Return a set as a product, if it is one."""
-        return self._sets.factored(points)
+        return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
         """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""

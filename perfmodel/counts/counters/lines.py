@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import gcd
 
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, completed, sub_groups
 from perfmodel.counts.counters.cells import Site, all_doubts
+from perfmodel.counts.points.polytopes import Monomial
 from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.quasipoly.arguments import left_out, parameters_of, with_sizes
+from perfmodel.counts.quasipoly.arguments import held, left_out, parameters_of
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.evaluation import Term
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
@@ -118,7 +119,7 @@ class Lines:
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
-        points = with_sizes(points, self.sizes)
+        points = held(points, self.sizes)
         fixed = points.project_out(PARAM, 0, points.dim(PARAM))
         missing = [name for name in parameters_of(points) if name not in self.sizes]
         if missing and not fixed.is_bounded():
@@ -177,7 +178,7 @@ def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dic
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     known = {k: int(stride.exact()) for k, stride in enumerate(strides) if not stride.parameters}
     symbolic = [stride for stride in strides if stride.parameters]
-    coefficients = [term.coefficient for stride in symbolic for piece in stride.pieces for term in piece.terms]
+    coefficients = [c for stride in symbolic for piece in stride.pieces for c in piece.value.terms.values()]
     floors = any(stride.floors for stride in symbolic)
     if symbolic and any(step == 0 or floors or any(c % step for c in coefficients) for step in known.values()):
         return {k: step for k, step in known.items() if k == access.unit_axis}
@@ -201,16 +202,16 @@ def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> boo
     """Whether a polynomial in parameters is seen to be a multiple of ``by`` under the assumptions."""
     known = quasi_polynomial_of(function)
     return not known.floors and all(
-        _term_divisible(term, known.parameters, by, assumptions) for piece in known.pieces for term in piece.terms
+        _term_divisible(coefficient, monomial, by, assumptions)
+        for piece in known.pieces for monomial, coefficient in piece.value.terms.items()
     )
 
 
-def _term_divisible(term: Term, parameters: tuple[str, ...], by: int, assumptions: isl.Set) -> bool:
-    if term.coefficient.denominator != 1:
+def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumptions: isl.Set) -> bool:
+    if coefficient.denominator != 1:
         return False
-    factor = int(term.coefficient)
-    for atom, exponent in term.powers:
-        name = parameters[atom]
+    factor = int(coefficient)
+    for name, exponent in monomial:
         divisors = [
             d for d in range(1, by + 1)
             if by % d == 0 and assumptions.is_subset(isl.Set(f"[{name}] -> {{ : {name} mod {d} = 0 }}"))

@@ -36,11 +36,21 @@ from perfmodel.threads import alone
 
 @dataclass(frozen=True, eq=False)
 class ChainRow:
-    """Acts of one kind in one work-item."""
+    """Acts of one kind in one work-item.
 
-    where: str  # the type of an operation; "global" or "local" for an access or a barrier
-    kind: str  # the kind of the operation; "load", "store" or "barrier"
-    count: Count  # how many, of granularity "chain": those of one work-item, not of all
+    Attributes
+    ----------
+    where : str
+        The type of an operation; ``"global"`` or ``"local"`` for an access or a barrier.
+    kind : str
+        The kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``.
+    count : Count
+        How many, of granularity ``"chain"``: those of one work-item, not of all.
+    """
+
+    where: str
+    kind: str
+    count: Count
 
     @property
     def is_operation(self) -> bool:
@@ -94,42 +104,81 @@ class Parallelism:
 
 @dataclass(frozen=True, eq=False)
 class FlowNode:
-    """A part of the schedule without branches or loops."""
+    """A part of the schedule without branches or loops.
 
-    kind: str  # "entry" or "exit" of a launch, "run" of statements, or "barrier"
-    launch: str  # name of the device kernel
-    loops: Nest  # the sequential loops around it, outermost first
-    executions: Count  # how often one work-item executes it, of granularity "chain"
-    steps: tuple[Step, ...] = ()  # the statements of a run, in order
+    Attributes
+    ----------
+    kind : str
+        ``"entry"`` or ``"exit"`` of a launch, ``"run"`` of statements, or ``"barrier"``.
+    launch : str
+        Name of the device kernel.
+    loops : tuple of str
+        The sequential loops around it, outermost first.
+    executions : Count
+        How often one work-item executes it, of granularity ``"chain"``.
+    steps : tuple of Step
+        The statements of a run, in order.
+    """
+
+    kind: str
+    launch: str
+    loops: Nest
+    executions: Count
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Transition:
-    """Control may pass from one node (by its position) to another."""
+    """Control may pass from one node to another, which are given by their positions.
+
+    ``loop`` is the loop to whose beginning the arc leads back; "" for any other arc.
+    """
 
     source: int
     target: int
-    loop: str = ""  # of which the arc leads back to the beginning; "" for any other arc
+    loop: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """A variable that each iteration of a loop computes from its value in the iteration before."""
+    """A variable that each iteration of a loop computes from its value in the iteration before.
+
+    Attributes
+    ----------
+    loop, variable : str
+        The loop, and the variable that is carried.
+    acts : tuple of ((where, kind), loops), int
+        The acts that one iteration adds to the chain, each at every run of inner loops.
+    chains : int
+        Cells of the variable that are carried side by side.
+    """
 
     loop: str
     variable: str
-    acts: tuple[tuple[Term, int], ...]  # that one iteration adds to the chain, each at every run of inner loops
-    chains: int  # cells of the variable that are carried side by side
+    acts: tuple[tuple[Term, int], ...]
+    chains: int
 
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:
-    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2."""
+    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2.
 
-    nodes: tuple[FlowNode, ...]  # parts of the schedule, in its order
-    transitions: tuple[Transition, ...]  # control; no arc leads around a loop, also where it may run no iteration
-    dependences: tuple[Arc, ...]  # data, from the statement that stores a value to the statement that reads it
-    recurrences: tuple[Recurrence, ...]  # variables that loops carry from iteration to iteration
+    Attributes
+    ----------
+    nodes : tuple of FlowNode
+        Parts of the schedule, in its order.
+    transitions : tuple of Transition
+        Control. There is no arc around a loop, also where it may run no iteration.
+    dependences : tuple of Arc
+        Data, from the statement that stores a value to the statement that reads it.
+    recurrences : tuple of Recurrence
+        Variables that loops carry from iteration to iteration.
+    """
+
+    nodes: tuple[FlowNode, ...]
+    transitions: tuple[Transition, ...]
+    dependences: tuple[Arc, ...]
+    recurrences: tuple[Recurrence, ...]
 
 
 Costs = Mapping[str | Act, float]
@@ -211,8 +260,9 @@ class Flow(Lazy):
     def in_order(self) -> Chain:
         """The longest chain on a device that does not look ahead, by rough latencies (:data:`LATENCIES`).
 
-        Each iteration of a loop that is not unrolled waits for the one before, and what stands behind a barrier for all
-        before it: a sub-group issues its instructions in order, and stops at the first that lacks an operand.
+        A sub-group issues its instructions in order, and stops at the first that lacks an operand. So each iteration of
+        a loop that is not unrolled waits for the iteration before it, and what comes after a barrier waits for all that
+        is before it.
         """
         return self._longest(
             Rules(lambda act: LATENCIES.get(act, 1.0 if act[1] in QUICK else SLOW), fenced=True, in_order=True)
@@ -227,9 +277,10 @@ class Flow(Lazy):
     def memory_parallelism(self) -> Parallelism:
         """Loads from global memory over the rounds in which they can be issued.
 
-        A load is of a later round where its address depends on a load of an earlier, or a barrier or the end of an
-        iteration of a loop that is not unrolled lies between: the mean number of independent loads before the first use
-        of one, if the compiler moves each as far up as its address and the straight-line code allow.
+        Two loads are in different rounds where the address of one depends on the other, or where a barrier, or the end
+        of an iteration of a loop that is not unrolled, lies between them. The ratio is the mean number of independent
+        loads before the first of them is used, if the compiler moves each load as far up as its address and the
+        straight-line code allow.
         """
         rounds = self._longest(Rules(lambda act: float(act == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))

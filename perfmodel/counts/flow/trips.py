@@ -141,7 +141,7 @@ class Trips:
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
         """Whether no condition couples the first dimensions with the others."""
-        whole = self.cardinalities.factors(points)
+        whole = self.cardinalities.sets.factored(points)
         nest = {variable(k) for k in range(dims)}
         return whole is not None and all(
             nest.isdisjoint(factor.variables) or nest.issuperset(factor.variables) for factor in whole.factors

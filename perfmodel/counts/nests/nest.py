@@ -85,7 +85,18 @@ def _form(cells: isl.Map, axis: int, domain: Domain) -> isl.Aff | None:
 class NestAccess:
     """Accesses to an array by one expression of a nest.
 
-    Space, direction, array, type and bits are as in :class:`~perfmodel.counts.rows.AccessCount`.
+    Attributes
+    ----------
+    space, direction, array, dtype, bits
+        As in :class:`~perfmodel.counts.rows.AccessCount`.
+    count : Count
+        Executions by work-items.
+    address : Address or None
+        Where it is in the array; None where the index depends on data or is not affine.
+    lanes : tuple of LaneStride
+        Distances between neighbouring lanes; empty where data decide.
+    copies : mapping of str to int
+        The inames of loops that the generated code writes out, each with its number of values.
     """
 
     space: str
@@ -93,10 +104,10 @@ class NestAccess:
     array: str
     dtype: str
     bits: int
-    count: Count  # executions by work-items
-    address: Address | None  # where it is in the array; None where the index depends on data or is not affine
-    lanes: tuple[LaneStride, ...]  # distances between neighbouring lanes; empty where data decide
-    copies: Mapping[str, int]  # the inames of loops that the generated code writes out, with their numbers of values
+    count: Count
+    address: Address | None
+    lanes: tuple[LaneStride, ...]
+    copies: Mapping[str, int]
 
     def step(self, loop: str) -> Count | None:
         """Return the distance in bytes between two iterations of a loop; None where it is not known.
@@ -108,37 +119,81 @@ class NestAccess:
 
 @dataclass(frozen=True, eq=False)
 class NestChain:
-    """A variable that each iteration of a nest computes from its value in the iteration before."""
+    """A variable that each iteration of a nest computes from its value in the iteration before.
+
+    Attributes
+    ----------
+    variable : str
+        The variable.
+    operations : tuple of OperationCount
+        The operations of the chain, over all work-items: each waits for the one before.
+    chains : int
+        How many such chains run side by side, in cells of the variable.
+    loops : tuple of str
+        The loops, sorted, that carry the variable from iteration to iteration.
+    """
 
     variable: str
-    operations: tuple[OperationCount, ...]  # over all work-items: each waits for the one before
-    chains: int  # how many such chains run side by side, in cells of the variable
-    loops: tuple[str, ...]  # those that carry the variable from iteration to iteration, sorted
+    operations: tuple[OperationCount, ...]
+    chains: int
+    loops: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Nest:
     """Instructions between the same barriers, in the same sequential loops and on the same lanes.
 
-    Loops that are unrolled are left out. Where one lies around the inner loops, the code holds these once for each of
-    its values, and the iterations of all are counted. A compiler writes a loop of few ``trips`` out. A device that runs
-    the work-items of a group one after the other has ``kept`` values in memory.
+    Attributes
+    ----------
+    launch : str
+        Name of the device kernel.
+    stretch : int
+        Number of the part of the launch between two barriers.
+    outer, inner : tuple of str
+        The sequential loops around the stretch, and those inside it, outermost first. Only the outer ones contain
+        barriers. Loops that are unrolled are left out.
+    lanes : tuple of str
+        The axes ``l.0``, ``l.1``, ... on which the instructions depend.
+    iterations : Count
+        (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
+        the inner loops, the code holds the instructions once for each of its values, and the iterations of all are
+        counted.
+    box : Count
+        What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
+        larger where a guard, or a loop whose bounds vary, leaves some out.
+    entered : tuple of Count
+        How often each of the inner loops is entered, outermost first: (work-item, iteration) pairs of the loops around
+        it.
+    trips : int or None
+        Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
+        None. A compiler writes a loop of few such iterations out.
+    executions : Count
+        The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
+    operations : tuple of OperationCount
+        Operations, as in the table of all.
+    accesses : tuple of NestAccess
+        Accesses, one for each expression.
+    kept : Count
+        Loads and stores of private values that live over a barrier. A device that runs the work-items of a group one
+        after the other keeps these in memory.
+    chains : tuple of NestChain
+        What its innermost loop carries from one iteration to the next.
     """
 
-    launch: str  # name of the device kernel
-    stretch: int  # number of its part between two barriers
-    outer: tuple[str, ...]  # sequential loops around the stretch, which contain barriers, outermost first
-    inner: tuple[str, ...]  # sequential loops inside the stretch, outermost first
-    lanes: tuple[str, ...]  # the axes l.0, l.1, ... on which the instructions depend
-    iterations: Count  # (work-item, iteration) pairs that execute at least one of the instructions
-    box: Count  # the same if every work-item made all iterations of the box around the loops: without guards
-    entered: tuple[Count, ...]  # how often each inner loop is entered: pairs of the loops around it, outermost first
-    trips: int | None  # iterations of the innermost loop for each entry, where they are one number everywhere
-    executions: Count  # iterations, each copy that an unrolled loop makes counted by itself
-    operations: tuple[OperationCount, ...]  # as in the table of all
-    accesses: tuple[NestAccess, ...]  # one for each expression
-    kept: Count  # loads and stores of private values that live over a barrier
-    chains: tuple[NestChain, ...]  # what the innermost loop carries from one iteration to the next
+    launch: str
+    stretch: int
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    lanes: tuple[str, ...]
+    iterations: Count
+    box: Count
+    entered: tuple[Count, ...]
+    trips: int | None
+    executions: Count
+    operations: tuple[OperationCount, ...]
+    accesses: tuple[NestAccess, ...]
+    kept: Count
+    chains: tuple[NestChain, ...]
 
     @property
     def entries(self) -> Count:
@@ -148,29 +203,56 @@ class Nest:
 
 @dataclass(frozen=True, eq=False)
 class IssuedAccess:
-    """One expression that accesses an array, executed by sub-groups.
+    """One expression that accesses an array.
 
-    Space, direction, array and bits are as in :class:`~perfmodel.counts.rows.AccessCount`. Where the index is not
-    affine ``lanes`` is the smallest distance between neighbours along l.0, and 0 along the others.
+    Attributes
+    ----------
+    space, direction, array, bits
+        As in :class:`~perfmodel.counts.rows.AccessCount`.
+    count : Count
+        Executions by sub-groups: (sub-group, instance) pairs with at least one active lane.
+    items : Count
+        Executions by work-items.
+    shape : tuple of int
+        Work-items of a group along l.0, l.1, ....
+    start : Count
+        The address where all inames are 0, in bytes from the array's first cell.
+    lanes : tuple of Count or None
+        How far the address moves along l.0, l.1, ... [B]; None where data decide. Where the index is not affine it is
+        the smallest distance between neighbours along l.0, and 0 along the others.
+    moves : tuple of (Count, Count)
+        How far it moves with each loop and group axis that moves it [B], and how many values that has.
     """
 
     space: str
     direction: str
     array: str
     bits: int
-    count: Count  # (sub-group, instance) pairs with at least one active lane
-    items: Count  # executions by work-items
-    shape: tuple[int, ...]  # work-items of a group along l.0, l.1, ...
-    start: Count  # the address where all inames are 0, in bytes from the array's first cell
-    lanes: tuple[Count, ...] | None  # how far it moves along l.0, l.1, ... [B]; None where data decide
-    moves: tuple[tuple[Count, Count], ...]  # by loops and group axes: how far it moves with each [B], and its values
+    count: Count
+    items: Count
+    shape: tuple[int, ...]
+    start: Count
+    lanes: tuple[Count, ...] | None
+    moves: tuple[tuple[Count, Count], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Issue:
-    """What sub-groups issue in one nest: operations and accesses counted once for all lanes that execute together."""
+    """What sub-groups issue in one nest: operations and accesses counted once for all lanes that execute together.
 
-    loops: tuple[str, ...]  # the sequential ones around it, outermost first, without those that are unrolled
-    turns: Count  # (sub-group, iteration) pairs that execute at least one of its instructions
+    Attributes
+    ----------
+    loops : tuple of str
+        The sequential loops around it, outermost first; loops that are unrolled are left out.
+    turns : Count
+        (sub-group, iteration) pairs that execute at least one of its instructions.
+    operations : tuple of OperationCount
+        Executions by sub-groups.
+    accesses : tuple of IssuedAccess
+        One for each expression.
+    """
+
+    loops: tuple[str, ...]
+    turns: Count
     operations: tuple[OperationCount, ...]
     accesses: tuple[IssuedAccess, ...]

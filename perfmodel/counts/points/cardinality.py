@@ -23,7 +23,7 @@ MOST_FLOORS = 16
 """Nor are pieces with more floors: gist on 13 pieces with 27 floors takes eleven seconds and leaves out nothing."""
 MOST_FLOORS_ADDED = 24
 """Nor is a sum with more floors made: isl may take minutes for one addition, and its operations do not tell."""
-BOX_PIECES = 16  # at most, of the number of points of a box
+BOX_PIECES = 16  # most pieces of the function that gives the number of points of a box
 LARGE = 1000  # value of all parameters where bounds are compared
 
 

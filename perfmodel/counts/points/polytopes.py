@@ -149,6 +149,9 @@ class Polynomial:
 
     terms: Mapping[Monomial, Fraction]
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
     @classmethod
     def constant(cls, value: Fraction | int) -> Polynomial:
         return cls({frozenset(): Fraction(value)} if value else {})
@@ -300,7 +303,7 @@ def _value(coefficients: tuple[Fraction, ...], at: Polynomial) -> Polynomial:
 # {{{ polytopes
 
 @dataclass(frozen=True)
-class Derived:
+class NamedFloor:
     """The parameter ``name = floor(form / denominator)``."""
 
     name: str
@@ -363,7 +366,7 @@ class Polytope(Lazy):
         )
 
 
-def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[Derived, ...]]:
+def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[NamedFloor, ...]]:
     """Return a polytope with as many points as the set, and its derived parameters.
 
     Its variables are named after the set's dimensions, ``_v0, _v1, ...`` if left out. Floors of variables become
@@ -372,7 +375,7 @@ def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [*(dimensions or (f"_v{k}" for k in range(basic.dim(SET))))]
     names += variables
-    derived: list[Derived] = []
+    derived: list[NamedFloor] = []
     inequalities: list[AffineForm] = []
     for k in range(basic.dim(DIV)):
         form, denominator = fraction_of(basic.get_div(k), names)
@@ -381,7 +384,7 @@ def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[
             variables.append(name)
             inequalities += floor_rows(name, form, denominator)
         else:
-            derived.append(Derived(name, form, denominator))
+            derived.append(NamedFloor(name, form, denominator))
         names.append(name)
     return _constrained(Polytope(tuple(variables), (), tuple(inequalities)), basic, names), tuple(derived)
 

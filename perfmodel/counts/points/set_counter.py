@@ -1,8 +1,8 @@
 """Numbers of points of sets, each distinct set counted once, and each product factor by factor.
 
 Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it, which
-pip does not notice; :func:`has_barvinok` tells which one is there. Without it sets are summed by pure isl, and where
-that takes too many partial sums, or too large a function, a bounding box gives an upper bound.
+pip does not notice; :func:`has_barvinok` tells which one is there. Without it sets are summed by pure isl. Where
+that takes too many partial sums, or the function becomes too large, a bounding box gives an upper bound.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ TILED = 4
 """Variables of a set in which tiles are merged, as Barvinok's algorithm takes exponentially long in their number:
 the three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three. The
 numbers of sets with fewer variables stay as counts made before have them."""
-VALUES = 16  # of an existential variable, for each of which a set has a part
+VALUES = 16
+"""Most values of an existential variable: a set has a part for each of them."""
 
 
 # {{{ what isl can do, and how much it may
@@ -108,7 +109,7 @@ def is_overwritten() -> bool:
     return not has_barvinok()
 
 
-can_count = cache(has_barvinok)  # is called once in a process
+can_count = cache(has_barvinok)  # has_barvinok is called once in a process
 
 
 @cache

@@ -20,7 +20,7 @@ import islpy as isl
 
 from perfmodel.counts.points import polytopes
 from perfmodel.counts.points.factors import without_tiles
-from perfmodel.counts.points.polytopes import AffineForm, Atom, Derived, FloorAtom, Polynomial, Polytope, polytope_of
+from perfmodel.counts.points.polytopes import AffineForm, Atom, FloorAtom, NamedFloor, Polynomial, Polytope, polytope_of
 from perfmodel.errors import InfiniteCountError
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
@@ -46,7 +46,7 @@ class PartialSum:
 
     polytope: Polytope
     value: Polynomial
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[NamedFloor, ...] = ()
 
     def substituted(self, name: str, by: AffineForm) -> PartialSum:
         """Return the sum with a form for a name; the variables stay."""
@@ -146,7 +146,7 @@ def without_equalities(summand: PartialSum) -> PartialSum:
             summand = summand.substituted(least, by)
             summand = replace(summand, polytope=summand.polytope.without(least))
         elif len(names) == 1:
-            derived = Derived(least, -rest if step > 0 else rest, abs(step))
+            derived = NamedFloor(least, -rest if step > 0 else rest, abs(step))
             summand = replace(summand, polytope=polytope.without(least), derived=(*summand.derived, derived))
         else:  # the new variable makes the others' coefficients smaller than the step
             steps = {name: -round(form[name] / step) for name in names} | {least: 1}

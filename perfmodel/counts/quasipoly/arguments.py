@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import islpy as isl
 import numpy as np
@@ -23,6 +23,7 @@ from perfmodel.threads import alone
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
+Points = TypeVar("Points", isl.Set, isl.Map)
 TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
 REMEMBERED = 65536  # values at sizes; the least recently used are dropped
 HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
@@ -193,13 +194,18 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
 
-def with_sizes(points: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """Return a set with values for its parameters, which stay."""
-    for name, value in sizes.items():
-        index = points.find_dim_by_name(PARAM, name)
+def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) -> Points:
+    """Return a set or map with values for its parameters, or its dimensions of another kind, which stay."""
+    for name, value in values.items():
+        index = points.find_dim_by_name(kind, name)
         if index >= 0:
-            points = points.fix_val(PARAM, index, isl.Val(value))
+            points = points.fix_val(kind, index, isl.Val(value))
     return points
+
+
+def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
+    """Return a set or map at some sizes; it has no parameters then."""
+    return held(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
 
 
 def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
@@ -214,7 +220,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
 
     Raise :class:`CountTooHardError` if the upper bound takes too much work, too.
     """
-    points = with_sizes(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
+    points = at_sizes(points, sizes)
     number = count_points(points, OPERATIONS)
     if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):

@@ -296,7 +296,7 @@ class Count:
             if type(value) is not int or value < 0:
                 value = arguments.whole(name, value, tuple(sorted(function.parameters)))
                 return self._formula_at({**sizes, name: value})
-        if not allowed.holds(*context):
+        if not allowed.exact(*context):
             raise errors.AssumptionError(str(self.assumptions), dict(zip(allowed.parameters, context, strict=True)))
         return function.exact(*point)
 

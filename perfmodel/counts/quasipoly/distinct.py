@@ -41,7 +41,7 @@ class JointCounts(tuple[Count, ...]):
             return False
         if not sizes.keys() >= self._needed:
             return False
-        return all(polynomial.holds(*[sizes[name] for name in polynomial.parameters]) for polynomial in self._allowed)
+        return all(polynomial.exact(*[sizes[name] for name in polynomial.parameters]) for polynomial in self._allowed)
 
     @cached_property
     def _allowed(self) -> tuple[QuasiPolynomial, ...]:

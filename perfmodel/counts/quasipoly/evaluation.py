@@ -1,14 +1,14 @@
 """Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many; nothing here knows isl.
 
-A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of atoms**exponent``; an atom is a
-parameter or the floor of an affine form of earlier atoms. Code is generated once. At many points integers are used
-where they cannot overflow and floats where cancellation does not spoil them; elsewhere wrapped 64-bit integers give
-the low bits, and floats say which multiple of 2**64 is to be added.
+A *piece* is a guard (polytopes, one of which holds) and a polynomial. Both are written in *atoms*: the parameters, and
+names of floors of affine forms in earlier atoms. Code is generated once. At many points integers are used where they
+cannot overflow and floats where cancellation does not spoil them; elsewhere wrapped 64-bit integers give the low bits,
+and floats say which multiple of 2**64 is to be added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Polynomial, Polytope
 from perfmodel.lazy import Lazy, cached_property
 
 CHAIN = 200  # terms that are added by operators
@@ -26,65 +27,23 @@ LIMIT = 2**62
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Array = TypeVar("Array", Ints, Floats)
-
-
-@dataclass(frozen=True)
-class Affine:
-    """The integer affine form ``constant + sum(coefficient * atom)``; atoms by position."""
-
-    constant: int
-    coefficients: tuple[tuple[int, int], ...]
-
-    def source(self) -> str:
-        """Return the form as Python source over the variables ``x0, x1, ...``."""
-        parts = [f"{c}*x{a}" if c != 1 else f"x{a}" for a, c in self.coefficients]
-        if self.constant or not parts:
-            parts.append(str(self.constant))
-        return " + ".join(parts).replace("+ -", "- ")
-
-
-@dataclass(frozen=True)
-class Floor:
-    """The atom ``floor(numerator / denominator)``."""
-
-    numerator: Affine
-    denominator: int
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """``form == 0`` or ``form >= 0``."""
-
-    form: Affine
-    equality: bool
-
-
-@dataclass(frozen=True)
-class Term:
-    """``coefficient * prod(x_atom ** exponent)``."""
-
-    coefficient: Fraction
-    powers: tuple[tuple[int, int], ...]
-
-
-Guard = tuple[tuple[Constraint, ...], ...]  # a disjunction of conjunctions; () is never
+Powers = tuple[tuple[Atom, int], ...]  # atoms with their exponents, in the order of the atoms
+Guard = tuple[Polytope, ...]  # without variables: conditions on atoms; () is never
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A sum of terms, and where it holds."""
+    """A polynomial in atoms, and where it holds."""
 
     guard: Guard
-    terms: tuple[Term, ...]
+    value: Polynomial
 
 
-def guard_source(guard: Guard) -> str:
-    """Return the guard as a Python condition; ``True`` where it always holds."""
-    alternatives = []
-    for conjunction in guard:
-        tests = [f"{c.form.source()} {'==' if c.equality else '>='} 0" for c in conjunction]
-        alternatives.append(" and ".join(tests) or "True")
-    return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
+class IntegerSum(NamedTuple):
+    """``sum(coefficient * prod(atom ** exponent)) / denominator``."""
+
+    terms: tuple[tuple[int, Powers], ...]
+    denominator: int
 
 
 @dataclass(frozen=True)
@@ -92,58 +51,84 @@ class QuasiPolynomial(Lazy):
     """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
 
     parameters: tuple[str, ...]
-    floors: tuple[Floor, ...]
+    floors: tuple[NamedFloor, ...]
     pieces: tuple[Piece, ...]
+
+    @cached_property
+    def sums(self) -> tuple[IntegerSum, ...]:
+        """The polynomials of the pieces, with integers over their common denominators."""
+        places = _places(self.parameters, self.floors)
+        return tuple(_integer_sum(piece.value, places) for piece in self.pieces)
 
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
         """The compiled function of the parameters, in order, with an int or a Fraction as result."""
+        source = PythonSource(self.parameters, self.floors)
         lines = []
-        for piece in self.pieces:
-            condition = guard_source(piece.guard)
-            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {sum_source(piece.terms)}")
-        return _compiled("exact", self.parameters, self.floors, [*lines, "return 0"])
-
-    @cached_property
-    def holds(self) -> Callable[..., bool]:
-        """The compiled test whether the guard of any piece holds."""
-        condition = " or ".join(f"({guard_source(piece.guard)})" for piece in self.pieces)
-        return _compiled("holds", self.parameters, self.floors, [f"return {condition or 'False'}"])
+        for piece, total in zip(self.pieces, self.sums, strict=True):
+            condition = source.guard(piece.guard)
+            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {source.sum(total)}")
+        return source.compiled("exact", [*lines, "return 0"])
 
 
-def _compiled(
-    name: str, parameters: Sequence[str], floors: Sequence[Floor], lines: Sequence[str]
-) -> Callable[..., Any]:
-    """Return the function of parameters with these lines, which read parameters and floors as ``x0, x1, ...``."""
-    first = len(parameters)
-    arguments = ", ".join(f"x{i}" for i in range(first))
-    atoms = [f"x{i} = ({floor.numerator.source()}) // {floor.denominator}" for i, floor in enumerate(floors, first)]
-    source = "\n    ".join([f"def {name}({arguments}):", *atoms, *lines])
-    scope: dict[str, Any] = {"ratio": _ratio}
-    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
-    function: Callable[..., Any] = scope[name]
-    return function
+def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
+    """Return the positions of the atoms."""
+    return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
+
+
+def _integer_sum(value: Polynomial, places: Mapping[Atom, int]) -> IntegerSum:
+    common = lcm(1, *(c.denominator for c in value.terms.values()))
+    return IntegerSum(tuple(
+        (c.numerator * (common // c.denominator), tuple(sorted(monomial, key=lambda power: places[power[0]])))
+        for monomial, c in value.terms.items()
+    ), common)
+
+
+class PythonSource:
+    """Writes Python source, with the variables ``x0, x1, ...`` for parameters and floors."""
+
+    def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
+        self.parameters, self.floors = parameters, floors
+        self.places = _places(parameters, floors)
+
+    def form(self, form: AffineForm) -> str:
+        parts = [f"{c}*x{self.places[name]}" if c != 1 else f"x{self.places[name]}" for name, c in form.terms.items()]
+        if form.constant or not parts:
+            parts.append(str(form.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def guard(self, guard: Guard) -> str:
+        """Return the guard as a condition; ``True`` where it always holds."""
+        alternatives = []
+        for conditions in guard:
+            tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
+            tests += [f"{self.form(form)} >= 0" for form in conditions.inequalities]
+            alternatives.append(" and ".join(tests) or "True")
+        return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
+
+    def sum(self, value: IntegerSum) -> str:
+        parts = [
+            "*".join([str(c), *(f"x{self.places[atom]}" for atom, exponent in powers for _ in range(exponent))])
+            for c, powers in value.terms
+        ]
+        # Python's compiler recurses into a long chain of additions
+        total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
+        return total if value.denominator == 1 else f"ratio({total}, {value.denominator})"
+
+    def compiled(self, name: str, lines: Sequence[str]) -> Callable[..., Any]:
+        """Return the function of the parameters with these lines."""
+        arguments = ", ".join(f"x{self.places[name]}" for name in self.parameters)
+        floors = [f"x{self.places[f.name]} = ({self.form(f.form)}) // {f.denominator}" for f in self.floors]
+        source = "\n    ".join([f"def {name}({arguments}):", *floors, *lines])
+        scope: dict[str, Any] = {"ratio": _ratio}
+        exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+        function: Callable[..., Any] = scope[name]
+        return function
 
 
 def _ratio(numerator: int, denominator: int) -> int | Fraction:
     quotient, rest = divmod(numerator, denominator)
     return quotient if rest == 0 else Fraction(numerator, denominator)
-
-
-def sum_source(terms: tuple[Term, ...]) -> str:
-    """Return a sum of terms as Python source: integers over their common denominator."""
-    common = lcm(1, *(term.coefficient.denominator for term in terms))
-    parts = [_term_source(term, common) for term in terms]
-    # Python's compiler recurses into a long chain of additions
-    total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
-    return total if common == 1 else f"ratio({total}, {common})"
-
-
-def _term_source(term: Term, common: int) -> str:
-    factors = [str(term.coefficient.numerator * (common // term.coefficient.denominator))]
-    for atom, exponent in term.powers:
-        factors.extend([f"x{atom}"] * exponent)
-    return "*".join(factors)
 
 
 class Together(NamedTuple):
@@ -158,46 +143,30 @@ def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
 
     Examples
     --------
-    >>> double = QuasiPolynomial(("n",), (), (Piece(((),), (Term(Fraction(2), ((0, 1),)),)),))
+    >>> double = QuasiPolynomial(("n",), (), (Piece((Polytope((), (), ()),), 2 * Polynomial.atom("n")),))
     >>> function, parameters = together([double, QuasiPolynomial((), (), ())])
     >>> parameters, function(7)
     (('n',), (14, 0))
     """
     parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
-    floors: dict[Floor, int] = {}
-    lines: list[str] = []
-    for k, polynomial in enumerate(polynomials):
-        places = [parameters.index(name) for name in polynomial.parameters]
-        for floor in polynomial.floors:
-            moved = Floor(_moved(floor.numerator, places), floor.denominator)
-            places.append(floors.setdefault(moved, len(parameters) + len(floors)))
-        lines.extend(_assignment(f"v{k}", [_moved_piece(piece, places) for piece in polynomial.pieces]))
+    floors = tuple(dict.fromkeys(floor for polynomial in polynomials for floor in polynomial.floors))
+    source = PythonSource(parameters, floors)
+    lines = [line for k, polynomial in enumerate(polynomials) for line in _assignment(f"v{k}", polynomial, source)]
     values = "".join(f"v{k}, " for k in range(len(polynomials)))
-    return Together(_compiled("together", parameters, tuple(floors), [*lines, f"return ({values})"]), parameters)
+    return Together(source.compiled("together", [*lines, f"return ({values})"]), parameters)
 
 
-def _assignment(name: str, pieces: Sequence[Piece]) -> Iterator[str]:
+def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
     """Yield the lines that give a variable the value of the first piece that holds, or zero."""
     word = "if"
-    for piece in pieces:
-        condition, value = guard_source(piece.guard), f"{name} = {sum_source(piece.terms)}"
+    for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):
+        condition, value = source.guard(piece.guard), f"{name} = {source.sum(total)}"
         if condition == "True":
             yield value if word == "if" else f"else: {value}"
             return
         yield f"{word} {condition}: {value}"
         word = "elif"
     yield f"{name} = 0" if word == "if" else f"else: {name} = 0"
-
-
-def _moved_piece(piece: Piece, places: Sequence[int]) -> Piece:
-    guard = tuple(tuple(Constraint(_moved(c.form, places), c.equality) for c in tests) for tests in piece.guard)
-    terms = (Term(t.coefficient, tuple((places[atom], power) for atom, power in t.powers)) for t in piece.terms)
-    return Piece(guard, tuple(terms))
-
-
-def _moved(form: Affine, places: Sequence[int]) -> Affine:
-    """Return a form in atoms at other places."""
-    return Affine(form.constant, tuple((places[atom], coefficient) for atom, coefficient in form.coefficients))
 
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
@@ -214,16 +183,19 @@ def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floa
 
 def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
     """Whether no affine form can exceed 64 bits."""
-    sizes = list(largest)
+    sizes = dict(zip(function.parameters, largest, strict=True))
 
-    def size(form: Affine) -> int:
-        return abs(form.constant) + sum(abs(c) * sizes[atom] for atom, c in form.coefficients)
+    def size(form: AffineForm) -> int:
+        return abs(form.constant) + sum(abs(c) * sizes[name] for name, c in form.terms.items())
 
     for floor in function.floors:
-        if size(floor.numerator) >= LIMIT:
+        if size(floor.form) >= LIMIT:
             return False
-        sizes.append(size(floor.numerator) // floor.denominator + 1)
-    return all(size(c.form) < LIMIT for piece in function.pieces for conjunction in piece.guard for c in conjunction)
+        sizes[floor.name] = size(floor.form) // floor.denominator + 1
+    return all(
+        size(form) < LIMIT for piece in function.pieces for conditions in piece.guard
+        for form in (*conditions.equalities, *conditions.inequalities)
+    )
 
 
 def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
@@ -232,94 +204,94 @@ def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
 
 
 def _block_values(function: QuasiPolynomial, values: list[Ints]) -> Floats:
-    atoms = list(values)
+    count = len(values[0])
+    atoms: dict[Atom, Ints] = dict(zip(function.parameters, values, strict=True))
     for floor in function.floors:
-        atoms.append(_affine(floor.numerator, atoms) // floor.denominator)
-    result = np.zeros(len(values[0]))
-    todo = np.ones(len(result), dtype=bool)
-    for piece in function.pieces:
-        mask = _where(piece.guard, atoms) & todo
+        atoms[floor.name] = _affine(floor.form, atoms, count) // floor.denominator
+    result = np.zeros(count)
+    todo = np.ones(count, dtype=bool)
+    for piece, total in zip(function.pieces, function.sums, strict=True):
+        mask = _where(piece.guard, atoms, count) & todo
         if mask.all():
-            return _piece_values(function, piece, atoms)
+            return _sum_values(function, total, atoms, count)
         if mask.any():
-            result[mask] = _piece_values(function, piece, [a[mask] for a in atoms])
+            inside = {atom: a[mask] for atom, a in atoms.items()}
+            result[mask] = _sum_values(function, total, inside, int(mask.sum()))
             todo &= ~mask
     return result
 
 
-def _affine(form: Affine, atoms: list[Ints]) -> Ints:
-    total = np.full(len(atoms[0]), form.constant, dtype=np.int64)
-    for atom, coefficient in form.coefficients:
-        total += coefficient * atoms[atom]
+def _affine(form: AffineForm, atoms: Mapping[Atom, Ints], count: int) -> Ints:
+    total = np.full(count, form.constant, dtype=np.int64)
+    for name, coefficient in form.terms.items():
+        total += coefficient * atoms[name]
     return total
 
 
-def _where(guard: Guard, atoms: list[Ints]) -> NDArray[np.bool_]:
-    result = np.zeros(len(atoms[0]), dtype=bool)
-    for conjunction in guard:
-        here = np.ones(len(result), dtype=bool)
-        for constraint in conjunction:
-            form = _affine(constraint.form, atoms)
-            here &= form == 0 if constraint.equality else form >= 0
+def _where(guard: Guard, atoms: Mapping[Atom, Ints], count: int) -> NDArray[np.bool_]:
+    result = np.zeros(count, dtype=bool)
+    for conditions in guard:
+        here = np.ones(count, dtype=bool)
+        for form in conditions.equalities:
+            here &= _affine(form, atoms, count) == 0
+        for form in conditions.inequalities:
+            here &= _affine(form, atoms, count) >= 0
         result |= here
     return result
 
 
-def _piece_values(function: QuasiPolynomial, piece: Piece, atoms: list[Ints]) -> Floats:
-    common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
-    scaled = [int(t.coefficient * common) for t in piece.terms]
-    largest = [int(np.abs(a).max(initial=0)) for a in atoms]
-    bound = sum(abs(c) * prod(largest[a] ** e for a, e in t.powers) for c, t in zip(scaled, piece.terms, strict=True))
+def _sum_values(function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> Floats:
+    largest = {atom: int(np.abs(a).max(initial=0)) for atom, a in atoms.items()}
+    bound = sum(abs(c) * prod(largest[atom] ** e for atom, e in powers) for c, powers in value.terms)
     if bound < LIMIT:
-        return _wrapped_sum(piece.terms, scaled, atoms) / common
-    total, error = _float_sum(piece.terms, scaled, atoms)
+        return _wrapped_sum(value, atoms, count) / value.denominator
+    total, error = _float_sum(value, atoms, count)
     bad = error > TOLERANCE * np.abs(total)
     if bad.any():
-        points = [a[bad] for a in atoms]
-        total[bad] = _mended(function, piece.terms, scaled, points, total[bad], error[bad], common)
-    return total / common
+        points = {atom: a[bad] for atom, a in atoms.items()}
+        total[bad] = _mended(function, value, points, total[bad], error[bad])
+    return total / value.denominator
 
 
 def _mended(
-    function: QuasiPolynomial, terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints],
-    rough: Floats, error: Floats, common: int,
+    function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], rough: Floats, error: Floats
 ) -> Floats:
     """Return the exact sums, rounded once, from rough ones."""
-    low = _wrapped_sum(terms, scaled, atoms).astype(np.float64)
-    value = low + np.round((rough - low) / 2.0**64) * 2.0**64
+    low = _wrapped_sum(value, atoms, len(rough)).astype(np.float64)
+    total = low + np.round((rough - low) / 2.0**64) * 2.0**64
     for index in np.flatnonzero(error >= 2.0**61):  # too rough even for that
-        point = (int(a[index]) for a in atoms[:len(function.parameters)])
-        value[index] = float(function.exact(*point) * common)
-    return value
-
-
-def _wrapped_sum(terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]) -> Ints:
-    """Return the sum modulo 2**64, between -2**63 and 2**63."""
-    products: dict[tuple[int, ...], Ints] = {}
-    total = np.zeros(len(atoms[0]), dtype=np.int64)
-    for c, term in zip(scaled, terms, strict=True):
-        wrapped = (c + 2**63) % 2**64 - 2**63
-        total += wrapped * _product(term, atoms, products) if term.powers else wrapped
+        point = (int(atoms[name][index]) for name in function.parameters)
+        total[index] = float(function.exact(*point) * value.denominator)
     return total
 
 
-def _float_sum(terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]) -> tuple[Floats, Floats]:
+def _wrapped_sum(value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> Ints:
+    """Return the sum modulo 2**64, between -2**63 and 2**63."""
+    products: dict[tuple[Atom, ...], Ints] = {}
+    total = np.zeros(count, dtype=np.int64)
+    for c, powers in value.terms:
+        wrapped = (c + 2**63) % 2**64 - 2**63
+        total += wrapped * _product(powers, atoms, products) if powers else wrapped
+    return total
+
+
+def _float_sum(value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> tuple[Floats, Floats]:
     """Return the sum in floats, and a bound of its error."""
-    floats = [a.astype(np.float64) for a in atoms]
-    products: dict[tuple[int, ...], Floats] = {}
-    total, magnitude = np.zeros(len(atoms[0])), np.zeros(len(atoms[0]))
+    floats = {atom: a.astype(np.float64) for atom, a in atoms.items()}
+    products: dict[tuple[Atom, ...], Floats] = {}
+    total, magnitude = np.zeros(count), np.zeros(count)
     roundings = 0
-    for c, term in zip(scaled, terms, strict=True):
-        value = float(c) * _product(term, floats, products) if term.powers else float(c)
-        total += value
-        magnitude += np.abs(value)
-        roundings = max(roundings, 2 + 2 * sum(e for _, e in term.powers))
-    return total, magnitude * (np.finfo(np.float64).eps * (roundings + len(terms)))
+    for c, powers in value.terms:
+        part = float(c) * _product(powers, floats, products) if powers else float(c)
+        total += part
+        magnitude += np.abs(part)
+        roundings = max(roundings, 2 + 2 * sum(e for _, e in powers))
+    return total, magnitude * (np.finfo(np.float64).eps * (roundings + len(value.terms)))
 
 
-def _product(term: Term, atoms: list[Array], products: dict[tuple[int, ...], Array]) -> Array:
-    """Return the product of the term's atoms; those of other terms' are in ``products``."""
-    factors = tuple(atom for atom, exponent in term.powers for _ in range(exponent))
+def _product(powers: Powers, atoms: Mapping[Atom, Array], products: dict[tuple[Atom, ...], Array]) -> Array:
+    """Return the product of a term's atoms; those of other terms' are in ``products``."""
+    factors = tuple(atom for atom, exponent in powers for _ in range(exponent))
     done = atoms[factors[0]]
     for length in range(2, len(factors) + 1):
         key = factors[:length]

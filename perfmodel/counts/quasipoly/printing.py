@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import gcd
 
 import islpy as isl
 
-from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Guard, Piece, QuasiPolynomial, Term
+from perfmodel.counts.points.polytopes import AffineForm, Atom, Monomial, NamedFloor, Polynomial, Polytope, fraction_of
+from perfmodel.counts.quasipoly.evaluation import Guard, IntegerSum, Piece, Powers, QuasiPolynomial
 
 PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
@@ -82,15 +83,17 @@ class _Writer:
     def __init__(self, function: QuasiPolynomial, notation: Notation) -> None:
         self.function = function
         self.notation = notation
-        self.names = list(function.parameters) if notation is TEXT else [*map(latex_name, function.parameters)]
+        self.names: dict[Atom, str] = {
+            name: name if notation is TEXT else latex_name(name) for name in function.parameters
+        }
         for floor in function.floors:
-            self.names.append(notation.floor.format(self.form(floor.numerator), floor.denominator))
+            self.names[floor.name] = notation.floor.format(self.form(floor.form), floor.denominator)
 
     def all(self, exact: bool) -> str:
         shown = []
-        for piece in self.function.pieces:
+        for piece, total in zip(self.function.pieces, self.function.sums, strict=True):
             condition = self.condition(piece.guard)
-            value = self.sum(piece.terms)
+            value = self.sum(total)
             shown.append(f"{value}{self.notation.where}{condition}" if condition else value)
         text = self.notation.separator.join(shown) or "0"
         if exact:
@@ -99,14 +102,14 @@ class _Writer:
             text = text.join(self.notation.brackets)
         return f"{self.notation.at_most} {text}"
 
-    def sum(self, terms: tuple[Term, ...]) -> str:
-        def degree(term: Term) -> tuple[int, tuple[int, ...]]:
-            return (-sum(e for _, e in term.powers), tuple(-e for _, e in term.powers))
+    def sum(self, value: IntegerSum) -> str:
+        def degree(term: tuple[int, Powers]) -> tuple[int, tuple[int, ...]]:
+            return (-sum(e for _, e in term[1]), tuple(-e for _, e in term[1]))
 
         shown = []
-        for term in sorted(terms, key=degree):
-            factors = [self.names[a] + (self.notation.power.format(e) if e > 1 else "") for a, e in term.powers]
-            shown.append(self.product(term.coefficient, factors))
+        for c, powers in sorted(value.terms, key=degree):
+            factors = [self.names[a] + (self.notation.power.format(e) if e > 1 else "") for a, e in powers]
+            shown.append(self.product(Fraction(c, value.denominator), factors))
         return _joined(shown)
 
     def product(self, coefficient: Fraction, factors: list[str]) -> str:
@@ -123,12 +126,17 @@ class _Writer:
         sign = "-" if value < 0 else ""
         return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
 
-    def form(self, form: Affine) -> str:
-        shown = [self.product(Fraction(c), [self.names[a]]) for a, c in form.coefficients]
+    def form(self, form: AffineForm) -> str:
+        shown = [self.product(Fraction(c), [self.names[name]]) for name, c in form.terms.items()]
         return _joined([*shown, str(form.constant)] if form.constant else shown)
 
     def condition(self, guard: Guard) -> str:
-        alternatives = [" and ".join(map(self.test, conjunction)) for conjunction in guard]
+        alternatives = [
+            " and ".join([
+                *(self.test(form, "=") for form in conditions.equalities),
+                *(self.test(form, self.notation.at_least) for form in conditions.inequalities),
+            ]) for conditions in guard
+        ]
         if "" in alternatives:
             return ""
         words = " or ".join(alternatives)
@@ -136,52 +144,44 @@ class _Writer:
             words = words.replace(" and ", r"\ \text{and}\ ").replace(" or ", r"\ \text{or}\ ")
         return words
 
-    def test(self, constraint: Constraint) -> str:
-        """Return a constraint with what is subtracted on the other side."""
-        form, constant = constraint.form, constraint.form.constant
+    def test(self, form: AffineForm, relation: str) -> str:
+        """Return how a form compares with 0, with what is subtracted on the other side."""
+        constant = form.constant
         if known := self.remainder(form):
             text, sign, constant = known
             left, right = ([text], []) if sign > 0 else ([], [text])
         else:
-            left = [self.product(Fraction(c), [self.names[a]]) for a, c in form.coefficients if c > 0]
-            right = [self.product(Fraction(-c), [self.names[a]]) for a, c in form.coefficients if c < 0]
+            left = [self.product(Fraction(c), [self.names[name]]) for name, c in form.terms.items() if c > 0]
+            right = [self.product(Fraction(-c), [self.names[name]]) for name, c in form.terms.items() if c < 0]
         if not left:  # constant - right >= 0
-            relation = "=" if constraint.equality else self.notation.at_most
-            return f"{_joined(right)} {relation} {constant}"
-        relation = "=" if constraint.equality else self.notation.at_least
+            return f"{_joined(right)} {'=' if relation == '=' else self.notation.at_most} {constant}"
         if not right:
             return f"{_joined(left)} {relation} {-constant}"
-        if constant == -1 and not constraint.equality:
+        if constant == -1 and relation != "=":
             return f"{_joined(left)} > {_joined(right)}"
         (left if constant > 0 else right).extend([str(abs(constant))] if constant else [])
         return f"{_joined(left)} {relation} {_joined(right)}"
 
-    def remainder(self, form: Affine) -> tuple[str, int, int] | None:
+    def remainder(self, form: AffineForm) -> tuple[str, int, int] | None:
         """Return (r, sign, c) where the form is ``sign * r + c`` with r the text ``f mod d``."""
-        parts = remainder_in(form, self.function.floors, len(self.function.parameters))
+        parts = remainder_in(form, self.function.floors)
         if parts is None:
             return None
         floor, sign, constant = parts
-        text = self.form(floor.numerator)
-        if len(floor.numerator.coefficients) > 1 or floor.numerator.constant:
+        text = self.form(floor.form)
+        if len(floor.form.terms) > 1 or floor.form.constant:
             text = f"({text})"
         return self.notation.remainder.format(text, floor.denominator), sign, constant
 
 
-def remainder_in(form: Affine, floors: Iterable[Floor], first: int) -> tuple[Floor, int, int] | None:
-    """Return (floor, sign, c) where the form is ``sign * (numerator mod denominator) + c``.
-
-    ``first`` is the position of the first floor among the atoms.
-    """
-    by_position = dict(enumerate(floors, first))
-    for atom, coefficient in form.coefficients:
-        if atom in by_position:
-            floor = by_position[atom]
-            sign = -1 if coefficient > 0 else 1
-            rest = tuple(pair for pair in form.coefficients if pair[0] != atom)
-            same = rest == tuple((a, sign * c) for a, c in floor.numerator.coefficients)
-            if same and coefficient == -sign * floor.denominator:
-                return floor, sign, form.constant - sign * floor.numerator.constant
+def remainder_in(form: AffineForm, floors: Iterable[NamedFloor]) -> tuple[NamedFloor, int, int] | None:
+    """Return (floor, sign, c) where the form is ``sign * (the remainder of the floor's division) + c``."""
+    for floor in floors:
+        if floor.name in form:
+            sign = -1 if form[floor.name] > 0 else 1
+            rest = form - sign * (floor.form - AffineForm({floor.name: floor.denominator}))
+            if not rest.terms:
+                return floor, sign, rest.constant
     return None
 
 
@@ -191,66 +191,73 @@ def _joined(shown: list[str]) -> str:
 
 def fraction(value: isl.Val) -> Fraction:
     """Return an isl value as a Fraction."""
-    return Fraction(str(value))
+    return Fraction(value.to_python() if value.is_int() else str(value))
 
 
 class _Translator:
-    """Collects the floor atoms met while pieces are translated."""
+    """Collects the floors met while pieces are translated; a floor's name is its text in isl's notation."""
 
     def __init__(self, space: isl.Space) -> None:
-        self.n_params = space.dim(PARAM)
-        self.parameters = tuple(space.get_dim_name(PARAM, i) for i in range(self.n_params))
-        self.floors: dict[Floor, int] = {}
+        self.parameters = tuple(space.get_dim_name(PARAM, k) for k in range(space.dim(PARAM)))
+        self.places: dict[Atom, int] = {name: k for k, name in enumerate(self.parameters)}
+        self.floors: list[NamedFloor] = []
 
-    def affine(self, aff: isl.Aff) -> tuple[Affine, int]:
+    def form(self, aff: isl.Aff) -> tuple[AffineForm, int]:
         """Return (form, d) with the integer form divided by d equal to ``aff``."""
-        coefficients: dict[int, Fraction] = {}
-        constant = fraction(aff.get_constant_val())
-        for i in range(self.n_params):
-            if c := fraction(aff.get_coefficient_val(PARAM, i)):
-                coefficients[i] = c
-        for i in range(aff.dim(DIV)):
-            if c := fraction(aff.get_coefficient_val(DIV, i)):
-                atom = self.floor(aff.get_div(i))
-                coefficients[atom] = coefficients.get(atom, Fraction(0)) + c
-        common = lcm(constant.denominator, *(c.denominator for c in coefficients.values()))
-        whole = tuple((a, int(c * common)) for a, c in sorted(coefficients.items()) if c)
-        return Affine(int(constant * common), whole), common
+        used = [not aff.get_coefficient_val(DIV, k).is_zero() for k in range(aff.dim(DIV))]
+        floors = [self.floor(aff.get_div(k)) if is_used else "" for k, is_used in enumerate(used)]
+        form, denominator = fraction_of(aff, [*self.parameters, *floors])
+        divisor = gcd(denominator, form.constant, *form.terms.values())
+        terms = {name: form[name] // divisor for name in sorted(form.terms, key=self.places.__getitem__)}
+        return AffineForm(terms, form.constant // divisor), denominator // divisor
 
-    def floor(self, aff: isl.Aff) -> int:
-        """Return the atom that stands for floor(aff)."""
-        form, denominator = self.affine(aff)
-        return self.floors.setdefault(Floor(form, denominator), self.n_params + len(self.floors))
+    def floor(self, aff: isl.Aff) -> str:
+        """Return the name that stands for floor(aff)."""
+        form, denominator = self.form(aff)
+        name = f"floor(({form})/{denominator})"
+        if name not in self.places:
+            self.places[name] = len(self.places)
+            self.floors.append(NamedFloor(name, form, denominator))
+        return name
 
     def guard(self, domain: isl.Set) -> Guard:
-        """Return the set as a disjunction of conjunctions of constraints."""
-        conjunctions = []
-        for basic in domain.compute_divs().get_basic_sets():
-            constraints = []
-            for constraint in basic.get_constraints():
-                form, _ = self.affine(constraint.get_aff())
-                if constraint.is_equality() or not self.always(form):
-                    constraints.append(Constraint(form, bool(constraint.is_equality())))
-            conjunctions.append(tuple(constraints))
-        return tuple(conjunctions)
+        """Return the set as a union of polytopes, without the constraints that only define floors."""
+        return tuple(self.conditions(basic) for basic in domain.compute_divs().get_basic_sets())
 
-    def always(self, form: Affine) -> bool:
+    def conditions(self, basic: isl.BasicSet) -> Polytope:
+        equalities, inequalities = [], []
+        for constraint in basic.get_constraints():
+            form, _ = self.form(constraint.get_aff())
+            if constraint.is_equality():
+                equalities.append(form)
+            elif not self.always(form):
+                inequalities.append(form)
+        return Polytope((), tuple(equalities), tuple(inequalities))
+
+    def always(self, form: AffineForm) -> bool:
         """Whether ``form >= 0`` is one of the two constraints that define a floor."""
-        parts = remainder_in(form, self.floors, self.n_params)
+        parts = remainder_in(form, self.floors)
         if parts is None:
             return False
         floor, sign, constant = parts
         return constant >= (0 if sign > 0 else floor.denominator - 1)
 
-    def term(self, term: isl.Term) -> Term:
-        powers = {}
-        for i in range(self.n_params):
-            if exponent := term.get_exp(PARAM, i):
-                powers[i] = exponent
-        for i in range(term.dim(DIV)):
-            if exponent := term.get_exp(DIV, i):
-                powers[self.floor(term.get_div(i))] = exponent
-        return Term(fraction(term.get_coefficient_val()), tuple(sorted(powers.items())))
+    def polynomial(self, value: isl.QPolynomial) -> Polynomial:
+        """Return the value, its terms in the order of their atoms and exponents."""
+        terms: dict[Monomial, Fraction] = {}
+        for term in value.get_terms():
+            powers: dict[Atom, int] = {
+                name: e for k, name in enumerate(self.parameters) if (e := term.get_exp(PARAM, k))
+            }
+            powers |= {self.floor(term.get_div(k)): e for k in range(term.dim(DIV)) if (e := term.get_exp(DIV, k))}
+            monomial = frozenset(powers.items())
+            coefficient = fraction(term.get_coefficient_val())
+            terms[monomial] = terms[monomial] + coefficient if monomial in terms else coefficient
+
+        def positions(monomial: Monomial) -> list[tuple[int, int]]:
+            return sorted((self.places[atom], exponent) for atom, exponent in monomial)
+
+        return Polynomial({monomial: terms[monomial] for monomial in sorted(terms, key=positions)})
 
     def assembled(self, pieces: list[Piece]) -> QuasiPolynomial:
         return QuasiPolynomial(self.parameters, tuple(self.floors), tuple(pieces))
@@ -260,17 +267,16 @@ def quasi_polynomial_of(polynomial: isl.PwQPolynomial) -> QuasiPolynomial:
     """Return isl's function of parameters as a value."""
     polynomial = polynomial.drop_unused_params()
     translator = _Translator(polynomial.get_domain_space())
-    guards: dict[tuple[Term, ...], Guard] = {}
+    guards: dict[Polynomial, Guard] = {}
     for domain, value in polynomial.get_pieces():
-        terms = [translator.term(t) for t in value.get_terms()]
-        key = tuple(sorted(terms, key=lambda term: term.powers))
-        if key:  # it is zero outside all pieces
-            guards[key] = (*guards.get(key, ()), *translator.guard(domain))
-    return translator.assembled([Piece(guard, terms) for terms, guard in guards.items()])
+        translated = translator.polynomial(value)
+        if translated:  # it is zero outside all pieces
+            guards[translated] = (*guards.get(translated, ()), *translator.guard(domain))
+    return translator.assembled([Piece(guard, value) for value, guard in guards.items()])
 
 
 def indicator_of(domain: isl.Set) -> QuasiPolynomial:
     """Return the function that is 1 on a set of parameters and 0 elsewhere."""
     domain = domain.drop_unused_params()
     translator = _Translator(domain.get_space())
-    return translator.assembled([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
+    return translator.assembled([Piece(translator.guard(domain), Polynomial.constant(1))])

@@ -9,10 +9,11 @@ lane before it. An access with several distances is divided into parts of one di
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 
+from perfmodel.counts.points.polytopes import Polynomial
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
@@ -259,11 +261,12 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
         return whole
     parts: dict[Monomial, Any] = {(): 0}
     for variable, coefficient in coefficients.items():
-        terms = _polynomial(coefficient)
-        if terms is None:
+        polynomial = _polynomial(coefficient)
+        if polynomial is None:
             return whole
-        for monomial, factor in terms.items():
-            parts[monomial] = parts.get(monomial, 0) + factor * variable
+        for powers, factor in polynomial.terms.items():
+            monomial = tuple(sorted(str(name) for name, power in powers for _ in range(power)))
+            parts[monomial] = parts.get(monomial, 0) + int(factor) * variable
     if all(isinstance(part, (int, np.integer)) for monomial, part in parts.items() if monomial):
         return whole
     ranked = sorted(parts, key=len)
@@ -287,30 +290,19 @@ def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | Non
         return None
 
 
-def _polynomial(expr: Any) -> dict[Monomial, int] | None:
-    """Return an expression in parameters as integer coefficients of monomials, if it is one."""
+def _polynomial(expr: Any) -> Polynomial | None:
+    """Return an expression in parameters as a polynomial, if it is one."""
     if isinstance(expr, (int, np.integer)):
-        return {(): int(expr)}
+        return Polynomial.constant(int(expr))
     if isinstance(expr, p.Variable):
-        return {(expr.name,): 1}
+        return Polynomial.atom(expr.name)
     if not isinstance(expr, (p.Sum, p.Product)):
         return None
     parts = [_polynomial(child) for child in expr.children]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    total = known[0]
-    for part in known[1:]:
-        if isinstance(expr, p.Sum):
-            total = {m: total.get(m, 0) + part.get(m, 0) for m in {**total, **part}}
-        else:
-            products: dict[Monomial, int] = {}
-            for left, a in total.items():
-                for right, b in part.items():
-                    monomial = tuple(sorted((*left, *right)))
-                    products[monomial] = products.get(monomial, 0) + a * b
-            total = products
-    return total
+    return reduce(operator.add if isinstance(expr, p.Sum) else operator.mul, known)
 
 
 class Lanes:

@@ -33,7 +33,7 @@ from perfmodel.counts.reading.schedule import refusal
 from perfmodel.counts.reading.values import INT, Condition, Options, Scope
 from perfmodel.errors import NotCountableError, PartError
 
-SET, PARAM = isl.dim_type.set, isl.dim_type.param
+SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
 Loops = tuple[str, ...]  # sequential inames, outermost first
 Tests = frozenset[Any]  # predicates
@@ -469,23 +469,14 @@ def _groups(line: isl.Set) -> isl.PwAff | None:
     basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None
-    uppers: list[isl.Constraint] = []
-    lowers: list[isl.Aff] = []
-    for constraint in basics[0].get_constraints():
-        coefficient = constraint.get_coefficient_val(SET, 0)
-        if coefficient.is_zero():
-            continue
-        aff, div = constraint.get_aff(), isl.dim_type.div
-        has_floors = any(not aff.get_coefficient_val(div, k).is_zero() for k in range(aff.dim(div)))
-        if constraint.is_equality() or has_floors:
-            return None
-        if coefficient.is_neg():
-            uppers.append(constraint)
-        else:
-            lowers.append(aff)
+    bounds = [c for c in basics[0].get_constraints() if not c.get_coefficient_val(SET, 0).is_zero()]
+    if any(c.is_equality() or c.involves_dims(DIV, 0, c.dim(DIV)) for c in bounds):
+        return None
+    uppers = [c for c in bounds if c.is_upper_bound(SET, 0)]
+    lowers = [c.get_aff() for c in bounds if c.is_lower_bound(SET, 0)]
     if len(uppers) != 1 or len(lowers) != 1:
         return None
-    (low,) = lowers
+    low = lowers[0]
     if not low.get_constant_val().is_zero() or low.involves_dims(PARAM, 0, low.dim(PARAM)):
         return None
     bound = isl.PwAff.from_aff(uppers[0].get_bound(SET, 0).floor())

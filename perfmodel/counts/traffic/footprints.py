@@ -29,11 +29,19 @@ ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache that replaces the line least recently used."""
+    """A cache that replaces the line least recently used.
+
+    Attributes
+    ----------
+    lines, line_bytes : int
+        Number of lines, and the bytes of one.
+    sets : int
+        Number of sets; 0 where every line may be anywhere.
+    """
 
     lines: int
     line_bytes: int
-    sets: int  # 0 where every line may be anywhere
+    sets: int
 
     @property
     def bytes(self) -> int:

@@ -312,19 +312,28 @@ Number = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and what is behind it, over all launches: floats, or arrays of the sizes' shape.
+    """Lines between a cache and what is behind it, over all launches.
 
-    A line that is both loaded and stored to while it is in the cache is in both ``loads`` and ``stores``, and is
-    fetched once. A line that is fetched *jumps* where it is not next to the line that the same reference fetched
-    before: it is the first of a run of lines.
+    Attributes
+    ----------
+    fetched : float or array
+        Lines that come into the cache, for loads and for stores: ``streams + jumps``.
+    loads, stores : float or array
+        Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
+        A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
+    streams, jumps : float or array
+        Lines fetched that are next to the line that the same reference fetched before, and those that are not: the
+        first of each run of lines.
+    stored_jumps : float or array
+        Of the stores, those of lines that are not next to the one before.
     """
 
-    fetched: Number  # that come into the cache, for loads and for stores: streams + jumps
-    loads: Number  # times that a line is in the cache and is loaded from
-    stores: Number  # times that a line is in the cache and is stored to; it is written back
+    fetched: Number
+    loads: Number
+    stores: Number
     streams: Number
     jumps: Number
-    stored_jumps: Number  # of the stores, those of lines that jump
+    stored_jumps: Number
 
 
 @dataclass(frozen=True)
@@ -343,11 +352,21 @@ class TrafficPlan:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache of some size must fetch: a model, not an exact count."""
+    """The lines that a cache of some size must fetch: a model, not an exact count.
 
-    plan: TrafficPlan  # the kernel's loops and references, in the order of the device
+    Attributes
+    ----------
+    plan : TrafficPlan
+        The kernel's loops and references, in the order of the device.
+    cache : Cache
+        The cache.
+    array : str or None
+        Of which array; None for all.
+    """
+
+    plan: TrafficPlan
     cache: Cache
-    array: str | None  # of which array; None for all
+    array: str | None
 
     @property
     def exact(self) -> bool:

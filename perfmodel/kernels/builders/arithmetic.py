@@ -18,7 +18,7 @@ from perfmodel.kernels.kernel_class import WorkGroup, assume
 
 #: Chains of a work-item, by the form of the kernel.
 CHAINS: Mapping[str, int] = MappingProxyType({"throughput": 8, "latency": 1})
-#: The chains of neighbouring work-items start this far apart.
+#: The chains and points of neighbouring work-items start this far apart, and so do points that follow each other.
 SCALE = 2.0**-13
 
 
@@ -81,7 +81,6 @@ TERMS: Mapping[str, tuple[str, Callable[..., Any]]] = MappingProxyType(
     }
 )
 TYPES = ("float32", "float64")
-"""Distance of the points at which neighbouring work-items begin, and of those that follow each other."""
 
 
 def term_sum(term: str, dtype: str, work_group: WorkGroup) -> lp.TranslationUnit:

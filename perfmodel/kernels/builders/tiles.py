@@ -111,7 +111,7 @@ def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) 
 
 def _hold_in_registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
     """Each work-item reads an element of either factor once for all the products that it takes part in."""
-    for array, sweep in (("a", ["row"] * (rows > 1)), ("b", ["column"] * (columns > 1))):
+    for array, sweep in (("a", ["row"] if rows > 1 else []), ("b", ["column"] if columns > 1 else [])):
         t_unit = lp.add_prefetch(
             t_unit,
             f"{array}_tile" if array in prefetch else array,

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.nests.nest import address_of
-from perfmodel.counts.trace.trace import addresses, enumerate_points, fixed, values_at
+from perfmodel.counts.trace import addresses, enumerate_points, fixed, values_at
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 

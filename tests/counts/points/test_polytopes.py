@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.polytopes import Derived, Polytope, polytope_of, reduced
+from perfmodel.counts.points.polytopes import NamedFloor, Polytope, polytope_of, reduced
 from tests.counts.points.forms import form, points_of
 
 TRIANGLE = Polytope(("i", "j"), (), (form(j=1), form(i=1, j=-1), form(-1, n=1, i=-1)))
@@ -50,6 +50,6 @@ def test_floors_of_variables_become_variables(n):
 def test_floors_of_parameters_become_parameters():
     (basic,) = isl.Set("[n] -> { [i] : 0 <= i < 5 and i <= 7*floor(n/4) }").get_basic_sets()
     polytope, derived = polytope_of(basic, ("i",))
-    assert (("i",), (Derived("_e0", form(n=1), 4),)) == (polytope.variables, derived)
+    assert (("i",), (NamedFloor("_e0", form(n=1), 4),)) == (polytope.variables, derived)
     assert {(i,) for i in range(5)} == points_of(polytope, n=6, _e0=1)
     assert {(0,)} == points_of(polytope, n=3, _e0=0)

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.counts import Count
 from perfmodel.counts.points import summation
-from perfmodel.counts.points.polytopes import Derived, Polynomial, Polytope, floor
+from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope, floor
 from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of
 from tests.counts.points.forms import form
 
@@ -29,7 +29,7 @@ def test_floors_are_written_for_isl():
 
 def test_derived_parameters():
     # q = floor(n/4), and r = floor(q/2) is tied to n by r = n - 5: the value r is n - 5
-    q, r = Derived("q", form(n=1), 4), Derived("r", form(q=1), 2)
+    q, r = NamedFloor("q", form(n=1), 4), NamedFloor("r", form(q=1), 2)
     tied = Polytope((), (form(5, r=1, n=-1),), ())
     values = values_of([PartialSum(tied, Polynomial.atom("r") + Polynomial.atom("q"), (q, r))])
     (condition,) = values

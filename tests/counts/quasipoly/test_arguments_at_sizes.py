@@ -175,3 +175,8 @@ def test_isl_is_not_limited_afterwards():
 def test_many_terms_take_more_than_the_budget(monkeypatch):
     monkeypatch.setattr(set_counter, "TERMS", 1)
     assert 28 == Count(NOTHING, unexpanded=count_points(TRIANGLE, OPERATIONS).unexpanded)(n=7)
+
+
+def test_a_map_at_sizes_has_no_parameters():
+    shift = isl.Map("[n] -> { [i] -> [i + n] }")
+    assert arguments.at_sizes(shift, {"n": 3, "m": 1}).is_equal(isl.Map("{ [i] -> [i + 3] }"))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Piece, QuasiPolynomial, Term, guard_source
+from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
+from perfmodel.counts.quasipoly.evaluation import Piece, PythonSource, QuasiPolynomial
+from tests.counts.points.forms import form
 
-N_MINUS_5 = Affine(-5, ((0, 1),))
-HALF = Floor(Affine(1, ((0, 1),)), 2)  # floor((n + 1)/2)
+AT_LEAST_5 = Polytope((), (), (form(-5, n=1),))
+AT_2 = Polytope((), (form(-2, n=1),), ())
+HALF = NamedFloor("half", form(1, n=1), 2)  # floor((n + 1)/2)
+N = Polynomial.atom("n")
 #: n^2/3 + floor((n + 1)/2) where n >= 5, and 7 where n = 2
 SUBJECT = QuasiPolynomial(
     ("n",), (HALF,),
     (
-        Piece(((Constraint(N_MINUS_5, False),),), (Term(Fraction(1, 3), ((0, 2),)), Term(Fraction(1), ((1, 1),)))),
-        Piece(((Constraint(Affine(-2, ((0, 1),)), True),),), (Term(Fraction(7), ()),)),
+        Piece((AT_LEAST_5,), N * N * Fraction(1, 3) + Polynomial.atom("half")),
+        Piece((AT_2,), Polynomial.constant(7)),
     ),
 )
 
@@ -26,10 +30,10 @@ def test_exact_values():
 
 
 def test_guards():
-    assert [False, True, False, True] == [SUBJECT.holds(n) for n in (1, 2, 4, 5)]
-    assert "x0 - 5 >= 0 or x0 - 2 == 0" == guard_source(
-        ((Constraint(N_MINUS_5, False),), (Constraint(Affine(-2, ((0, 1),)), True),))
-    )
-    assert "True" == guard_source(((), (Constraint(N_MINUS_5, False),)))
-    assert "False" == guard_source(())
-    assert not QuasiPolynomial((), (), ()).holds()
+    where = QuasiPolynomial(("n",), (), tuple(Piece(p.guard, Polynomial.constant(1)) for p in SUBJECT.pieces))
+    assert [0, 1, 0, 1] == [where.exact(n) for n in (1, 2, 4, 5)]
+    source = PythonSource(("n",), ())
+    assert "x0 - 5 >= 0 or x0 - 2 == 0" == source.guard((AT_LEAST_5, AT_2))
+    assert "True" == source.guard((Polytope((), (), ()), AT_LEAST_5))
+    assert "False" == source.guard(())
+    assert 0 == QuasiPolynomial((), (), ()).exact()

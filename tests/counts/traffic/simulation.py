@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.program.program import Access, Launch, Program, Statement, device_kernels
-from perfmodel.counts.trace.trace import (
-    PAGE,
-    SET,
-    addresses,
-    drawn_addresses,
-    enumerate_points,
-    fixed,
-    value_of,
-    values_at,
-)
+from perfmodel.counts.trace import PAGE, SET, addresses, drawn_addresses, enumerate_points, fixed, value_of, values_at
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import Path, paths
 

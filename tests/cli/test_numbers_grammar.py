@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from perfmodel.cli.size_grammar import FORMS, parse_sizes, parse_span
+from perfmodel.cli.numbers import FORMS, parse_sizes, parse_span
 from perfmodel.errors import SizeOptionError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program, Statement
-from perfmodel.counts.trace.trace import addresses, drawn_addresses, first_lines, value_of
+from perfmodel.counts.trace import addresses, drawn_addresses, first_lines, value_of
 from perfmodel.errors import UntraceableError
 
 ONE, N = isl.PwQPolynomial("{ 1 }"), isl.PwQPolynomial("[n] -> { n }")

@@ -1,6 +1,6 @@
-"""The language of ``-p``: sizes as people write them, parsed by Python's own parser and never run.
+"""Numbers that options give: sizes of ``-p``, ranges of sizes, and statistics.
 
-::
+Sizes are a small language, parsed by Python's own parser and never run::
 
     option  = name "=" list { "," name "=" list }
     list    = range { "," range }
@@ -18,14 +18,15 @@ Both ends are included, that of steps where a step meets it. ``k``, ``M``, ``G``
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
 from typing import Any, NoReturn
 
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import SizeOptionError
+from perfmodel.errors import OptionError, SizeOptionError
 
 FORMS = "give NAME=SIZES, as n=1024, n=1e6, n=2**20, n=1Mi, n=256..4096 (doubling) or n=1000:5000:500 (in steps)"
 SPAN = "give NAME=LOW:HIGH, as n=16:4096 or n=1Ki:1Mi"
@@ -46,6 +47,56 @@ _AFTER = {"": (":", ".."), ":": (":",), "::": (), "..": ()}
 _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
 }  # fmt: skip
+
+
+def sizes(options: Iterable[str] | None) -> dict[str, int]:
+    """Return the sizes that ``-p`` options give, one for each name.
+
+    Examples
+    --------
+    >>> sizes(["n=1Ki", "m = 8"])
+    {'n': 1024, 'm': 8}
+    """
+    lists = size_lists(options)
+    for name, values in lists.items():
+        if len(values) > 1:
+            raise OptionError(f"-p gives {len(values)} sizes of '{name}'", "give one size here, as n=1024")
+    return {name: value for name, (value,) in lists.items()}
+
+
+def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
+    """Return all sizes of each name that ``-p`` options give."""
+    lists: dict[str, tuple[int, ...]] = {}
+    for text in options or ():
+        for name, values in parse_sizes(text).items():
+            if name in lists:
+                raise OptionError(f"-p gives '{name}' twice", f"give it once; -p {name}=1,2 gives two sizes")
+            lists[name] = values
+    return lists
+
+
+def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
+    """Return the points that ``-p`` options give: all combinations, the last name first, or the sizes in pairs.
+
+    Examples
+    --------
+    >>> size_points(["n=1,2", "m=8,9"])
+    ({'n': 1, 'm': 8}, {'n': 1, 'm': 9}, {'n': 2, 'm': 8}, {'n': 2, 'm': 9})
+    >>> size_points(["n=1,2", "m=8,9"], paired=True)
+    ({'n': 1, 'm': 8}, {'n': 2, 'm': 9})
+    """
+    lists = size_lists(options)
+    if paired:
+        several = {name: len(values) for name, values in lists.items() if len(values) > 1}
+        count = max(several.values(), default=1)
+        if len(set(several.values())) > 1:
+            given = " and ".join(f"{many} of {name}" for name, many in several.items())
+            raise OptionError(f"--zip was given with {given}", "give each name as many sizes, or one for all")
+        lists = {name: values if len(values) > 1 else values * count for name, values in lists.items()}
+        return tuple(dict(zip(lists, point, strict=True)) for point in zip(*lists.values(), strict=True)) or ({},)
+    if (count := math.prod(map(len, lists.values()))) > MOST:
+        raise OptionError(f"-p gives {count} combinations of sizes", f"give at most {MOST}, or --zip to pair them")
+    return tuple(dict(zip(lists, point, strict=True)) for point in product(*lists.values()))
 
 
 def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
@@ -87,6 +138,27 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
         parsed.refuse(0, len(text.rstrip()), "no single range", SPAN)
     parsed.check_order(span, *ends)
     return name, ends[0], ends[1]
+
+
+def statistics(options: Iterable[str] | None) -> dict[str, float]:
+    """Return the statistics that ``--statistics`` options give; a test may hold an equals sign itself.
+
+    Examples
+    --------
+    >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
+    {'j': 12.5, 'k[i] <= 0': 0.25}
+    """
+    numbers = {}
+    for text in options or ():
+        key, _, value = (part.strip() for part in text.rpartition("="))
+        try:
+            if not key:
+                raise ValueError
+            numbers[key] = float(value)
+        except ValueError:
+            advice = "give KEY=NUMBER, as in --statistics j=12.5 or --statistics 'a[i] > 0=0.25'"
+            raise OptionError(f"--statistics '{text}' is no statistic", advice) from None
+    return numbers
 
 
 class _Option:

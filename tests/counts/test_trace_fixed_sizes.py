@@ -5,8 +5,8 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.trace import trace
-from perfmodel.counts.trace.trace import at_sizes, enumerate_points, fixed, values_at
+from perfmodel.counts import trace
+from perfmodel.counts.trace import enumerate_points, fixed, values_at
 from perfmodel.errors import TraceTooLongError
 
 TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
@@ -14,7 +14,6 @@ TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
 
 def test_sizes_and_values_are_fixed() -> None:
     assert fixed(TRIANGLE, {"n": 3}, {"i": 1}).is_equal(isl.Set("{ [i, j] : i = 1 and 0 <= j <= 1 }"))
-    assert at_sizes(isl.Map("[n] -> { [i] -> [i + n] }"), {"n": 3, "m": 1}).is_equal(isl.Map("{ [i] -> [i + 3] }"))
 
 
 def test_points_of_a_triangle() -> None:

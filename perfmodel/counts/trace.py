@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
 
 import islpy as isl
 import numpy as np
@@ -20,36 +19,21 @@ from numpy.typing import NDArray
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, Place, Program
 from perfmodel.counts.program.serialisation import AccessPlace, access_places, barrier_places, loops_of
-from perfmodel.counts.quasipoly.arguments import whole
+from perfmodel.counts.quasipoly.arguments import at_sizes, held, whole
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
 from perfmodel.errors import ParameterError, TraceTooLongError, UntraceableError
 
 SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
-Points = TypeVar("Points", isl.Set, isl.Map)
 Ints = NDArray[np.int64]
 MOST = 20_000_000  # points looked at for one set
 PAGE = 4096  # bytes; every array begins on a page
 BARRIER = -1  # stands for an array where a row is a barrier
 
 
-def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
-    """Return a set or map at some sizes; it has no parameters then."""
-    points = _held(points, PARAM, sizes)
-    return points.project_out(PARAM, 0, points.dim(PARAM))
-
-
 def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
     """Return a set at some values of its parameters and dimensions; it has no parameters then."""
-    return _held(at_sizes(points, sizes), SET, values or {})
-
-
-def _held(points: Points, kind: isl.dim_type, values: Mapping[str, int]) -> Points:
-    for name, value in values.items():
-        index = points.find_dim_by_name(kind, name)
-        if index >= 0:
-            points = points.fix_val(kind, index, isl.Val(value))
-    return points
+    return held(at_sizes(points, sizes), values or {}, SET)
 
 
 def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
@@ -280,24 +264,41 @@ def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The requests of the sampled work-groups of one launch: int64 arrays of shape (requests,).
+    """The requests of the sampled work-groups of one launch.
 
-    Requests are sorted by group, then sub-group, then in program order. They are not exact where cells were drawn, or a
-    test on data was taken to let everything through.
+    Attributes
+    ----------
+    launch : str
+        Name of the device kernel.
+    groups : tuple of int
+        Linear numbers of the work-groups, axis 0 fastest.
+    line_bytes : int
+        Size of a line.
+    arrays, first : tuple of str, tuple of int
+        The arrays in global memory, and the number of each one's first line.
+    group, subgroup, phase : int64 arrays of shape (requests,)
+        Position of the work-group in ``groups``, number of the sub-group in it, and how many
+        barriers it has met. Requests are sorted by group, then sub-group, then in program order.
+    line, array, store : int64 arrays of shape (requests,)
+        The line's number in memory, the array's position in ``arrays``, and 1 for a store.
+    drawn : tuple of str
+        Arrays with an index that data give: its cells are drawn evenly from the whole array.
+    exact : bool
+        False where something was drawn, or a test on data was taken to let everything through.
     """
 
-    launch: str  # name of the device kernel
-    groups: tuple[int, ...]  # linear numbers of the work-groups, axis 0 fastest
+    launch: str
+    groups: tuple[int, ...]
     line_bytes: int
-    arrays: tuple[str, ...]  # those in global memory
-    first: tuple[int, ...]  # the number of each array's first line
-    group: Ints  # position of the work-group in `groups`
-    subgroup: Ints  # number of the sub-group in the work-group
-    phase: Ints  # how many barriers it has met
-    line: Ints  # the line's number in memory
-    array: Ints  # position in `arrays`
-    store: Ints  # 1 for a store, 0 for a load
-    drawn: tuple[str, ...] = ()  # arrays whose index data give: cells are drawn evenly from the whole array
+    arrays: tuple[str, ...]
+    first: tuple[int, ...]
+    group: Ints
+    subgroup: Ints
+    phase: Ints
+    line: Ints
+    array: Ints
+    store: Ints
+    drawn: tuple[str, ...] = ()
     exact: bool = True
 
     def __len__(self) -> int:

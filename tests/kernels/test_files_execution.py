@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from perfmodel.errors import KernelFileExecutionError
-from perfmodel.kernels.execution import execute, surroundings
+from perfmodel.kernels.files import execute, surroundings
 from tests.machine import ROOT
 
 
@@ -60,7 +60,7 @@ def test_the_process_is_left_as_it_was(tmp_path):
 def test_a_process_that_a_file_starts_may_end_itself(tmp_path):
     text = "import os\nchild = os.fork()\nif not child: os._exit(3)\nstatus = os.waitpid(child, 0)[1]\n"
     program = (
-        "import sys\nfrom pathlib import Path\nfrom perfmodel.kernels.execution import execute\n"
+        "import sys\nfrom pathlib import Path\nfrom perfmodel.kernels.files import execute\n"
         "print(execute(Path(sys.argv[1]))['status'])"
     )
     (tmp_path / "k.py").write_text(text)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.trace.trace import Trace, trace
+from perfmodel.counts.trace import Trace, trace
 from perfmodel.errors import ParameterError, TraceTooLongError, UntraceableError
 from tests import oracle
 from tests.corpus import kernels
-from tests.counts.trace.small_kernels import counted, streaming
+from tests.counts.traced_kernels import counted, streaming
 
 FLOAT = np.float32
 LINE = 64
