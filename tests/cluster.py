@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from perfmodel.cluster import connected
-from perfmodel.measuring.remote.bench import resource
+from perfmodel.measuring.remote.workers import resource
 from tests.machine import device
 
 

@@ -79,7 +79,7 @@ def worker_command(
         typer.echo(_heard(host, protocol), err=True)
     sys.stdout.flush()
     sys.stderr.flush()
-    environment = {**_SETTINGS, **os.environ, measuring.remote.bench.OWN_DEVICE: str(target.index)}
+    environment = {**_SETTINGS, **os.environ, measuring.remote.workers.OWN_DEVICE: str(target.index)}
     os.execve(sys.executable, command, environment)
 
 
@@ -99,7 +99,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
         address, "--host", f"[{host}]" if ":" in host else host, "--worker-class", WORKER_CLASS,
         "--nworkers", "1", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard",
         *(text for option, file in files.items() if file is not None for text in (option, str(file))),
-        "--resources", f"{measuring.remote.bench.resource(slug)}=1",
+        "--resources", f"{measuring.remote.workers.resource(slug)}=1",
     ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
     from perfmodel.cluster import connected
 
     with connected(scheduler) as client:
-        yield measuring.remote.bench.workers_device(client, selector)
+        yield measuring.remote.workers.workers_device(client, selector)
 
 
 def run_for_each_device(
@@ -177,7 +177,7 @@ def run_for_each_device(
     from perfmodel.cluster import connected
 
     with connected(scheduler) as client:
-        lists = measuring.remote.bench.turns(client)
+        lists = measuring.remote.workers.turns(client)
     slugs = sorted(slug for turn in lists for slug in turn)
     if len(slugs) < 2:
         return

@@ -6,8 +6,7 @@ that are chosen by what was measured before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from perfmodel.measuring import size_plan as sizes, supervised
 from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered, teams
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice, workers_device
+from perfmodel.measuring.remote import workers
 from perfmodel.measuring.size_plan import Plan, PlanError
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.opencl import Device, find
@@ -95,43 +94,43 @@ def measure(
     device = _meant(device, client)
     kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)
-    facts = device.facts
-    stored.prepare(path, facts)
+    stored.prepare(path, device.facts)
     stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
-    with opened_bench(device, campaign, progress) as bench:
-        session = Session.begun(bench, path, progress)
-        configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
-        if choose is None:
-            _tell_what_changed(session, configurations)
-        order = ordered(configurations, campaign)
-        left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
-        _tell_what_is_left_out(session, left_out, unplanned)
-    names = [kernel.name for kernel in kernels]
-    return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)
-
-
-@contextmanager
-def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[Bench]:
-    """Give a bench for a campaign that is alone on the device, or raise DeviceBusyError after `campaign.wait_s`.
-
-    A device of this machine is locked meanwhile; a worker keeps its device locked until the campaign leaves, or its
-    client ends.
-    """
-    if isinstance(device, WorkersDevice):
-        bench = WorkersBench(device, campaign, progress)
-        try:
-            yield bench
-        finally:
-            bench.leave()
+    if isinstance(device, workers.WorkersDevice):
+        rows, counts = stored.paths(path)
+        caller = workers.Caller(device, (rows, counts, sizes.plan_path(path)), progress, campaign.wait_s)
+        caller.run(measure_there, rows.name, workers.packed(kernels), campaign, choose)
     else:
         with locked(device.facts, progress, campaign.wait_s):
-            yield Bench(device, campaign)
+            _measure_here(Bench(device, campaign), kernels, path, progress, choose)
+    names = [kernel.name for kernel in kernels]
+    return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
+
+
+def _measure_here(
+    bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, choose: Chooser | None
+) -> None:
+    session = Session.begun(bench, path, progress)
+    configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
+    if choose is None:
+        _tell_what_changed(session, configurations)
+    order = ordered(configurations, bench.campaign)
+    left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
+    _tell_what_is_left_out(session, left_out, unplanned)
+
+
+def measure_there(
+    device: Device, folder: Path, progress: Progress, store: str, kernels: workers.Pickles, campaign: Campaign,
+    choose: Chooser | None,
+) -> None:  # fmt: skip
+    """Measure on a worker, with a copy of the caller's store in a folder."""
+    measure(workers.unpacked(kernels), device, folder / store, progress, campaign, choose)
 
 
 def _meant(device: Device | str | None, client: Any) -> Device:
     """Return the device that is meant: the workers' where there is a client."""
-    if client is not None and not isinstance(device, WorkersDevice):
-        return workers_device(client, device if device is None or isinstance(device, str) else device.slug)
+    if client is not None and not isinstance(device, workers.WorkersDevice):
+        return workers.workers_device(client, device if device is None or isinstance(device, str) else device.slug)
     if device is None or isinstance(device, str):
         return find(device)
     return device

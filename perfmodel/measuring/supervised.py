@@ -10,6 +10,8 @@ it is not started again, so that a result is printed once.
 
 Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one.  So the supervisor passes its interrupts on, and
 the child takes the first one only.
+
+A campaign on a Dask worker has its caller for a supervisor (:func:`supervised_by`); there is no pipe.
 """
 
 from __future__ import annotations
@@ -49,6 +51,41 @@ Report: TypeAlias = tuple[Path, Measurement]
 
 #: What :func:`supervise` says at the first interrupt.
 INTERRUPT = "perfmodel: interrupted; a second Ctrl-C ends it at once, also in the middle of a kernel"
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """Another process that learns what is under way, and goes on where this one dies.
+
+    `begins` says where in each store the records of its command begin [bytes], `spent_s` how much time of a budget
+    processes before this one used [s].
+    """
+
+    report: Callable[[object], None]
+    begins: Mapping[str, int]
+    spent_s: float
+
+
+#: That of a campaign on a Dask worker.
+_caller: Supervisor | None = None
+
+
+def _supervisor() -> Supervisor | None:
+    """Return this process's supervisor: its caller, or the one that started it."""
+    if _caller is not None or PIPE not in os.environ:
+        return _caller
+    return Supervisor(_write, json.loads(os.environ.get(BEGINS, "{}")), float(os.environ.get(SPENT, "0")))
+
+
+@contextmanager
+def supervised_by(caller: Supervisor) -> Iterator[None]:
+    """Let a caller supervise what is done in the block."""
+    global _caller
+    _caller = caller
+    try:
+        yield
+    finally:
+        _caller = None
 
 
 @dataclass
@@ -167,19 +204,33 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
 @contextmanager
 def under_way(path: Path, record: Callable[[], Measurement]) -> Iterator[None]:
     """Report to a supervisor what to record in the store at `path` if this process dies in the block."""
-    if PIPE not in os.environ:
+    if (supervisor := _supervisor()) is None:
         yield
         return
-    _report({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
+    supervisor.report({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
     try:
         yield
     finally:
-        _report(None)
+        supervisor.report(None)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Report to a caller what is under way, where that has no record."""
+    if _caller is None:
+        yield
+        return
+    _caller.report({"name": name})
+    try:
+        yield
+    finally:
+        _caller.report(None)
 
 
 def spent_s() -> float:
     """Time of a budget that processes before this one used [s]."""
-    return float(os.environ.get(SPENT, "0"))
+    supervisor = _supervisor()
+    return 0.0 if supervisor is None else supervisor.spent_s
 
 
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
@@ -187,16 +238,15 @@ def recorded_before(path: Path) -> tuple[Measurement, ...]:
 
     The first that asks only notes where the store ends: clocks may be set back, and records of one second are alike.
     """
-    if PIPE not in os.environ:
+    if (supervisor := _supervisor()) is None:
         return ()
     rows, _ = store.paths(path.absolute())
-    begins = json.loads(os.environ.get(BEGINS, "{}"))
-    if str(rows) not in begins:
-        _report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
+    if str(rows) not in supervisor.begins:
+        supervisor.report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
         return ()
     records = []
     with rows.open("rb") as file:
-        file.seek(begins[str(rows)])
+        file.seek(supervisor.begins[str(rows)])
         for line in file:
             with suppress(DocumentError):  # `store.read` reports it
                 records.append(read_row(line))
@@ -212,7 +262,7 @@ def end_result(status: int | None) -> None:
     """Tell a supervisor that all is printed, and with which status this process ends."""
     if PIPE in os.environ:
         with suppress(OSError):  # the supervisor has ended, or it is that of a process above this one
-            _report({"result": status})
+            _write({"result": status})
 
 
 def died(row: Measurement) -> bool:
@@ -220,7 +270,7 @@ def died(row: Measurement) -> bool:
     return row.status == "runtime" and row.message.startswith(DIED)
 
 
-def _report(document: object) -> None:
+def _write(document: object) -> None:
     os.write(int(os.environ[PIPE]), json.dumps(document).encode() + b"\n")
 
 

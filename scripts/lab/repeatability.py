@@ -12,8 +12,10 @@ import numpy as np
 
 from perfmodel import store
 from perfmodel.kernels import KernelClass
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, in_turn, ordered
-from perfmodel.measuring.run import Session, opened_bench, plan_configurations
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.run import Session, plan_configurations
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Key, Measurement
 
@@ -71,10 +73,10 @@ def measure_twice(
         Another campaign on the device does not end within `campaign.wait_s`.
     """
     progress = progress or Silent()
-    with opened_bench(device, campaign, progress) as bench, TemporaryDirectory(prefix="perfmodel-") as folder:
+    with locked(device.facts, progress, campaign.wait_s), TemporaryDirectory(prefix="perfmodel-") as folder:
         path = Path(folder)
         store.prepare(path, device.facts)
-        session = Session.begun(bench, path, progress)
+        session = Session.begun(Bench(device, campaign), path, progress)
         planned, _ = plan_configurations(session, campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
         sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
         again = ordered(sample, replace(campaign, seed=campaign.seed + 1))

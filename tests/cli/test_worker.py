@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from perfmodel import cluster as clusters, opencl
 from perfmodel.cli import application
 from perfmodel.errors import SchedulerError, TlsError
-from perfmodel.measuring.remote.bench import OWN_DEVICE, having, workers_device
+from perfmodel.measuring.remote.workers import OWN_DEVICE, having, workers_device
 from tests.certificates import Certificates, certificates
 from tests.cli.program import RUN, perfmodel
 from tests.cluster import cluster

@@ -20,7 +20,7 @@ from perfmodel.cli import application
 from perfmodel.cli.worker import _Children, run_in_turns
 from perfmodel.facts import read_device
 from perfmodel.measuring import lock, run
-from perfmodel.measuring.remote.bench import resource
+from perfmodel.measuring.remote.workers import resource
 from tests.cluster import cluster
 from tests.machine import ROOT, device
 

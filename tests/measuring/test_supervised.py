@@ -204,7 +204,7 @@ def test_a_process_knows_what_its_command_recorded(tmp_path, monkeypatch):
     store.append(tmp_path, earlier)
     assert () == supervised.recorded_before(tmp_path)  # nobody supervises
     said: list[dict[str, dict[str, int]]] = []
-    monkeypatch.setattr(supervised, "_report", said.append)
+    monkeypatch.setattr(supervised, "_write", said.append)
     monkeypatch.setenv(supervised.PIPE, "0")
     assert () == supervised.recorded_before(tmp_path)
     store.append(tmp_path, own)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 from perfmodel import store as stored
 from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.io import replace_file
-from perfmodel.measuring import timing
+from perfmodel.measuring import supervised, timing
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
+from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
-from perfmodel.measuring.run import opened_bench
+from perfmodel.measuring.remote import workers
 from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
@@ -45,7 +45,12 @@ def measure_probes(
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
-    with opened_bench(device, replace(DEFAULT, wait_s=wait_s), progress) as bench:
+    if isinstance(device, workers.WorkersDevice):
+        files = probes_path(folder), _begun_path(folder)
+        workers.Caller(device, files, progress, wait_s).run(_probed_there, settings, again)
+        return read_probes(folder)
+    with locked(device.facts, progress, wait_s):
+        bench = Bench(device, DEFAULT)
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if not todo:
             return read_probes(folder)
@@ -56,6 +61,11 @@ def measure_probes(
                     append_probe(folder, run)
                 progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
     return read_probes(folder)
+
+
+def _probed_there(device: Device, folder: Path, progress: Progress, settings: ProbeSettings, again: bool) -> None:
+    """Probe on a worker, with a copy of the caller's files in a folder."""
+    measure_probes(device, folder, progress, settings, again)
 
 
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
@@ -102,7 +112,7 @@ def _visited(
 @contextmanager
 def _under_way(folder: Path, what: str) -> Iterator[int]:
     """Keep in a file what is under way; give how often a process has ended in the middle of it."""
-    path = probes_path(folder).with_suffix(".begun")
+    path = _begun_path(folder)
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)
     try:
@@ -110,7 +120,12 @@ def _under_way(folder: Path, what: str) -> Iterator[int]:
     except OSError as error:
         raise failure(path, error) from error
     try:
-        yield deaths
+        with supervised.named(f"probe {what.split()[-1]}"):
+            yield deaths
     finally:
         with suppress(OSError):
             path.unlink()
+
+
+def _begun_path(folder: Path) -> Path:
+    return probes_path(folder).with_suffix(".begun")

@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.measuring.remote import bench
+    from perfmodel.measuring.remote import workers
 
 __getattr__ = loader(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,11 +10,9 @@ from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
+from perfmodel.errors import DeviceBusyError
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.remote.bench import WorkerSide, describe, resource
-
-#: Value and error, or None.
-Answer = tuple[Any, Exception | None] | None
+from perfmodel.measuring.remote.workers import carry_out, describe, holder, resource
 
 FACTS = DeviceFacts("H200", "NVIDIA CUDA", "570", ())
 SLUG = FACTS.slug
@@ -22,57 +21,68 @@ ADDRESS = "tcp://scheduler:8786"
 
 @dataclass
 class Worker:
-    """A worker: its devices, versions, and what comes of each task: a value with an error; None: it dies of it."""
+    """A worker: its devices, versions, and what comes of each task.
+
+    That is batches of reports, and at the end True where the task returns, False where the worker dies, or an error.
+    """
 
     slugs: tuple[str, ...] = (SLUG,)
-    answers: list[Answer | Exception] = field(default_factory=list)
+    courses: list[tuple[list[tuple[str, tuple[Any, ...]]], bool | Exception]] = field(default_factory=list)
     versions: dict[str, str | None] = field(default_factory=dict)
     facts: DeviceFacts = FACTS
     lock: str = "a lock"
     described: Exception | None = None
-    opens: Exception | None = None  # what opening its device raises
+    busy: list[DeviceBusyError] = field(default_factory=list)  # who has the device, while the task has not begun
+
+
+class Queue:
+    """Holds a batch for the caller until the task ends."""
+
+    name = "a queue"
+
+    def __init__(self, client: FakeClient) -> None:
+        self.client = client
+        client.queue = self
+        self.batches: list[bytes] = []
+
+    def get(self, batch: bool) -> list[bytes]:
+        assert batch
+        found, self.batches = self.batches, []
+        return found
+
+    def close(self) -> None:
+        pass
 
 
 class Future:
-    """An exception as an answer is raised on the worker."""
+    """A task that ends at the first look, unless another campaign has the device."""
 
-    def __init__(self, answer: Answer | Exception) -> None:
-        self.answer = answer
-        self.status = "pending" if answer is None else "error" if isinstance(answer, Exception) else "finished"
+    def __init__(self, client: FakeClient, name: str) -> None:
+        self.client, self.name, self.status = client, name, "pending"
+        self.error: Exception | None = None
 
-    def result(self, timeout: float) -> Answer:
-        if self.answer is None:
+    def result(self, timeout: float) -> None:
+        worker = self.client.workers.get(self.name)
+        if worker is None or worker.busy:
             raise TimeoutError
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-    def exception(self) -> Answer | Exception:
-        return self.answer
-
-    def done(self) -> bool:
-        return self.answer is not None
-
-    def cancel(self) -> None:
-        pass
-
-    def release(self) -> None:
-        pass
-
-
-@dataclass
-class Bench:
-    """The future of a bench on a worker."""
-
-    worker: str
-    error: Exception | None
-
-    @property
-    def status(self) -> str:
-        return "error" if self.error else "finished"
+        reports, end = worker.courses.pop(0) if worker.courses else ([], True)
+        self.client.queue.batches.append(pickle.dumps(({}, reports)))
+        if end is False:
+            del self.client.workers[self.name]
+            raise TimeoutError
+        self.status = "finished" if end is True else "error"
+        if end is not True:
+            self.error = end
+            raise end
 
     def exception(self) -> Exception | None:
         return self.error
+
+    def done(self) -> bool:
+        return self.status != "pending"
+
+    def cancel(self) -> None:
+        pass
 
 
 class FakeClient:
@@ -80,7 +90,8 @@ class FakeClient:
 
     def __init__(self, **workers: Worker) -> None:
         self.workers = workers
-        self.asked: list[str] = []
+        self.asked: list[str] = []  # workers, one for each task
+        self.queue: Any = None
         self.scheduler = SimpleNamespace(address=ADDRESS, identity=self._identity)
 
     def sync(self, function: Callable[..., Any], callback_timeout: float, **options: Any) -> Any:
@@ -98,18 +109,14 @@ class FakeClient:
     ) -> Any:  # fmt: skip
         assert (False, False) == (pure, allow_other_workers)
         (name,) = workers
-        worker = self.workers[name]
-        assert set(resources) <= {resource(slug) for slug in worker.slugs}
-        if function is WorkerSide:
-            return Bench(name, worker.opens)
-        assert name == arguments[0].worker
+        assert set(resources) <= {resource(slug) for slug in self.workers[name].slugs}
+        assert function is carry_out
         self.asked.append(name)
-        answer = worker.answers.pop(0) if worker.answers else (f"by {name}", None)
-        if answer is None:
-            del self.workers[name]
-        return Future(answer)
+        return Future(self, name)
 
     def run(self, function: Any, *arguments: str, workers: list[str], **options: str) -> dict[str, Any]:
+        if function is holder:
+            return {name: self.workers[name].busy.pop(0) for name in workers}
         assert function is describe
         return {name: self._described(name) for name in workers}
 

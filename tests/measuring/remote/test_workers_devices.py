@@ -16,8 +16,8 @@ from perfmodel.errors import (
     WorkerVersionError,
 )
 from perfmodel.measuring.lock import lock_path
-from perfmodel.measuring.remote import bench as module
-from perfmodel.measuring.remote.bench import (
+from perfmodel.measuring.remote import workers as module
+from perfmodel.measuring.remote.workers import (
     OWN_DEVICE,
     chosen_slug,
     describe,

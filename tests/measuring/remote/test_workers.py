@@ -8,24 +8,26 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import gettempdir
 from time import monotonic, sleep
+from types import ModuleType
 
 import dask
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from perfmodel import measure, store
 from perfmodel.cluster import address_of, check_versions, connected
 from perfmodel.errors import DeviceBusyError, KernelTravelError, SchedulerError
 from perfmodel.kernels import discover
-from perfmodel.measuring import Silent, lock
-from perfmodel.measuring.probes import PROBES
+from perfmodel.measuring import lock
+from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import ProbeSettings
-from perfmodel.measuring.remote import bench as module
-from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice, resource, workers_device
-from perfmodel.measuring.subject import Subject
+from perfmodel.measuring.remote.workers import resource, workers_device
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
@@ -71,6 +73,18 @@ def test_a_campaign_on_a_worker_leaves_the_store_of_one_here(client, tmp_path):
     assert there.rows == on_worker(client, tmp_path / "there", SCALE).rows  # nothing is measured again
 
 
+def slow(folder: Path):
+    """Contents that take longer than a batch, and note each time that they are drawn."""
+
+    def draw(generator, shape):
+        with (folder / "draws").open("a") as file:
+            file.write("x")
+        sleep(0.4)
+        return np.ones(shape)
+
+    return replace(SCALE, contents={"a": draw})
+
+
 class KillsWorker(Hears):
     """Kills the worker from outside after the third visit."""
 
@@ -84,6 +98,7 @@ class KillsWorker(Hears):
         self.task = task
 
     def advance(self, note="", seconds=0.0):
+        super().advance(note, seconds)
         self.steps[self.task] += 1
         if self.task == "measuring" and self.steps["measuring"] == 3:
             os.kill(process_of_worker(self.client), signal.SIGKILL)
@@ -91,21 +106,27 @@ class KillsWorker(Hears):
 
 def test_a_worker_killed_in_the_middle_of_a_campaign_loses_nothing(client, tmp_path):
     hears = KillsWorker(client)
-    found = on_worker(client, tmp_path, SCALE, progress=hears)
+    found = on_worker(client, tmp_path, slow(tmp_path), progress=hears)
     assert sorted(SIX) == sorted(places(found))
     assert {"ok"} == {row.status for row in found.rows}
+    assert len((tmp_path / "draws").read_text()) <= 6 + 6 + 2 * 2 + 2  # trials, visits, checks twice, and two again
     (said,) = hears.messages
     assert "is gone; going on with" in said or "was lost while this was under way; tried again" in said
 
 
 def deadly(folder: Path, times: int):
-    """Contents that kill their process as long as the folder has the file 'armed', at most so often."""
+    """Contents that kill their process, at most so often, from the third time on that they are drawn for n = 512.
+
+    The first two are trial runs.
+    """
 
     def draw(generator, shape):
-        if shape == (512,) and (folder / "armed").exists():
+        if shape == (512,):
+            with (folder / "draws").open("a") as file:
+                file.write("x")
             deaths = folder / "deaths"
             before = deaths.read_text() if deaths.exists() else ""
-            if len(before) < times:
+            if len((folder / "draws").read_text()) > 2 and len(before) < times:
                 deaths.write_text(before + "x")
                 os.kill(os.getpid(), signal.SIGKILL)
         return np.ones(shape)
@@ -113,20 +134,8 @@ def deadly(folder: Path, times: int):
     return replace(SCALE, contents={"a": draw})
 
 
-class Arms(Hears):
-    """Lets contents be deadly once all sizes are planned."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def start(self, task, total, seconds=0.0):
-        if task == "measuring":
-            (self.folder / "armed").touch()
-
-
 def test_a_configuration_over_which_a_worker_dies_once_is_measured(client, tmp_path):
-    hears = Arms(tmp_path)
+    hears = Hears()
     found = on_worker(client, tmp_path / "m", deadly(tmp_path, 1), progress=hears)
     assert sorted(SIX) == sorted(places(found))
     assert {"ok"} == {row.status for row in found.rows}
@@ -137,7 +146,7 @@ def test_a_configuration_over_which_a_worker_dies_once_is_measured(client, tmp_p
 
 
 def test_a_configuration_over_which_workers_die_twice_is_condemned_and_the_rest_is_measured(client, tmp_path):
-    hears = Arms(tmp_path)
+    hears = Hears()
     found = on_worker(client, tmp_path / "m", deadly(tmp_path, 2), progress=hears)
     assert sorted(SIX) == sorted(places(found))
     (bad,) = (row for row in found.rows if row.status != "ok")
@@ -152,12 +161,20 @@ def test_only_a_worker_opens_its_device(client):
     assert device().facts.hash == workers_device(client).facts.hash
 
 
-def test_a_class_that_cannot_travel_is_named():
+def test_a_class_that_cannot_travel_is_named(client, tmp_path):
     held = threading.Lock()
     kernel = replace(SCALE, reference=lambda arguments, factor: held)
-    bench = WorkersBench(WorkersDevice(0, device().facts, None, ""), TINY, Silent())
     with pytest.raises(KernelTravelError, match=r"'scale' cannot be sent to a worker: TypeError: .*lock"):
-        bench.trial(Subject(kernel, {"factor": 2}), {"n": 256})
+        on_worker(client, tmp_path, kernel)
+
+
+def test_a_class_that_needs_what_the_worker_lacks_is_named(client, tmp_path):
+    (module := ModuleType("only_the_caller_has_it")).__file__ = "/site-packages/only_the_caller_has_it.py"
+    exec("def reference(arguments, factor): return {}", vars(module))
+    sys.modules[module.__name__] = module
+    with pytest.raises(KernelTravelError, match=r"'scale' cannot be sent to a worker: there, Module.*only_"):
+        on_worker(client, tmp_path, replace(SCALE, reference=module.reference))
+    del sys.modules[module.__name__]
 
 
 def test_records_of_workers_are_in_a_store_like_others(client, tmp_path):
@@ -174,7 +191,7 @@ def other_code(factor, **_):
     return t_unit.with_kernel(kernel.copy(preambles=[*kernel.preambles, pragma]))
 
 
-def test_code_that_depends_on_the_process_is_the_callers(client, tmp_path):
+def test_code_that_depends_on_the_process_is_the_workers(client, tmp_path):
     found = on_worker(client, tmp_path, replace(SCALE, build=other_code), variants=1)
     assert ["ok"] * 3 == [row.status for row in found.rows]
 
@@ -188,46 +205,58 @@ def test_register_tiles_are_measured(client, tmp_path):
     assert {"ok"} == {row.status for row in found.rows}
 
 
-def test_a_campaign_has_the_device_alone_until_it_ends(client, tmp_path):
-    first, second = (WorkersBench(workers_device(client), replace(TINY, wait_s=0.0), Silent()) for _ in range(2))
-    assert first.launch_overhead() > 0
-    with pytest.raises(DeviceBusyError, match=f"process {process_of_worker(client)} "):
-        second.launch_overhead()
-    first.leave()
-    assert second.launch_overhead() > 0
-    second.leave()
-    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0).rows)
-    assert first.launch_overhead() > 0  # the campaign has left
-    first.leave()
-
-
 CALLER = """
-import sys, time
+import sys
+from pathlib import Path
 from dataclasses import replace
 from perfmodel.cluster import connected
-from perfmodel.measuring import Silent
-from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.bench import workers_device
+from perfmodel import measure
 from tests.campaigns import TINY
+from tests.machine import device
+from tests.measuring.remote.test_workers import slow
 with connected(sys.argv[1]) as client:
-    bench = WorkersBench(workers_device(client), TINY, Silent())
-    bench.launch_overhead()
-    print("measures", flush=True)
-    time.sleep(60)
+    measure([slow(Path(sys.argv[2]))], device().slug, sys.argv[2], None, replace(TINY, visits=50), client=client)
 """
 
 
-def test_a_caller_that_is_killed_has_left_the_device(client):
-    """The second campaign waits for it meanwhile."""
-    command = [sys.executable, "-c", CALLER, client.scheduler.address]
+@contextmanager
+def another_campaign(client, folder: Path):
+    """Let another process measure on the worker, for half a minute."""
+    folder.mkdir()
+    command = [sys.executable, "-c", CALLER, client.scheduler.address, str(folder)]
+    with subprocess.Popen(command, cwd=ROOT) as caller:
+        while not (folder / "draws").exists():
+            assert caller.poll() is None
+            sleep(0.05)
+        yield caller
+        caller.kill()
+
+
+def test_a_campaign_has_the_device_alone_until_its_caller_is_killed(client, tmp_path):
     hears = Hears()
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as caller:
-        assert "measures\n" == caller.stdout.readline()
+    with another_campaign(client, tmp_path / "other") as caller:
+        with pytest.raises(DeviceBusyError, match=f"process {process_of_worker(client)} "):
+            on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
         killing = threading.Timer(1.5, caller.kill)
         killing.start()
-        bench = WorkersBench(workers_device(client), replace(TINY, wait_s=30.0), hears)
-        assert bench.launch_overhead() > 0
-    bench.leave()
+        assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears).rows)
+    (said,) = hears.messages
+    assert said.startswith("waiting up to 30 s for another campaign on ")
+    rows = store.read(tmp_path / "other").rows
+    sleep(1.0)
+    assert rows == store.read(tmp_path / "other").rows
+
+
+def test_a_campaign_of_the_workers_machine_is_waited_for(client, tmp_path):
+    """Its lock is not in the folder of this test's."""
+    (folder,) = client.run(gettempdir).values()
+    lock_of_worker = FileLock(Path(folder) / lock.lock_path(device().facts).relative_to(tmp_path), thread_local=False)
+    hears = Hears()
+    with lock_of_worker, pytest.raises(DeviceBusyError, match=r"another campaign measures on .* within 0 s"):
+        on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
+    lock_of_worker.acquire()
+    threading.Timer(1.5, lock_of_worker.release).start()
+    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears).rows)
     (said,) = hears.messages
     assert said.startswith("waiting up to 30 s for another campaign on ")
 
@@ -238,20 +267,23 @@ def test_a_campaign_that_an_error_ends_has_left_the_device(client, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        on_worker(client, tmp_path, SCALE, progress=Stops())
+        on_worker(client, tmp_path, slow(tmp_path), progress=Stops())
+    drawn = (tmp_path / "draws").read_text()
     assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=10.0).rows)
+    assert len((tmp_path / "draws").read_text()) <= len(drawn) + 2
 
 
-def test_a_probe_runs_on_a_worker(client):
-    (probe,) = (one for one in PROBES if one.name == "barriers")
-    bench = WorkersBench(workers_device(client), TINY, Silent())
-    settings = ProbeSettings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16)
-    points, problem = bench.probe(probe, settings, ())
-    bench.leave()
-    assert "" == problem
-    assert {0, 2, 8, 32} == {point.at["barriers"] for point in points}
-    assert {3, 13} == {len(point.host_s) for point in points}  # 13 of the launch alone
-    assert all(second > 0 for point in points for second in point.host_s)
+def test_a_probe_runs_on_a_worker(client, tmp_path):
+    settings = ProbeSettings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16, only=("barriers",))
+    hears = Hears()
+    (run,) = measure_probes(workers_device(client), tmp_path, hears, settings)
+    assert ("barriers", "") == (run.probe, run.message)
+    assert {0, 2, 8, 32} == {point.at["barriers"] for point in run.points}
+    assert {3, 13} == {len(point.host_s) for point in run.points}  # 13 of the launch alone
+    assert all(second > 0 for point in run.points for second in point.host_s)
+    assert ["barriers"] == hears.notes
+    assert ["probes.jsonl"] == sorted(path.name for path in tmp_path.glob("probes*"))
+    assert (run,) == measure_probes(workers_device(client), tmp_path, hears, settings)
 
 
 SCHEDULER = """
@@ -265,26 +297,22 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_is_lost_is_told_in_the_middle_of_an_order_and_after_it(tmp_path, monkeypatch):
+def test_a_scheduler_that_is_lost_in_the_middle_of_a_campaign_is_told(tmp_path):
     (tmp_path / "scheduler.py").write_text(SCHEDULER)
     command = [sys.executable, str(tmp_path / "scheduler.py"), resource(device().slug)]
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     with running, connected(running.stdout.readline().strip(), timeout_s=1.0) as client:
-        address = address_of(client)
-        bench = WorkersBench(workers_device(client), TINY, Hears())
-        assert bench.launch_overhead() > 0
-        monkeypatch.setattr(module, "carry_out", lambda *task: sleep(60))
-        killing = threading.Timer(0.7, running.kill)
+        address, found = address_of(client), workers_device(client)
+        killing = threading.Timer(3.0, running.kill)
         killing.start()
-        for _ in range(2):
-            with pytest.raises(SchedulerError, match=r"does not answer: .*what was measured is kept") as caught:
-                bench.launch_overhead()
-            assert address == caught.value.address
+        with pytest.raises(SchedulerError, match=r"does not answer: .*what was measured is kept") as caught:
+            measure([slow(tmp_path)], found, tmp_path, None, replace(TINY, visits=50), client=client)
+        assert address == caught.value.address
         until = monotonic() + 20
         while client.status != "closed" and monotonic() < until:
             sleep(0.05)
         with pytest.raises(SchedulerError, match="the connection is lost"):
-            bench.launch_overhead()
+            measure([SCALE], found, tmp_path, None, TINY, client=client)
         with pytest.raises(SchedulerError):
             check_versions(client, [address])
 
