@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 
+from perfmodel.analyses.report_data import FITTED, TESTS
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.html.cards import MOST_CARDS
 from perfmodel.report.html.figures import MOST_VARIANTS, Plot
-from perfmodel.report.html.page import contents
+from perfmodel.report.html.page import contents, report_page
 from tests.report.html.reported import HOSTILE, MADE, reported
 
 
@@ -24,6 +25,12 @@ def test_everything_is_shown():
     assert sorted(HOSTILE) == sorted(card.title for card in shown.own_cards)
     assert ["<i>broken</i>"] == [row[0].text for row in shown.withheld.rows]
     assert len(MADE) + len(data.made) == len(shown.made.rows)
+
+
+def test_the_page_says_which_kernels_the_model_is_judged_on():
+    data = reported()
+    assert f"The kernels are {TESTS}." in report_page(data, MADE)
+    assert f"The kernels are {FITTED}." in report_page(replace(data, judged_on=FITTED), MADE)
 
 
 def test_of_many_variants_the_fastest_are_drawn_and_all_stand_in_the_table():
