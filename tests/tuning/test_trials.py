@@ -356,7 +356,7 @@ def test_records_are_kept_with_counts(tmp_path):
 def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """The first process kept one visit and the death of another variant; nothing of both is run again."""
     said = []
-    monkeypatch.setattr(supervised, "_report", said.append)
+    monkeypatch.setattr(supervised, "_write", said.append)
     variants = {"one": unit(), "deadly": unit("out[i] = a[i] + a[i]")}
     with trials({"one": unit()}, keep=tmp_path) as found:
         found.visit("one")  # another command's

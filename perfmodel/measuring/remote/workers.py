@@ -274,6 +274,7 @@ class Caller:
         self._worker, self._waits = "", False
         self._unfit: dict[str, str] = {}  # workers that are not used, and why
         self._begun = self._worked = False  # whether the task says anything, and whether it began any work
+        self._shown = False  # whether the progress shows a task
         self._report: Mapping[str, Any] | None = None  # of what is under way
         self._suspect = ""  # that over which a worker was lost
 
@@ -288,12 +289,17 @@ class Caller:
         while True:
             self._choose_worker()
             files = {name: zlib.compress(whole_lines(file), 1) for name, file in self._files.items()}
-            if self._done(self._device.slug, function, arguments, files, begins, monotonic() - began):
-                return
+            try:
+                if self._done(self._device.slug, function, arguments, files, begins, monotonic() - began):
+                    return
+                self._judge()
+            finally:
+                if self._shown:  # the worker was lost in the middle of a task, or this process is interrupted
+                    self._progress.stop()
+                    self._shown = False
             if idle and not self._worked:
                 raise BrokenDeviceError(self._device.name, "two workers were lost when they opened it")
             idle = not self._worked
-            self._judge()
 
     def _done(self, *order: Any) -> bool:
         """Follow a task to its end, and write what it sends; return False if its worker is lost."""
@@ -342,6 +348,7 @@ class Caller:
                 file.unlink(missing_ok=True)
         for method, arguments in reports:
             if method != "under_way":
+                self._shown = method == "start" or (self._shown and method != "stop")
                 getattr(self._progress, method)(*arguments)
                 continue
             (report,) = arguments
@@ -372,7 +379,6 @@ class Caller:
             self._suspect = self._name
             lost = f"the worker {self._worker} was lost while this was under way"
             self._progress.tell(f"{self._name}: {lost}; tried again")
-        self._progress.stop()
 
     def _is_there(self) -> bool:
         return self._worker in having(self._client).get(self._device.slug, ())

@@ -183,6 +183,18 @@ def test_records_of_workers_are_in_a_store_like_others(client, tmp_path):
     assert {"scale", "other"} == {row.kernel for row in store.read(tmp_path).rows}
 
 
+def first_two(planned):
+    """Choose two configurations, one after the other."""
+    assert 6 == len(planned)
+    batches = iter([(0,), (1,), ()])
+    return lambda times: next(batches)
+
+
+def test_what_is_measured_is_chosen_there(client, tmp_path):
+    found = measure([SCALE], device().slug, tmp_path, None, TINY, first_two, client=client)
+    assert ["ok"] * 2 == [row.status for row in found.rows]
+
+
 def other_code(factor, **_):
     """Code that every process generates differently."""
     t_unit = SCALE.build(factor)

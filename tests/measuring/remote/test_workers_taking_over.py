@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -111,6 +112,29 @@ def test_two_deaths_with_a_success_between_them_condemn_nothing(ready, tmp_path)
     caller.run(print)
     assert ["a", "b", "c"] == client.asked
     assert not (tmp_path / "rows.jsonl").exists()
+
+
+STARTED = ("start", ("measuring", 2, 0.0))
+INTERRUPT = KeyboardInterrupt()
+
+
+def interrupted(*step):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("end", [False, INTERRUPT, FailedError("runtime", "no")])
+def test_a_task_that_is_shown_is_stopped_however_it_ends(ready, end):
+    """Also where the worker is lost between two configurations."""
+    reports = [STARTED, begins(1), ENDED, ("advance", ("x", 0.0))]
+    second = Worker(courses=[([STARTED, ("stop", ())], True)])
+    caller, _, hears = ready(a=Worker(courses=[(reports, True if end is INTERRUPT else end)]), b=second)
+    steps = []
+    hears.start, hears.stop = (lambda *told: steps.append("start")), (lambda: steps.append("stop"))
+    if end is INTERRUPT:  # this process is interrupted
+        hears.advance = interrupted
+    with nullcontext() if end is False else pytest.raises(type(end)):
+        caller.run(print)
+    assert ["start", "stop"] * (2 if end is False else 1) == steps
 
 
 def test_what_has_no_record_is_named(ready):
