@@ -350,7 +350,7 @@ def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts:
     """Draw the distribution of hit rates, and print their means."""
     rates = analyses.memory_hierarchy.hit_rates(counts, at, analyses.memory_hierarchy.Hierarchy.of(facts))
     device = "" if facts is None else f" on {facts.name}"
-    title = f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at)
+    title = f"{counts.name}{device}" + (f", {sizes_text(at)}" if at else "")
     report.kernel_pictures.draw_memory_hierarchy(rates, path, title)
     print(f"hit rates: {path}")
     rows = []

@@ -255,7 +255,7 @@ def import_command(
 def _import_lines(imported: hooks.Imported, target: Path) -> list[str]:
     each = ", ".join(f"{count} {status}" for status, count in imported.statuses.items())
     lines = [f"{imported.path}: {imported.form}, {imported.device}"]
-    lines += [f"added {len(imported.rows)} records to {target}" + f" ({each})" * bool(each)]
+    lines += [f"added {len(imported.rows)} records to {target}" + (f" ({each})" if each else "")]
     if imported.known:
         lines.append(f"{imported.known} results were in it before")
     lines += imported.notes

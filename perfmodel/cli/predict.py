@@ -225,7 +225,7 @@ def _prediction_lines(
 ) -> Iterator[str]:
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
-    yield request.title + f", {at}" * bool(at)
+    yield request.title + (f", {at}" if at else "")
     yield from anchor_lines(predictions.anchors)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
@@ -243,7 +243,7 @@ def _prediction_lines(
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
     """Say where each anchor ran, and how far its prediction was off."""
     for name, anchor in anchors.items():
-        where = f" at {output.sizes_text(anchor.sizes)}" * bool(anchor.sizes)
+        where = f" at {output.sizes_text(anchor.sizes)}" if anchor.sizes else ""
         took, predicted = display.seconds_text(anchor.measured), display.seconds_text(anchor.predicted)
         yield f"anchor: {name} took {took}{where}, predicted {predicted}: all its predictions times {anchor.factor:.3g}"
 

@@ -425,7 +425,7 @@ class KernelCounts(Lazy):
             As of calling a :class:`~perfmodel.counts.Count`.
         """
         at = {**(sizes or {}), **more_sizes}
-        return data_frame(rows.records(self._rows, at), [*rows.COLUMNS, *["value"] * bool(at)])
+        return data_frame(rows.records(self._rows, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 
     @property
     def _signature(self) -> str:

@@ -15,10 +15,10 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from perfmodel.counts.flow.trips import Nest
+from perfmodel.counts.flow.trips import LoopNest
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
 
-Term = tuple[Act, Nest]  # an act, executed in each run of a nest's body
+Term = tuple[Act, LoopNest]  # an act, executed in each run of a nest's body
 Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"

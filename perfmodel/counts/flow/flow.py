@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules, Term
-from perfmodel.counts.flow.trips import Nest, Trips
+from perfmodel.counts.flow.trips import LoopNest, Trips
 from perfmodel.counts.flow.walkthrough import Walkthrough, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
@@ -122,7 +122,7 @@ class FlowNode:
 
     kind: str
     launch: str
-    loops: Nest
+    loops: LoopNest
     executions: Count
     steps: tuple[Step, ...] = ()
 
@@ -339,7 +339,7 @@ class _Control:
     nodes: list[FlowNode] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
 
-    def block(self, nodes: tuple[Node, ...], loops: Nest, launch: str, last: list[int]) -> list[int]:
+    def block(self, nodes: tuple[Node, ...], loops: LoopNest, launch: str, last: list[int]) -> list[int]:
         """Add siblings after the nodes ``last``; return the nodes after which control goes on."""
         steps: list[Step] = []
         for node in nodes:
@@ -361,10 +361,10 @@ class _Control:
                 last = self.add("exit", loops, node.name, last)
         return self.add_run(steps, loops, launch, last)
 
-    def add_run(self, steps: list[Step], loops: Nest, launch: str, last: list[int]) -> list[int]:
+    def add_run(self, steps: list[Step], loops: LoopNest, launch: str, last: list[int]) -> list[int]:
         return self.add("run", loops, launch, last, tuple(steps)) if steps else last
 
-    def add(self, kind: str, loops: Nest, launch: str, last: list[int], steps: tuple[Step, ...] = ()) -> list[int]:
+    def add(self, kind: str, loops: LoopNest, launch: str, last: list[int], steps: tuple[Step, ...] = ()) -> list[int]:
         """Add a node after the nodes ``last``."""
         place = len(self.nodes)
         self.nodes.append(FlowNode(kind, launch, loops, self.walk.trips.count(loops), steps))

@@ -20,7 +20,7 @@ from perfmodel.counts.quasipoly.count import Count
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
-Nest = tuple[str, ...]  # sequential inames, outermost first
+LoopNest = tuple[str, ...]  # sequential inames, outermost first
 LARGE = (1024, 256, 64, 16, 1)  # least value tried for the parameters where chains are compared
 
 
@@ -45,7 +45,7 @@ class Trips:
         self.cardinalities = cardinalities
         self.program = cardinalities.program
         self.sizes = self._sizes()
-        self.around: dict[str, Nest] = {}
+        self.around: dict[str, LoopNest] = {}
         self._place(self.program.schedule, ())
         self.count = cache(self._count)
         self.value = cache(self._value)
@@ -68,7 +68,7 @@ class Trips:
             for index in range(large.dim(PARAM))
         }
 
-    def _place(self, nodes: tuple[Node, ...], loops: Nest) -> None:
+    def _place(self, nodes: tuple[Node, ...], loops: LoopNest) -> None:
         """Note for each loop the loops around it."""
         for node in nodes:
             if isinstance(node, Loop):
@@ -77,7 +77,7 @@ class Trips:
             elif isinstance(node, DeviceKernel):
                 self._place(node.body, loops)
 
-    def _value(self, nest: Nest) -> float:
+    def _value(self, nest: LoopNest) -> float:
         """Return the runs of a nest's body at large sizes, where chains are compared."""
         return float(self.count(nest)(**self.sizes))
 
@@ -97,7 +97,7 @@ class Trips:
         step = length // (trips - 1) if trips > 1 else 1
         return Span(low.to_python(), max(step, 1), trips)
 
-    def _around(self, nest: Nest) -> list[Domain]:
+    def _around(self, nest: LoopNest) -> list[Domain]:
         """Return the domains of what is executed inside the nest."""
         domains = [statement.domain for statement in self.program.statements]
         inside = [domain for domain in domains if set(nest) <= set(domain.names)]
@@ -109,7 +109,7 @@ class Trips:
         ]
         return sites or [domain for domain in domains if domain.trips is not None]
 
-    def _count(self, nest: Nest) -> Count:
+    def _count(self, nest: LoopNest) -> Count:
         """Return how often one work-item runs the body of a nest, for one iteration of the loops outside it."""
         domains = self._around(nest) if nest else []
         if not domains:
@@ -148,7 +148,7 @@ class Trips:
         )
 
 
-def _union(domains: list[Domain], nest: Nest, around: frozenset[str]) -> tuple[isl.Set, int]:
+def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
     """Return the points over the nest and the inames on which its bounds may depend, and the number of these inames.
 
     These inames are the hardware axes and the loops around the nest. Loops inside it are projected out.
@@ -226,7 +226,7 @@ class Averages:
         self.sub_groups = {k: self._sub_groups(k) for k in self.launches.values()}
         self.executions = cache(self._executions)
 
-    def _executions(self, launch: str, loops: Nest, statement: str = "") -> float:
+    def _executions(self, launch: str, loops: LoopNest, statement: str = "") -> float:
         """Return the average of a nest of the launch, or of a guarded statement in it."""
         number = self.launches.get(launch)
         if number is None:  # the nest stands between two launches
