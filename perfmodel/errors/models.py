@@ -309,3 +309,10 @@ class LevelError(PerfModelError, ValueError):
 
     found: object
     message = "level is {found!r}; give a number between 0 and 1, as 0.9 for 90 %."
+
+
+class FoldsError(PerfModelError, ValueError):
+    """The number of folds is no whole number from 2."""
+
+    found: object
+    message = "folds is {found!r}; give a whole number from 2 up, as 8, so that each fit lacks an eighth of the rows."
