@@ -12,13 +12,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import find_weights, foreign
-from perfmodel.errors import (
-    NoDeviceError,
-    NoWeightsError,
-    UnknownDeviceError,
-    UnknownFamilyError,
-    WeightsFileError,
-)
+from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownDeviceError, UnknownFamilyError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import load
 from tests.recorded import DEVICES, SIMULATED
