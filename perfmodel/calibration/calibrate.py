@@ -244,7 +244,8 @@ def calibrate(
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit model families, and judge the fits on kernels that no fit has seen.
 
-    Stopped at any time and called again, it goes on: what the folder holds is not measured again.
+    Stopped at any time and called again, it goes on: what the folder holds is not measured again. At its end it packs
+    the folder's counts (:func:`perfmodel.store.pack`).
 
     Parameters
     ----------
@@ -280,4 +281,6 @@ def calibrate(
     if not len(measured):
         raise NothingMeasuredError(folder)
     names = candidates(measured.facts) if campaign.name == QUICK.name else ()
-    return fit_device(folder, progress=progress, names=names)
+    fitted = fit_device(folder, progress=progress, names=names)
+    store.pack(folder)
+    return fitted

@@ -88,8 +88,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "l3_told_ways": Key("", "its ways as the operating system tells them"),
         "l3_ways": Key("", "ways of the third-level cache"),
         "lane_order": Key(
-            "",
-            "how the lanes of a group run: one after the other, in step, or in step with many sub-groups at a time",
+            "", "how the lanes of a group run: one after the other, in step, or in step with many sub-groups at a time",
             ("serial", "lockstep", "multithreaded"),
         ),
         "lanes_per_unit": Key("", "work-items that a compute unit computes at once, in float32"),
@@ -105,8 +104,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "memory_latency_s": Key("s", "latency of a load from global memory"),
         "memory_load_s": Key("s", "as l1_load_s, of what lies behind the last cache"),
         "odd_pitch_access": Key(
-            "",
-            "how lanes that are neighbours access a local array whose rows are not a power of two long",
+            "", "how lanes that are neighbours access a local array whose rows are not a power of two long",
             ("vector", "element"),
         ),
         "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),

@@ -102,7 +102,6 @@ def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFac
 
 # {{{ caches
 
-
 @dataclass(frozen=True)
 class CurveStep:
     """One step of a curve."""
@@ -277,12 +276,10 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
         last += 1
     return float(grid[first] + grid[last]) / 2
 
-
 # }}}
 
 
 # {{{ execution
-
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
     """Return the lanes that run in step; 0 where the curve is not clear.
@@ -441,6 +438,5 @@ def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     bound = " or more" if p == MOST else " or less" if p == LEAST else ""
     source = f"measured, {len(usable)} kernels with memory, arithmetic and both: {p:.3g}{bound}"
     return {"overlap_exponent": Fact(p, "", source)}
-
 
 # }}}

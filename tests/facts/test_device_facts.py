@@ -27,7 +27,9 @@ def example() -> DeviceFacts:
 
 def test_order_of_facts_does_not_matter():
     facts = example()
-    again = DeviceFacts.from_mapping(facts.name, facts.platform, facts.driver, dict(reversed(facts.facts)))
+    again = DeviceFacts.from_mapping(
+        facts.name, facts.platform, facts.driver, dict(reversed(facts.facts))
+    )
     assert facts == again
     assert hash(facts) == hash(again)
     assert ["compute_units", "max_work_item_sizes"] == list(again)

@@ -50,7 +50,7 @@ def test_two_caches():
 
 def test_what_was_not_probed_or_never_rises_gives_no_fact():
     assert {} == cache_facts([])
-    assert {} == cache_facts([chase(dict.fromkeys(footprints(2**24), NEAR))])
+    assert {} == cache_facts([chase(dict.fromkeys(footprints(2 ** 24), NEAR))])
 
 
 @pytest.mark.parametrize("line", [32, 64, 128])
