@@ -18,11 +18,11 @@ from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, 
 from perfmodel.compare.comparison import error_table
 from perfmodel.compare.contenders import contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
-from perfmodel.compare.protocols import UNASKED, Judged
+from perfmodel.compare.protocols import TESTLESS, Judged
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, FitOptions
-from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
+from perfmodel.fitting.device_folder import measured_folder, recorded_folder, tests_of, with_given_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
@@ -178,14 +178,18 @@ def fit_family(
 
 def judge_family(
     folder: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False, level: float = 0.9,
-    protocols: Sequence[str] = UNASKED, given: Mapping[str, Fact] | None = None, tests: str = store.TESTS_FILE,
+    protocols: Sequence[str] | None = None, given: Mapping[str, Fact] | None = None, tests: str = store.TESTS_FILE,
+    folds: int | None = None,
 ) -> Judged:  # fmt: skip
     """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`.
 
-    Facts are as of :func:`fit_family`.
+    Protocols and folds are as of :func:`~perfmodel.compare.evaluate`, facts as of :func:`fit_family`.
     """
-    measured, tested = measured_folder(folder, measured_facts, given, tests)
-    return Judged(*fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols))
+    read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
+    measured, tested = read_folder(folder, measured_facts, given, tests)
+    return Judged(*fit_and_evaluate(
+        measured, tested, family, level=level, options=options, protocols=protocols, folds=folds
+    ))  # fmt: skip
 
 
 #: What probes, campaign and test kernels take on PoCL with two cores, and after them the fits [s].
