@@ -16,7 +16,7 @@ transferred to a device whose times are known (``scripts/transfers`` writes it).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -101,7 +101,7 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         "subgroup_size": int(facts.value(LANES)), "facts": facts.to_json(), "anchored": None,
         "weights": {name: _moved(model, name, known, facts) for name in model.weights},
         "conformal": errors and errors.conformal, "scatter": errors and errors.scatter,
-        "notes": (*_notes(model, known, facts, errors), *model.notes),
+        "notes": tuple(_notes(model, known, facts, errors)),
     })  # fmt: skip
     return replace(model, fitted=fitted, facts=facts, path=None)
 
@@ -152,11 +152,16 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
     lacking = tuple(
-        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {', '.join(weights)})"
+        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
         for (key, device), weights in needs.items()
     )
     if lacking:
         raise TransferFactsError(known.name, facts.name, lacking)
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    """Return names in words, and how many there are beside the first ones."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
 def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iterator[tuple[str, str, str]]:
