@@ -36,7 +36,7 @@ from perfmodel.errors import ParameterError, UnknownFeatureError
 
 __all__ = [
     "FEATURE_NAMES", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names", "operation_feature",
-    "stride_class", "total", "unit",
+    "rate", "stride_class", "total", "unit",
 ]  # fmt: skip
 
 # Every class has a code, so that arrays of sizes can be classified at once:
@@ -152,6 +152,28 @@ def unit(name: str) -> str:
     'barrier'
     """
     return feature(name).unit
+
+
+RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",
+        "op_*": "lane_cycle", "global_*": "memory_byte", "local_*": "lane_cycle", "barrier_*": "lane_cycle",
+        "work_groups": "unit_cycle", "launches": "launch",
+    }
+)  # fmt: skip
+"""The rate (:data:`perfmodel.facts.rates.RATES`) by which a feature's cost differs between devices, by patterns; the
+first that fits counts."""
+
+
+def rate(name: str) -> str:
+    """Return the name of the rate by which a feature's cost differs between devices; empty of what is no feature.
+
+    Examples
+    --------
+    >>> rate("op_float64_add"), rate("global_load_32_stride1")
+    ('double_operation', 'memory_byte')
+    """
+    return next((rate for pattern, rate in RATES_OF_FEATURES.items() if matches((pattern,), name)), "")
 
 
 def operation_feature(dtype: str, kind: str) -> str:

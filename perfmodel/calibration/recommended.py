@@ -19,7 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors, fitting
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
-from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
+from perfmodel.errors import (
+    DocumentError,
+    NoDeviceError,
+    NoWeightsError,
+    OptionError,
+    PerfModelError,
+    UnknownDeviceError,
+)
 from perfmodel.facts import DeviceFacts, differences, read_device
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
@@ -131,7 +138,8 @@ class FoundWeights:
     @property
     def text(self) -> str:
         """Which weights these are, in one line."""
-        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin})"
+        recorded = f"; others recorded its times: {self.device.recorded}" if self.device.recorded else ""
+        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}"
 
 
 def data_folder() -> Path:
@@ -174,16 +182,33 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
     They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
-    Without `family` they are those of the family that calibration recommends for the device. A NoWeightsError names the
-    device, the weights that there are, and what to do.
+    If no OpenCL device has the name `device`, they are those of the one folder whose name or device has its words, as
+    ``titan-v``. Without `family` they are those of the family that calibration recommends for the device. A
+    NoWeightsError names the device, the weights that there are, and what to do.
     """
     name = None if family is None else find_family(family).name
     try:
         used = device_in_use(device)
-    except NoDeviceError:
+    except (NoDeviceError, UnknownDeviceError) as error:
+        named = [] if device is None else _weights_named(device, name)
+        if len(named) == 1:
+            return named[0]
+        if isinstance(error, UnknownDeviceError) and not named:
+            raise
         known = tuple(_described(folder, facts) for _, folder, facts in _devices())
-        raise NoWeightsError("no OpenCL device was found to take the weights of", known) from None
+        problem = f"{len(named)} devices match '{device}'" if named else "no OpenCL device was found"
+        raise NoWeightsError(f"{problem} to take the weights of", known) from None
     return _weights_of(used, name)
+
+
+def _weights_named(device: str, family: str | None) -> list[FoundWeights]:
+    """Return the weights of each folder that has these words in its name or in its device's slug."""
+    wanted, found = f"-{'-'.join(device.lower().split())}-", []
+    for origin, folder, facts in _devices():
+        path = recommended_weights(folder, family)
+        if path is not None and (wanted in f"-{folder.name}-" or wanted in f"-{facts.slug}-"):
+            found.append(FoundWeights(path, facts, origin))
+    return found
 
 
 def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:

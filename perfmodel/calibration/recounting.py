@@ -16,7 +16,7 @@ from perfmodel.kernels import KernelClass, Variant
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
-from perfmodel.store.files import Place, rename_counts
+from perfmodel.store.files import Place, packed_counts, rename_counts
 
 Status = Literal["same", "rewritten", "changed", "other code", "gone", "failed"]
 
@@ -66,13 +66,20 @@ def recount(
 
 
 def write(recounts: Iterable[Recount]) -> int:
-    """Let stores name the new counts, where they are those of what was measured; return the records changed."""
+    """Let stores name the new counts, where they are those of what was measured; return the records changed.
+
+    Packed counts are packed again.
+    """
     by_store: dict[str, dict[Place, KernelCounts]] = {}
     for each in recounts:
         if each.writable and each.new is not None:
             place = each.kernel, each.variant, each.kernel_hash, each.old_hash
             by_store.setdefault(each.store, {})[place] = each.new
-    return sum(rename_counts(path, new) for path, new in by_store.items())
+    changed = sum(rename_counts(path, new) for path, new in by_store.items())
+    for path in by_store:
+        if packed_counts(path):
+            store.pack(path)
+    return changed
 
 
 def _files_of(path: Path) -> tuple[Path, ...]:

@@ -35,7 +35,7 @@ Folders = Annotated[
     Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default those of "
-        "fitted_weights/, but for simulated ones.",
+        "fitted_weights/ that have both, but for simulated ones. Without test.jsonl measured kernels are left out.",
     ),
 ]  # fmt: skip
 FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
@@ -91,8 +91,14 @@ Tests = Annotated[
 Protocols = Annotated[
     list[str] | None,
     Option(
-        "--protocol", metavar="NAME", help="A, B, sizes or C (one cheap run of each variant); repeat for more."
+        "--protocol", metavar="NAME",
+        help="A, B, sizes, C (one cheap run of each variant), groups, kernels or variants; repeat for more. By default "
+        "A, B and sizes; where the folder has no file with tests, the last three.",
     ),
+]  # fmt: skip
+Folds = Annotated[
+    int | None,
+    Option("--folds", help="How many folds groups, kernels or variants are left out in; by default 8."),
 ]
 
 
@@ -101,9 +107,12 @@ def evaluate_command(
     tests: Tests = "test.jsonl",
     family: EvaluatedFamily = None,
     protocol: Protocols = None,
+    folds: Folds = None,
     csv: TableCsv = "",
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is.
+
+    A folder without test kernels is judged by measured kernels that are left out of the fit.
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
@@ -116,7 +125,10 @@ def evaluate_command(
         source, family = [weights.folder], family or weights.path.stem
     fitting.device_folder.refuse_mixture(source)
     chosen, asked = find_family(family or calibration.calibrate.CORE), _protocols(protocol)
-    judged = [calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
+    judged = [
+        calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests, folds=folds)
+        for folder in source
+    ]
     if output.settings().json or not csv:
         output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
     elif csv == "predictions":
@@ -125,14 +137,14 @@ def evaluate_command(
         print(report.weights_csv([each.model for each in judged]), end="")
 
 
-def _protocols(names: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it."""
+def _protocols(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the protocols that ``--protocol`` options name, if any; with C, A and B over its cases follow it."""
     asked: dict[str, None] = {}
-    for name in names or compare.protocols.UNASKED:
+    for name in names or ():
         if name not in compare.PROTOCOLS:
             raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(compare.PROTOCOLS)}")
         asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
-    return tuple(asked)
+    return tuple(asked) or None
 
 # }}}
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare.comparison import Comparison, Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.compare.protocols import Evaluation, evaluate_fits
+from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
 from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import Fact
 from perfmodel.fitting.design import fit_to_design
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
@@ -35,9 +35,12 @@ COLUMNS = (
     "fit_s", "predict_s", "withheld", "problem",
 )  # fmt: skip
 """What :func:`records` has of a family."""
-HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
-#: Protocols by which families are compared; the third one needs a fit for each size.
+#: Protocols by which families are compared where there are test kernels; the third one needs a fit for each size.
 COMPARED = ("A", "B")
+#: The strictest protocol, with test kernels and without.
+STRICTEST = ("B", "groups")
+LEVEL = 0.9
+"""Level of the intervals of families that are judged without test kernels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,9 +56,10 @@ class Contender:
     predict_s
         Time of one prediction of a counted kernel: its features, quantities and expression [s].
     evaluations
-        One for each of :data:`COMPARED`, with the cases that every contender predicts.
+        One for each of :data:`COMPARED`, and without test kernels one for each of
+        :data:`~perfmodel.compare.protocols.RECORDED`, with the cases that every contender predicts.
     withheld
-        Cases that this family withheld, by protocol A.
+        Cases that this family withheld, by the first of these protocols.
     problem
         Reason why it could not be fitted; it has no figures then.
     """
@@ -69,6 +73,16 @@ class Contender:
     withheld: int = 0
     problem: str = ""
 
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols that it was judged by."""
+        return tuple(evaluation.protocol for evaluation in self.evaluations)
+
+    @property
+    def strictest(self) -> Figures:
+        """Its figures by the strictest of these protocols."""
+        return self.figures(next(name for name in STRICTEST if name in self.protocols))
+
     def by(self, protocol: str) -> Evaluation:
         """Return the evaluation by one protocol."""
         return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)
@@ -80,20 +94,20 @@ class Contender:
     def __repr__(self) -> str:
         if self.problem:
             return one_line(f"<Contender {self.family} on {self.device}: not fitted: {self.problem}>")
-        protocols = [evaluation.protocol for evaluation in self.evaluations]
-        errors = ", ".join(f"{percent(self.figures(protocol).error)} by {protocol}" for protocol in protocols)
+        errors = ", ".join(f"{percent(self.figures(protocol).error)} by {protocol}" for protocol in self.protocols)
         return one_line(f"<Contender {self.family} on {self.device}: error {errors}>")
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its figures as text, in the order of :data:`HEADER`."""
-        a, b = self.figures("A"), self.figures("B")
-        errors = map(percent, (a.error, b.error, a.factor))
-        return (self.family, *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(self.weights))
+        """Its figures as text, in the order of :attr:`Contenders.header`."""
+        errors = [percent(self.figures(protocol).error) for protocol in self.protocols]
+        first = self.figures(self.protocols[0])
+        choices = (f"{first.regret:.2f}", f"{first.tau:.2f}")
+        return (self.family, *errors, percent(first.factor), *choices, str(self.weights))
 
 
 class Contenders(tuple[Contender, ...]):
-    """Families side by side: a tuple that shows itself as a table, the best by protocol B first."""
+    """Families side by side: a tuple that shows itself as a table, the best by the strictest protocol first."""
 
     __slots__ = ()
 
@@ -102,16 +116,25 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def judged(self) -> tuple[Contender, ...]:
-        """Those that could be fitted, the one with the smallest error by protocol B first."""
+        """Those that could be fitted, the one with the smallest error by the strictest protocol first."""
         fitted = [contender for contender in self if contender.evaluations]
-        return tuple(sorted(fitted, key=lambda contender: contender.figures("B").error))
+        return tuple(sorted(fitted, key=lambda contender: contender.strictest.error))
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What :attr:`Contender.cells` are: errors by each protocol, and the other figures by the first."""
+        protocols = self.judged[0].protocols if self.judged else COMPARED
+        by_first = (f"{name}, {protocols[0]}" for name in ("factor - 1", "regret", "tau"))
+        return ("family", *(f"error, {protocol}" for protocol in protocols), *by_first, "weights")
 
     def _repr_html_(self) -> str:
         """Return the figures as a table for a notebook, families that could not be fitted below it."""
         judged, devices = self.judged, ", ".join(dict.fromkeys(contender.device for contender in self))
         notes = [f"not fitted: {contender.family}: {contender.problem}" for contender in self if contender.problem]
-        cases = f"{len(judged[0].by('A').rows)} cases that every family predicts" if judged else "no family was fitted"
-        return html_table([HEADER, *(contender.cells for contender in judged)], f"{devices}: {cases}", notes)
+        cases = "no family was fitted"
+        if judged:
+            cases = f"{len(judged[0].evaluations[0].rows)} cases that every family predicts"
+        return html_table([self.header, *(contender.cells for contender in judged)], f"{devices}: {cases}", notes)
 
     def to_frame(self) -> DataFrame:
         """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`.
@@ -144,22 +167,29 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
 
 
 def compare_families(
-    measured: Measurements, tests: Measurements, families: Iterable[Family], options: FitOptions | None = None
+    measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None
 ) -> Iterator[Contender]:
     """Fit and judge families one after another, each on all cases that it predicts; see :func:`on_common_cases`.
 
     A family that cannot be fitted is a contender with a problem; the others are judged all the same.
     """
     for family in families:
-        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests))
+        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests)))
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts, as :func:`compare_families` does; no fit is made twice."""
+    """Judge a family on all tests that it predicts, as :func:`compare_families` does; no fit is made twice.
+
+    Without tests it has intervals too, since these need no other fits.
+    """
     name, device = fits.family.name, fits.measured.device
     try:
-        weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
-        evaluations = evaluate_fits(fits, None, COMPARED)
+        if fits.tests is None:
+            weights, fit_s, predict_s = timed(fits, fits.measured.of_kernels(next(iter(fits.measured)).kernel))
+            evaluations = evaluate_fits(fits, LEVEL, RECORDED)
+        else:
+            weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
+            evaluations = evaluate_fits(fits, None, COMPARED)
     except PerfModelError as error:
         return Contender(name, device, problem=" ".join(str(error).split()))
     withheld = summarise(evaluations[0].rows).withheld
@@ -230,13 +260,14 @@ def contenders(
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
     first = next(iter(made.values()), None)
-    plain, tests = (first.measured, first.tests) if first else measured_folder(folder, False, given)
-    fits = [made.get(family.name) or FamilyFits(plain, family, options, tests) for family in chosen]
+    plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
+    folds = folds_of(tests)
+    fits = [made.get(family.name) or FamilyFits(plain, family, options, tests, folds) for family in chosen]
     known = with_measured_facts(plain)
     tests = tests and tests.with_facts(known.facts)
     twice = (replace(family, name=f"{family.name} (measured)") for family in chosen
              if has_measured_weight(family, plain, known))  # fmt: skip
-    fits += [FamilyFits(known, family, options, tests) for family in twice]
+    fits += [FamilyFits(known, family, options, tests, folds) for family in twice]
     begin(f"families on {known.device}", len(fits))
     judged = []
     for contender in map(contender_of, fits):
@@ -253,11 +284,11 @@ def has_measured_weight(family: Family, plain: Measurements, measured: Measureme
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
-LESS = ("predict", "fit", "weights", "tau", "regret", "factor - 1")
+LESS = ("predict", "fit", "weights", "width", "inside", "top-1", "tau", "regret", "factor - 1")
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
-    """Return one table of a device's families: two rows each, by protocol A and by B.
+    """Return one table of a device's families: a row for each protocol, and a random choice below.
 
     Test kernels go across. The best of each column is marked, for each protocol by itself. On a narrow terminal the
     kernels are left out, the last one first, then the columns of :data:`LESS`.
@@ -265,28 +296,41 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
     judged = [contender for contender in contenders if contender.evaluations]
     if not judged:
         return _problems(contenders)
-    names = kernels(judged[0].by(COMPARED[0]).rows)
+    protocols = judged[0].protocols
+    names = kernels(judged[0].by("A").rows) if "A" in protocols else ()
     columns: list[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int]] = [
         *((name, _error_of(name), percent, 1) for name in names),
         ("all", lambda contender, by: contender.figures(by).error, percent, 1),
         ("factor - 1", lambda contender, by: contender.figures(by).factor, percent, 1),
         ("regret", lambda contender, by: contender.figures(by).regret, lambda x: f"{x:.3f}", 1),
+        ("top-1", lambda contender, by: contender.figures(by).top1, percent, -1),
         ("tau", lambda contender, by: contender.figures(by).tau, lambda x: f"{x:.2f}", -1),
+        *(_INTERVALS if judged[0].evaluations[0].level else ()),
         ("weights", lambda contender, by: contender.weights, lambda x: f"{x:.0f}", 1),
         ("fit", lambda contender, by: contender.fit_s, seconds_text, 1),
         ("predict", lambda contender, by: contender.predict_s, seconds_text, 1),
     ]
     table = [("family", "by", *(name for name, *_ in columns))]
-    cells: dict[tuple[str, str], list[str]] = {(contender.family, by): [] for contender in judged for by in COMPARED}
+    cells: dict[tuple[str, str], list[str]] = {(contender.family, by): [] for contender in judged for by in protocols}
     for _, value, text, sign in columns:
-        for by in COMPARED:
+        for by in protocols:
             values = {contender.family: value(contender, by) for contender in judged}
-            best = min((sign * x for x in values.values() if math.isfinite(x)), default=math.nan)
+            best = min((sign * x for x in values.values() if sign and math.isfinite(x)), default=math.nan)
             for family, x in values.items():
                 cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
+    for by in protocols:
+        figures = judged[0].figures(by)
+        random = {"regret": f"{figures.random_regret:.3f}", "top-1": percent(figures.random_top1), "tau": "0.00"}
+        table.append(("random choice", by, *(f"{random.get(name, '-')} " for name, *_ in columns)))
     problems = [_problems(contenders)] if len(judged) < len(contenders) else []
     return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
+
+
+_INTERVALS: tuple[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int], ...] = (
+    ("inside", lambda contender, by: contender.figures(by).inside, percent, 0),
+    ("width", lambda contender, by: contender.figures(by).width, lambda x: f"{x:.3g}", 0),
+)
 
 
 def _error_of(kernel: str) -> Callable[[Contender, str], float]:
@@ -295,14 +339,17 @@ def _error_of(kernel: str) -> Callable[[Contender, str], float]:
 
 def _notes(judged: Sequence[Contender]) -> list[str]:
     first = judged[0]
-    counts = ", ".join(f"{len(first.by(by).rows)} by {by}" for by in COMPARED)
+    counts = ", ".join(f"{len(evaluation.rows)} by {evaluation.protocol}" for evaluation in first.evaluations)
     withheld = [f"{contender.family} {contender.withheld}" for contender in judged if contender.withheld]
     return [
         f"{first.device}: cases that every family predicts: {counts}; {BEST} best of its column and protocol.",
         "kernels, all: geometric mean of |p - t|/t; factor: of max(p/t, t/p); regret: time of the variant chosen "
-        "over the best one's; tau: Kendall's; weights: fitted ones; fit, predict: seconds on this machine, now.",
-        *([f"withheld by A: {', '.join(withheld)}"] if withheld else []),
-        *unranked_note(first.by(COMPARED[0]).rows),
+        "over the best one's; top-1: how often they are the same; tau: Kendall's; weights: fitted ones; fit, predict: "
+        "seconds on this machine, now.",
+        *([f"inside: times in their {percent(first.evaluations[0].level)} interval; width: median of upper over lower "
+           "bound."] if first.evaluations[0].level else []),
+        *([f"withheld by {first.protocols[0]}: {', '.join(withheld)}"] if withheld else []),
+        *unranked_note(first.evaluations[0].rows),
     ]
 
 

@@ -11,6 +11,9 @@ All errors count as 0.1 % at least. Withheld predictions have no error; they are
 *choice* is between the measured variants of one kernel at the same sizes: ``regret`` is the
 measured time of the one predicted fastest over the best one's (geometric mean), ``top1`` the share
 of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
+Whoever chooses among :math:`n` variants at random has the tau 0 on average, the regret ``random_regret``, the geometric
+mean of all measured times over the best one (geometric mean over choices), and ``random_top1``, the mean of
+:math:`1/n`. It is the line that a model has to beat.
 
 From these figures :func:`judge` gives a verdict: a model is usable to time, to rank, for both, or for neither.
 """
@@ -51,6 +54,11 @@ class Choice:
         """Measured time of the alternative predicted fastest, over the best one's [1]."""
         return self.measured[int(np.argmin(self.predicted))] / min(self.measured)
 
+    @property
+    def random_regret(self) -> float:
+        """Geometric mean of the measured times over the best one: the regret of a random choice on average [1]."""
+        return math.exp(float(np.mean(np.log(self.measured)))) / min(self.measured)
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -66,6 +74,8 @@ class Figures:
         Jobs with two predicted alternatives or more.
     regret, top1, tau
         How good the choices are [1].
+    random_regret, random_top1
+        How good random choices among the same alternatives are [1].
     inside
         Share of predictions with an interval whose interval holds the measured time [1].
     width
@@ -84,6 +94,8 @@ class Figures:
     tau: float = math.nan
     inside: float = math.nan
     width: float = math.nan
+    random_regret: float = math.nan
+    random_top1: float = math.nan
 
     @property
     def coverage(self) -> float:
@@ -129,6 +141,8 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
         tau=_mean([choice.tau for choice in made]),
         inside=_mean([float(bool(row.inside)) for row in rows if row.interval is not None]),
         width=_quantile([high / low if low > 0 else math.inf for low, high in bounds], 0.5),
+        random_regret=math.exp(_mean([math.log(choice.random_regret) for choice in made])),
+        random_top1=_mean([1 / len(choice.measured) for choice in made]),
     )
 
 

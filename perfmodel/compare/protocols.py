@@ -8,12 +8,19 @@
   predictions at its other sizes (:mod:`perfmodel.fitting.anchored`). The smallest sizes are not
   predicted, so C has fewer cases. ``A/C`` and ``B/C`` are A and B over the cases of C, for a fair comparison.
 
+Three more need no test kernels. They are for rows that others recorded, of many kernels in many variants:
+
+- ``groups``: whole groups are left out and predicted, in eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
+- ``kernels``: so are whole kernels; other kernels of their group stay in the fit.
+- ``variants``: so are single variants of kernels that have several; others of their kernel stay in the fit.
+
 Features are evaluated once for each row, whatever the number of fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -28,7 +35,7 @@ from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows
 from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
 from perfmodel.fitting.design import Floats
-from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.family_fits import FamilyFits, dealt
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
@@ -46,11 +53,20 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
         "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
         "A/C": "as A, over the cases of C",
         "B/C": "as B, over the cases of C",
+        "groups": "measured kernels, each by a fit without its group",
+        "kernels": "measured kernels, each by a fit without it, but with others of its group",
+        "variants": "variants of measured kernels, each by a fit without it, but with others of its kernel",
     }
 )
 """Which kernels the fits of each protocol have seen."""
 UNASKED = ("A", "B", "sizes")
 """The protocols that are used unless others are asked for."""
+RECORDED = ("groups", "kernels", "variants")
+"""The protocols that are used where there are no test kernels."""
+TESTLESS = ("sizes", *RECORDED)
+"""The protocols that predict no test kernel."""
+FOLDS = 8
+"""How many folds :data:`RECORDED` have, unless another number is asked for."""
 _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})
 """The protocol whose predictions each of these takes."""
 
@@ -103,19 +119,20 @@ class Evaluation(Lazy):
 
 def evaluate(
     measured: Measurements,
-    tests: Measurements,
+    tests: Measurements | None = None,
     family: str | Family = "stevens_kloeckner_2016",
     *,
     level: float | None = 0.9,
     options: FitOptions | None = None,
-    protocols: Sequence[str] = UNASKED,
+    protocols: Sequence[str] | None = None,
+    folds: int | None = None,
 ) -> tuple[Evaluation, ...]:
     """Judge a family by some protocols.
 
     Parameters
     ----------
     measured, tests
-        Measurement kernels on one device, and test kernels on the same.
+        Measurement kernels on one device, and test kernels on the same, where there are some.
     family
         A family or its name.
     level
@@ -124,7 +141,10 @@ def evaluate(
     options
         How to fit.
     protocols
-        Which of :data:`PROTOCOLS`.
+        Which of :data:`PROTOCOLS`; by default :data:`UNASKED`, and without tests :data:`RECORDED`.
+    folds
+        In how many folds groups, kernels and variants are left out. By default :data:`FOLDS`, but with tests each group
+        is a fold of its own in B and in the scores that intervals rest on.
 
     Returns
     -------
@@ -137,29 +157,41 @@ def evaluate(
         If there is no such family.
     LevelError
         If the level is not between 0 and 1.
+    FoldsError
+        If the number of folds is no whole number from 2.
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds or folds_of(tests))
     return evaluate_fits(fits, level, protocols)
 
 
 def fit_and_evaluate(
     measured: Measurements,
-    tests: Measurements,
+    tests: Measurements | None = None,
     family: str | Family = "stevens_kloeckner_2016",
     *,
     level: float = 0.9,
     options: FitOptions | None = None,
-    protocols: Sequence[str] = UNASKED,
+    protocols: Sequence[str] | None = None,
+    folds: int | None = None,
 ) -> tuple[FittedModel, tuple[Evaluation, ...]]:
     """Fit a family to the measurement kernels and :func:`evaluate` it, with one design for both."""
-    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds or folds_of(tests))
     return fitted_model(fits), evaluate_fits(fits, level, protocols)
 
 
-def evaluate_fits(fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED) -> tuple[Evaluation, ...]:
+def folds_of(tests: Measurements | None) -> int | None:
+    """Return in how many folds groups are left out by default: each by itself where test kernels are predicted."""
+    return FOLDS if tests is None else None
+
+
+def evaluate_fits(
+    fits: FamilyFits, level: float | None, protocols: Sequence[str] | None = None
+) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
+    if protocols is None:
+        protocols = RECORDED if fits.tests is None else UNASKED
     scores: dict[str, Conformal] = {}
     groups = sorted({row.group for row in fits.rows})
     if level is not None:
@@ -203,8 +235,20 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
         return tests, fits.predict_tests()
     if protocol == "B":
         return tests, fits.predict_without_group(fits.unseen).of(fits.unseen)
-    sizes = [*ranks_of_sizes(measured), *[None] * len(tests)]
-    return measured, fits.refits.left_out(sizes, fits.seen).of(fits.seen)
+    sized = protocol == "sizes"
+    folds = ranks_of_sizes(measured) if sized else dealt(_labels(measured, protocol), fits.folds or FOLDS)
+    return measured, fits.refits.left_out([*folds, *[None] * len(tests)], fits.seen).of(fits.seen)
+
+
+def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
+    """Return what each row is left out with, by a protocol of :data:`RECORDED`; None for a kernel's only variant."""
+    if protocol == "groups":
+        return [row.group for row in rows]
+    if protocol == "kernels":
+        return [row.kernel for row in rows]
+    forms = [(row.kernel, in_words(row.variant)) for row in rows]
+    several = Counter(kernel for kernel, _ in set(forms))
+    return [form if several[form[0]] > 1 else None for form in forms]
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:

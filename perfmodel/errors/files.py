@@ -89,6 +89,15 @@ class StoreFormatError(PerfModelError, ValueError):
     perfmodel that wrote it."""
 
 
+class DamagedPackError(PerfModelError, ValueError):
+    """A packed file of a store is damaged, and so its lines cannot be read."""
+
+    path: str | Path
+    problem: str
+    message = """'{path}' is damaged and cannot be unpacked ({problem}); fetch it again ('git checkout {path}' where it
+    is committed), or remove it and measure again what it held."""
+
+
 class NewerSchemaError(StoreFormatError):
     """A newer version of perfmodel wrote a record."""
 

@@ -155,6 +155,37 @@ class LaunchLimitError(PerfModelError, ValueError):
     smaller."""
 
 
+class NotTransferableError(PerfModelError, ValueError):
+    """The weights of a family cannot become those of another device."""
+
+    family: str
+    allowed: tuple[str, ...]
+    message = """the weights of '{family}' cannot be transferred to another device, since they do not say which rate of
+    a device they are multiples of (Weight.scale); give weights of one of: {allowed}."""
+
+
+class DeviceTypeError(PerfModelError, ValueError):
+    """Weights of one type of device were to become those of another type."""
+
+    source: str
+    source_type: str
+    target: str
+    target_type: str
+    message = """the weights of '{source}', a {source_type}, say nothing of '{target}', a {target_type}; give weights of
+    a {target_type} (--like), or facts of a {source_type} (--facts)."""
+
+
+class TransferFactsError(PerfModelError, LookupError):
+    """The facts of two devices do not suffice to transfer weights from one to the other."""
+
+    source: str
+    target: str
+    lacking: tuple[str, ...]  # each fact with its device, and what it is good for
+    message = """weights of '{source}' cannot be transferred to '{target}', since facts are not known: {lacking:; }.
+    Write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): beside the measurements
+    (facts.yaml) for the device of the weights, and for the other in the file that you give (--facts FILE.yaml)."""
+
+
 class AnchorError(PerfModelError, RuntimeError):
     """A kernel could not be run once to anchor its predictions."""
 
@@ -290,3 +321,10 @@ class LevelError(PerfModelError, ValueError):
 
     found: object
     message = "level is {found!r}; give a number between 0 and 1, as 0.9 for 90 %."
+
+
+class FoldsError(PerfModelError, ValueError):
+    """The number of folds is no whole number from 2."""
+
+    found: object
+    message = "folds is {found!r}; give a whole number from 2 up, as 8, so that each fit lacks an eighth of the rows."

@@ -21,11 +21,22 @@ def measured_folder(
     what is known. Raise a StoreMissingError if there are no such measurements, and a ForeignDeviceError if the test
     kernels were measured on another device.
     """
-    measured = store.read(folder)
-    if measured_facts:
-        measured = with_measured_facts(measured)
-    measured = with_given_facts(measured, given)
+    measured = _measured(folder, measured_facts, given)
     return measured, tests_of(folder, measured, tests)
+
+
+def recorded_folder(
+    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
+) -> tuple[Measurements, Measurements | None]:
+    """Return the same as :func:`measured_folder`, and None for the test kernels where the folder has no such file."""
+    if (folder / tests).is_file():
+        return measured_folder(folder, measured_facts, given, tests)
+    return _measured(folder, measured_facts, given), None
+
+
+def _measured(folder: Path, measured_facts: bool, given: Mapping[str, Fact] | None) -> Measurements:
+    measured = store.read(folder)
+    return with_given_facts(with_measured_facts(measured) if measured_facts else measured, given)
 
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:

@@ -7,15 +7,15 @@ missing features are named.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import TooFewRowsError
+from perfmodel.errors import FoldsError, TooFewRowsError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
@@ -97,6 +97,33 @@ class Refits:
         return np.full(rows, np.nan), np.full((rows, len(self.table.model.weights)), np.nan), np.full(rows, np.nan)
 
 
+def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
+    """Deal rows to folds by their labels, and return each row's fold; a row with the label None has none.
+
+    Rows of one label stay together. The labels with the most rows come first, equal ones in their text's order, each to
+    the fold with the fewest rows so far. Without a number of folds each label is a fold of its own.
+
+    Raises
+    ------
+    FoldsError
+        If the number is no whole number from 2.
+
+    Examples
+    --------
+    >>> dealt(["a", "b", "b", "c", None], 2)
+    [1, 0, 0, 1, None]
+    """
+    if folds is not None and not (isinstance(folds, int) and folds >= 2):
+        raise FoldsError(folds)
+    sizes = Counter(label for label in labels if label is not None)
+    filled = [0] * (len(sizes) if folds is None else folds)
+    place: dict[Hashable, int | None] = {None: None}
+    for label in sorted(sizes, key=lambda label: (-sizes[label], str(label))):
+        place[label] = fold = filled.index(min(filled))
+        filled[fold] += sizes[label]
+    return [place[label] for label in labels]
+
+
 def _flags(count: int, places: Rows | None) -> npt.NDArray[np.bool_]:
     flags = np.zeros(count, dtype=np.bool_)
     flags[slice(None) if places is None else places] = True
@@ -168,12 +195,15 @@ class FamilyFits(Lazy):
         What to fit, and how.
     tests
         Measured kernels that no fit may see, such as test kernels.
+    folds
+        How many folds the groups are dealt to (:func:`dealt`), where groups are left out; by default one for each.
     """
 
     measured: Measurements
     family: Family
     options: FitOptions = field(default_factory=FitOptions)
     tests: Measurements | None = None
+    folds: int | None = None
 
     @cached_property
     def known(self) -> Measurements:
@@ -192,7 +222,7 @@ class FamilyFits(Lazy):
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; facts are not chosen and designs not made again."""
-        fits = FamilyFits(self.measured, self.family, self.options, tests)
+        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds)
         vars(fits).update(known=self.known, design=self.design)  # where the cached properties keep them
         return fits
 
@@ -241,7 +271,8 @@ class FamilyFits(Lazy):
 
     def predict_without_group(self, asked: Rows | None = None) -> Unseen:
         """Predict rows, all by default, each by a fit without any row of its group."""
-        return self.refits.left_out([row.group for row in self.rows], fitted=self.seen, asked=asked)
+        folds = dealt([row.group for row in self.rows], self.folds)
+        return self.refits.left_out(folds, fitted=self.seen, asked=asked)
 
     @cached_property
     def scores(self) -> Conformal:

@@ -16,7 +16,7 @@ from perfmodel.analyses.outliers import SPOILED, Outlier, Outliers, TermInOutlie
 from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
-from perfmodel.compare.protocols import Judged
+from perfmodel.compare.protocols import TESTLESS, Judged
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 from perfmodel.predicting.model import FittedModel
 
@@ -24,8 +24,8 @@ SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
 LESS_OF_PREDICTIONS = ("measured", "predicted", "all devices", "variant")
 LESS_OF_FIGURES = (
-    "width", "inside", "tau", "top-1", "choices", "p90", "median", "withheld", "device", "factor - 1", "cases",
-    "regret",
+    "width", "inside", "random", "tau", "top-1", "choices", "p90", "median", "withheld", "device", "factor - 1",
+    "cases", "regret",
 )  # fmt: skip
 _OWN = COLUMNS.index("kernel")
 
@@ -34,7 +34,8 @@ def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     """Return both tables and the figures of every protocol, as plain text for a terminal of a width."""
     tested = [family.evaluations[0] for family in judged]
     by = f"protocol {tested[0].protocol}"
-    title = f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}"
+    tests = "measured" if tested[0].protocol in TESTLESS else "test"
+    title = f"Table 1. Times of {tests} kernels ({by}): {'; '.join(map(_where, judged))}"
     parts = [
         f"{title}\n\n{predictions_table(tested, width)}",
         *(f"Table 2. Weights: {_where(family)}\n\n{_weights_text(family.model, width)}" for family in judged),
@@ -96,7 +97,7 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
     """
     table: list[Sequence[str]] = [
         ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
-         "choices", "regret", "top-1", "tau", "inside", "width"),
+         "choices", "regret", "random", "top-1", "tau", "inside", "width"),
     ]  # fmt: skip
     for evaluation in evaluations:
         f = evaluation.figures
@@ -105,7 +106,8 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
         table.append((
             evaluation.family, evaluation.device, evaluation.protocol, str(f.cases), str(f.withheld),
             *map(percent, (f.error, f.factor, f.median, f.p90)),
-            *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
+            *((str(f.choices), f"{f.regret:.3f}", f"{f.random_regret:.3f}", percent(f.top1), f"{f.tau:.2f}")
+              if chosen else ("-",) * 5),
             percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
         ))  # fmt: skip
     ranked = [evaluation for evaluation in evaluations if evaluation.protocol != "sizes"]
@@ -118,6 +120,7 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
             *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",
+            "random: regret of a random choice",
             f"inside: measured times in their {', '.join(sorted(levels))} interval; "
             "width: median of upper over lower bound",
             *notes,

@@ -131,7 +131,8 @@ def plot_families(
     ax
         Axes to draw on; a new figure by default.
     protocol
-        ``"A"`` or ``"B"`` (:data:`perfmodel.compare.PROTOCOLS`).
+        One that they are judged by: ``"A"`` or ``"B"``; without test kernels ``"groups"``, ``"kernels"`` or
+        ``"variants"`` (:data:`perfmodel.compare.PROTOCOLS`).
     title
         Title of the axes; by default the device and the protocol.
 
@@ -151,8 +152,9 @@ def plot_families(
     if len(devices) != 1:
         what = f"families of {len(devices)} devices ({', '.join(devices)})" if devices else "no family that was fitted"
         raise PictureError(f"there are {what} to draw", "give the fitted families of one device")
-    if protocol not in COMPARED:
-        raise PictureError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(COMPARED)}")
+    known = judged[0].protocols
+    if protocol not in known:
+        raise PictureError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(known)}")
     columns = 1 + len(kernels(judged[0].by(protocol).rows))
     axes = axes_or_new(ax, 3.0 + 0.62 * columns, 1.6 + 0.3 * len(judged))
     _draw_errors(axes, judged, protocol, last=True)
@@ -166,7 +168,7 @@ def _draw_errors(axes: Axes, contenders: Sequence[Contender], protocol: str, las
     from matplotlib.colors import LogNorm
 
     shades, limits = colormaps[drawing.ERRORS_MAP], LogNorm(*RANGE, clip=True)
-    names = [*kernels(contenders[0].by(COMPARED[0]).rows), None]
+    names = [*kernels(contenders[0].evaluations[0].rows), None]
     errors = [[family.figures(protocol, name).error for name in names] for family in contenders]
     axes.imshow(errors, norm=limits, cmap=shades, aspect="auto")
     for y, row in enumerate(errors):

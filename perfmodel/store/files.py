@@ -6,12 +6,14 @@ With the index, the file of counts is not read again for each record.
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.documents import Schema, json_text, require, value_of
 from perfmodel.errors import DocumentError, ForeignDeviceError, NewerDocumentError, NewerSchemaError, StoreMissingError
@@ -90,6 +92,8 @@ def _sample(file: FileIO, read_to: int) -> bytes:
 
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
+PRESET = 6
+"""Preset of xz for packed counts: a fixed one gives the same bytes again."""
 DEVICE_FILE = "device.json"
 TESTS_FILE = "test.jsonl"
 """Measurements of test kernels, beside those of measurement kernels."""
@@ -111,6 +115,52 @@ def device_path(path: Path | str) -> Path:
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 
 
+def packed_counts(path: Path | str) -> tuple[Path, ...]:
+    """Return the packed files of counts that the store at `path` has (:data:`perfmodel.store.lines.PACKED`)."""
+    _, plain = paths(path)
+    files = (plain.with_name(plain.name + end) for end in lines.PACKED)
+    return tuple(file for file in files if file.is_file())
+
+
+def pack(path: Path | str) -> None:
+    """Pack the counts of a store into ``counts.jsonl.xz``, each once; a campaign appends to a plain file beside it.
+
+    The same counts give the same bytes. Nothing is packed while a line is damaged. A kill at any instant loses nothing:
+    counts that are in both files count once.
+
+    Raises
+    ------
+    OutputError
+        The store cannot be written.
+    DamagedPackError
+        A packed file cannot be unpacked.
+    """
+    _, plain = paths(path)
+    with opened(plain):
+        counts, set_aside = _read_counts(path)
+        if set_aside:
+            return
+        texts = (json_text({"hash": digest, "counts": document}) for digest, document in counts.items())
+        packed = plain.with_name(plain.name + ".xz")
+        _replace(packed, lzma.compress("".join(f"{text}\n" for text in texts).encode(), preset=PRESET))
+        for file in {*packed_counts(path), plain} - {packed}:
+            file.unlink()
+
+
+def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the counts of a store by hash, packed ones first, and a sentence for each file with damaged lines."""
+    _, plain = paths(path)
+    files = [*packed_counts(path), *([plain] if plain.is_file() else [])]
+    found = [read_lines(file, read_counts, needed=len(files) == 1) for file in files]
+    documents = {stored.hash: stored.counts for stored_lines, _ in found for _, stored in stored_lines}
+    return documents, tuple(sentence for _, told in found for sentence in told)
+
+
+@lru_cache(maxsize=8)
+def _hashes(packed: Path, modified_ns: int) -> frozenset[str]:
+    return frozenset(stored.hash for _, stored in read_lines(packed, read_counts, needed=False)[0])
+
+
 def read(path: Path | str) -> Measurements:
     """Read a store.
 
@@ -122,6 +172,8 @@ def read(path: Path | str) -> Measurements:
         A newer version of perfmodel wrote it.
     StoreFormatError
         No line of a file can be read, or ``device.json`` is no description of a device.
+    DamagedPackError
+        A packed file of counts cannot be unpacked.
     FactsFileError
         The folder's ``facts.yaml`` is not what it should be.
 
@@ -132,17 +184,13 @@ def read(path: Path | str) -> Measurements:
         out, and named in ``Measurements.set_aside`` too.
     """
     require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
-    rows_path, counts_path = paths(path)
+    rows_path, _ = paths(path)
     if not rows_path.is_file():
         raise StoreMissingError(path)
     rows, set_aside = read_lines(rows_path, read_row)
-    counts: lines.Lines[lines.StoredCounts] = ()
-    if counts_path.is_file():
-        counts, more = read_lines(counts_path, read_counts)
-        set_aside += more
+    documents, more = _read_counts(path)
     records = tuple(row for _, row in rows)
-    documents = {stored.hash: stored.counts for _, stored in counts}
-    return Measurements(records, documents, set_aside, _facts(rows_path, records), str(rows_path))
+    return Measurements(records, documents, set_aside + more, _facts(rows_path, records), str(rows_path))
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
@@ -171,7 +219,7 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
             _compare(target, (known.name, known.platform), (facts.name, facts.platform))
         known = known or _read_device(rows_path.with_name(DEVICE_FILE))
         if known is None or known.hash != facts.hash:
-            _replace(target, json_text(facts.to_json(), indent=2) + "\n")
+            _replace(target, f"{json_text(facts.to_json(), indent=2)}\n".encode())
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
@@ -193,7 +241,7 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash, unless they are there.
+    """Add counts under their hash to the plain file, unless they are there or packed.
 
     Only what was added to the file since the last call is read.
 
@@ -203,6 +251,8 @@ def append_counts(path: Path | str, counts: KernelCounts) -> None:
         The store cannot be written.
     """
     _, counts_path = paths(path)
+    if any(counts.hash in _hashes(packed, packed.stat().st_mtime_ns) for packed in packed_counts(path)):
+        return
     with opened(counts_path) as file:
         index = read_index(file)
         if counts.hash not in index.hashes:
@@ -264,9 +314,9 @@ def _read_device(path: Path) -> DeviceFacts | None:
     return read_device(path) if path.is_file() else None
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     try:
-        replace_file(path, text.encode())
+        replace_file(path, content)
     except OSError as error:
         raise failure(path, error) from error
 

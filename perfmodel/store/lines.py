@@ -7,15 +7,20 @@ or counts that have their hash.
 from __future__ import annotations
 
 import errno
+import gc
+import gzip
 import hashlib
+import lzma
 import os
 import warnings
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import FileIO
+from io import BufferedIOBase, FileIO
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from perfmodel import errors
@@ -181,7 +186,7 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
     values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
     whole = False  # whether a damaged line ends as a whole line does
-    with reading(path):
+    with reading(path), uncollected():
         for number, line in enumerate(_lines(path), start=1):
             if not line.strip():
                 continue
@@ -196,10 +201,27 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
     return tuple(values), _told(path, damaged)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Read without garbage collection: JSON makes no cycles, and each collection visits all that was read before."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+#: How a packed file of lines is opened, by the end of its name.
+PACKED: Mapping[str, Callable[[Path], BufferedIOBase]] = MappingProxyType({".xz": lzma.open, ".gz": gzip.open})
+_DAMAGED = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
+
+
 def _lines(path: Path) -> Iterator[bytes]:
     """Yield the lines; of one that is longer than any that is read only the begin and the end are kept."""
     try:
-        with path.open("rb") as stream:
+        with PACKED.get(path.suffix, _open_plain)(path) as stream:
             while line := stream.readline(LIMITS.bytes + 1):
                 if len(line) > LIMITS.bytes and not line.endswith(b"\n"):
                     rest = line
@@ -207,8 +229,14 @@ def _lines(path: Path) -> Iterator[bytes]:
                         rest = stream.readline(LIMITS.bytes)
                     line += rest[-1:]
                 yield line
+    except _DAMAGED as error:
+        raise errors.DamagedPackError(path, str(error)) from error
     except OSError as error:
         raise StoreFormatError(path, 1, f"cannot be read ({error.strerror})") from error
+
+
+def _open_plain(path: Path) -> BufferedIOBase:
+    return path.open("rb")
 
 
 def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Value]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.compare.contenders import HEADER, Contender, Contenders
+from perfmodel.compare.contenders import Contender, Contenders
 from scripts.lab.markdown import below_marker, markdown_table
 
 BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
@@ -21,8 +21,8 @@ def families_page(
 
 def _section(contenders: Sequence[Contender]) -> str:
     """Return a device's families as a Markdown table, best by protocol B first."""
-    judged = Contenders(contenders).judged
-    rows = [HEADER, ("---", *["---:"] * (len(HEADER) - 1)), *map(_cells, judged)]
+    judged, header = Contenders(contenders).judged, Contenders(contenders).header
+    rows = [header, ("---", *["---:"] * (len(header) - 1)), *map(_cells, judged)]
     cases = len(judged[0].by("A").rows)
     return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{markdown_table(rows)}\n"
 

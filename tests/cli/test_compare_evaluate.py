@@ -16,6 +16,7 @@ from perfmodel.calibration import recommended
 from perfmodel.calibration.calibrate import CORE, judge_family
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
+from perfmodel.compare.protocols import RECORDED
 from perfmodel.display import in_words
 from perfmodel.errors import MissingFactError, PerfModelError
 from perfmodel.facts import DeviceFacts
@@ -56,9 +57,22 @@ def test_other_kernels_of_the_folder(tmp_path):
     options = ("--protocol", "A", "--csv", "predictions")
     found = run("evaluate", "--from", str(folder), "--tests", "mine.jsonl", *options)
     assert run("evaluate", "--from", str(DATA), *options).stdout == found.stdout != ""
-    missing = run("evaluate", "--from", str(folder))
+    missing = run("evaluate", "--from", str(folder), "--protocol", "A")
     assert 2 == missing.exit_code
     assert "test.jsonl" in missing.stderr
+
+
+def test_without_test_kernels_measured_ones_are_left_out(tmp_path):
+    folder = tmp_path / "device"
+    shutil.copytree(DATA, folder)
+    (folder / "test.jsonl").unlink()
+    result = run("evaluate", "--from", str(folder), "--folds", "3")
+    assert 0 == result.exit_code, result.stderr
+    assert "Table 1. Times of measured kernels (protocol groups)" in result.stdout
+    for protocol in RECORDED:
+        assert f"  {protocol}  " in result.stdout.rpartition("Figures")[2]
+    refused = run("evaluate", "--from", str(folder), "--folds", "1")
+    assert (2, True) == (refused.exit_code, "folds is 1; give a whole number from 2" in refused.stderr)
 
 
 def test_without_a_folder_that_of_the_weights_of_the_device_in_use(tmp_path, monkeypatch):

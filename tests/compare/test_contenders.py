@@ -39,7 +39,7 @@ class Folder(Rows):
 def told(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
-    monkeypatch.setattr(module, "measured_folder", lambda folder, measured_facts, given=None: (measured, tests))
+    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts, given=None: (measured, tests))
     monkeypatch.setattr(module, "with_measured_facts", lambda rows: rows.with_facts(FOUND))
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
@@ -72,13 +72,13 @@ def test_a_family_that_does_not_exist(tmp_path):
 
 
 def test_fits_that_are_made_are_used(told, monkeypatch):
-    measured, tests = module.measured_folder(Path("d"), measured_facts=False)
+    measured, tests = module.recorded_folder(Path("d"), measured_facts=False)
     made = {name: FamilyFits(measured, family, tests=tests) for name, family in module.families().items()}
     alone = contenders(Path("d"))
     for fits in made.values():
         with suppress(MissingFactError):
             fits.predict_without_group()
-    monkeypatch.setattr(module, "measured_folder", lambda *_, **__: pytest.fail("the folder was read again"))
+    monkeypatch.setattr(module, "recorded_folder", lambda *_, **__: pytest.fail("the folder was read again"))
     monkeypatch.setattr(Refits, "fit", lambda self, seen: self._made[np.sort(seen).tobytes()])
     found = contenders(Path("d"), ("plain", "needy"), made=made)
     expected = {one.family: one for one in alone}

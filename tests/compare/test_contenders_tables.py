@@ -6,8 +6,11 @@ import csv
 import json
 from io import StringIO
 
-from perfmodel.compare.contenders import families_csv, families_document, families_table
+from perfmodel.compare.contenders import Contenders, compare_families, families_csv, families_document, families_table
+from perfmodel.compare.protocols import RECORDED
 from tests.compare.test_contenders_side_by_side import contenders
+from tests.compare.test_protocols import ADDED, RECORDS
+from tests.standins import Rows
 
 
 def test_the_table_marks_the_best_of_each_column_and_says_who_could_not_be_fitted():
@@ -42,3 +45,22 @@ def test_the_document_is_json_without_nan():
     assert "perfmodel.comparison/1" == document["schema"]
     # Kernels and all of them together: four rows by A and three by B of both families, and one of the failed one.
     assert 2 * (4 + 3) + 1 == len(document["rows"])
+
+
+def test_without_test_kernels_families_are_judged_by_kernels_left_out_beside_a_random_choice():
+    class Stored(Rows):
+        def of_kernels(self, *names):
+            return Stored(tuple(row for row in self.rows if row.kernel in names), self.counts)
+
+    found = Contenders(compare_families(Stored(RECORDS.rows, RECORDS.counts), None, (ADDED,)))
+    head, *rows = families_table(found).splitlines()
+    added, random = rows[:3], rows[3:6]
+    assert ["family", "by", "all", "factor", "-", "1", "regret", "top-1", "tau", "inside", "width"] == head.split()[:11]
+    assert [["added", protocol] for protocol in RECORDED] == [row.split()[:2] for row in added]
+    # The two variants of both kernels take t and 2 t: at random the regret is sqrt(2).
+    for row, protocol in zip(random, RECORDED, strict=True):
+        assert ["random", "choice", protocol, "-", "-", "1.414", "50.0", "%", "0.00"] == row.split()[:9]
+    assert "family, error, groups, error, kernels, error, variants, factor - 1, groups" in ", ".join(found.header)
+    assert "6 cases that every family predicts" in found._repr_html_()
+    records = families_document(found)["rows"]
+    assert set(RECORDED) == {record["protocol"] for record in records}

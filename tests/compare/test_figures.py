@@ -24,6 +24,20 @@ def test_one_choice(measured, predicted, tau, regret):
     choice = Choice(measured, predicted)
     assert pytest.approx(tau) == choice.tau
     assert regret == choice.regret
+
+
+def test_a_random_choice():
+    """Of the times 1, 2 and 4 the geometric mean is 2; of 3 and 12 it is 6, twice the best one."""
+    rows = [Comparison("a", {"n": 1}, time, 1.0) for time in (1.0, 2.0, 4.0)]
+    rows += [Comparison("a", {"n": 2}, time, time) for time in (3.0, 12.0)]
+    rows += [Comparison("b", {"n": 2}, 5.0, 1.0)]  # no choice
+    found = summarise(rows)
+    assert pytest.approx((2 * 2) ** 0.5) == found.random_regret
+    assert pytest.approx((1 / 3 + 1 / 2) / 2) == found.random_top1
+    # the first family's ties tell nothing, and the first of them is the best one
+    assert pytest.approx((1.0, 1.0, 0.5)) == (found.regret, found.top1, found.tau)
+
+
 ROWS = (
     Comparison("a", {"n": 1}, 1.0, 1.1, variant={"v": 1}, interval=(0.55, 2.2)),
     Comparison("a", {"n": 1}, 2.0, 2.2, variant={"v": 2}, interval=(2.1, 2.3)),

@@ -9,10 +9,11 @@ import pytest
 
 from perfmodel import features
 from perfmodel.compare import evaluate
-from perfmodel.compare.protocols import ranks_of_sizes
-from perfmodel.errors import LevelError, UnknownFamilyError
+from perfmodel.compare.protocols import RECORDED, ranks_of_sizes
+from perfmodel.errors import FoldsError, LevelError, UnknownFamilyError
+from perfmodel.models import Family
 from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
-from tests.standins import Row, Rows
+from tests.standins import Operation, Row, Rows, count
 
 GROUPS = {"empty": "empty", "add": "sums", "load": "copies", "tile": "tiles"}
 MEASURED = Rows(tuple(replace(row, group=GROUPS[row.kernel]) for row in measurements().rows), KERNELS)
@@ -124,6 +125,11 @@ def test_features_are_evaluated_once_for_each_row(monkeypatch):
     assert len(MEASURED.rows) + len(TESTS.rows) == len(asked)
 
 
+def fitted(*costs: float) -> float:
+    """Return the cost that has the least sum of squares of relative errors."""
+    return sum(1 / cost for cost in costs) / sum(1 / cost**2 for cost in costs)
+
+
 def test_sizes_are_ranked_within_their_kernel_and_variant():
     rows = (
         Row("k", {"n": 64, "m": 1}, 1.0, ""), Row("k", {"n": 4, "m": 2}, 1.0, ""), Row("k", {"n": 5, "m": 2}, 1.0, ""),
@@ -132,7 +138,57 @@ def test_sizes_are_ranked_within_their_kernel_and_variant():
     assert [2, 0, 1, None, 1, 0] == ranks_of_sizes(rows)
 
 
+ADDED = Family("added", "prices what is added, and nothing else", ("op_float32_add",))
+# An addition costs 1, 1, 1, 1, 2 and 8 ns.
+COSTS = (("s", "one", 1, 1), ("s", "one", 2, 1), ("s", "two", 1, 1), ("s", "two", 2, 1), ("t", "three", 1, 2),
+         ("u", "four", 1, 8))  # fmt: skip
+RECORDS = Rows(
+    tuple(
+        Row(kernel, {"n": 16}, 1e-9 * cost * 16 * form, f"{form}n", {"form": form}, group)
+        for group, kernel, form, cost in COSTS
+    ),
+    {
+        text: replace(KERNELS["add"], operation_table=(Operation("float32", "add", count(text)),))
+        for text in ("1n", "2n")
+    },
+)
+
+
+@pytest.mark.parametrize(("protocol", "folds", "costs"), [
+    # Relative least squares of costs c_i fit sum(1/c) / sum(1/c^2); each case is predicted by the others' fit.
+    ("groups", 8, [fitted(2, 8)] * 4 + [fitted(1, 1, 1, 1, 8), fitted(1, 1, 1, 1, 2)]),
+    # The largest group is a fold by itself; the other two share the other fold.
+    ("groups", 2, [fitted(2, 8)] * 4 + [fitted(1, 1, 1, 1)] * 2),
+    ("kernels", 8, [fitted(1, 1, 2, 8)] * 4 + [fitted(1, 1, 1, 1, 8), fitted(1, 1, 1, 1, 2)]),
+    ("variants", 8, [fitted(1, 1, 1, 2, 8)] * 4 + [None, None]),
+    # The first variants of both kernels are one fold, the second ones the other.
+    ("variants", 2, [fitted(1, 1, 2, 8)] * 4 + [None, None]),
+])  # fmt: skip
+def test_recorded_rows_are_predicted_by_fits_without_them(protocol, folds, costs):
+    (found,) = evaluate(RECORDS, family=ADDED, level=None, protocols=(protocol,), folds=folds)
+    by_case = {(row.kernel, row.form): row.predicted for row in found.rows}
+    for (_, kernel, form, _), cost in zip(COSTS, costs, strict=True):
+        predicted = by_case[kernel, f"form={form}"]
+        assert (None if cost is None else pytest.approx(1e-9 * cost * 16 * form)) == predicted
+    assert costs.count(None) == found.figures.withheld
+
+
+def test_recorded_rows_have_intervals_from_the_other_groups():
+    """A fit without the group is wrong by these factors; two groups give bounds up to the level 2/3."""
+    protocols = evaluate(RECORDS, family=ADDED, level=0.6)
+    assert RECORDED == tuple(one.protocol for one in protocols)
+    alone = {"s": 1 / fitted(2, 8), "t": 2 / fitted(1, 1, 1, 1, 8), "u": 8 / fitted(1, 1, 1, 1, 2)}
+    for row in protocols[0].rows:
+        most = max(max(factor, 1 / factor) for group, factor in alone.items() if group != row.group)
+        low, high = row.interval
+        assert pytest.approx([row.predicted / most, row.predicted * most]) == [low, high]
+
+
 def test_bad_input():
+    with pytest.raises(FoldsError, match="folds is 1; give a whole number from 2"):
+        evaluate(RECORDS, family=ADDED, folds=1)
+    with pytest.raises(FoldsError):
+        evaluate(RECORDS, family=ADDED, folds=2.5)
     with pytest.raises(LevelError):
         evaluate(MEASURED, TESTS, level=1.5)
     with pytest.raises(UnknownFamilyError):

@@ -19,6 +19,7 @@ from perfmodel.errors import (
     BadTimesError,
     ChargedTwiceError,
     ConfoundedFeaturesError,
+    DamagedPackError,
     DiskFullError,
     ExpressionError,
     FactsFileError,
@@ -308,6 +309,11 @@ FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptio
             StoreFormatError(Path("f"), 3, "is not JSON"),
             "'f' line 3: is not JSON; mend or remove that line, or read the file with the version of perfmodel that "
             "wrote it.",
+        ),
+        (
+            DamagedPackError(Path("f"), "it ends early"),
+            "'f' is damaged and cannot be unpacked (it ends early); fetch it again ('git checkout f' where it is "
+            "committed), or remove it and measure again what it held.",
         ),
         (
             NewerSchemaError(Path("f"), 3, "s/2", "s/1"),

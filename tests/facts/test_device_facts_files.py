@@ -16,6 +16,15 @@ from tests.recorded import DEVICES
 
 ROOT = Path(__file__).parents[2]
 PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
+GPUS = frozenset(
+    ("titan-v", "v100", "a100", "h100", "rtx-2080-ti", "rtx-3090", "rtx-a4000", "rtx-a6000", "mi210", "mi250x", "w6600")
+)
+EVERY_GPU = {
+    "device_type", "compute_units", "subgroup_size", "lanes_per_unit", "clock_hz", "max_work_group_size",
+    "max_items_per_unit", "max_groups_per_unit", "registers_per_unit", "local_memory_bytes", "banks",
+    "l1_bytes", "l1_line_bytes", "l2_bytes", "l2_line_bytes", "global_transaction_bytes",
+    "memory_bandwidth_bytes_per_s", "peak_flops_float32", "peak_flops_float64",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", published_devices())
@@ -28,10 +37,25 @@ def test_published_devices(name):
     for key, fact in device.facts:
         assert key in KEYS, f"{key} is not documented"
         assert KEYS[key].unit == fact.unit
-        assert PAPERS.search(fact.source), f"{key}: which paper is '{fact.source}'?"
+        assert name in GPUS or PAPERS.search(fact.source), f"{key}: which paper is '{fact.source}'?"
     if "lanes_per_unit" in device and "peak_flops_float32" in device and "clock_hz" in device:
         lanes = device.value("compute_units") * device.value("lanes_per_unit") * device.value("clock_hz")
         assert 0.5 < device.value("peak_flops_float32") / lanes < 2.5
+
+
+@pytest.mark.parametrize("name", sorted(GPUS))
+def test_gpus_have_the_same_facts_and_these_agree(name):
+    device = published(name)
+    assert set(device) >= EVERY_GPU
+    lanes = device.value("compute_units") * device.value("lanes_per_unit")
+    assert pytest.approx(2 * lanes * device.value("clock_hz"), rel=1e-4) == device.value("peak_flops_float32")
+    assert round(device.value("peak_flops_float32") / device.value("peak_flops_float64")) in (1, 2, 16, 32, 64)
+    assert device.value("max_items_per_unit") % device.value("subgroup_size") == 0
+    rising = [device.value(key) for key in ("l1_load_s", "l2_latency_s", "memory_latency_s") if key in device]
+    bandwidths = [f"{level}_bandwidth_bytes_per_s" for level in ("l1", "l2", "memory")]
+    falling = [device.value(key) for key in bandwidths if key in device]
+    assert sorted(rising) == rising
+    assert sorted(falling, reverse=True) == falling
 
 
 def test_the_papers_devices_are_there():
@@ -81,6 +105,24 @@ def test_the_file_is_enough_where_the_device_told_nothing(tmp_path):
 
 def test_another_device_s_records_do_not_get_the_folder_s_facts(tmp_path):
     assert store.read(folder_of(tmp_path, device="other")).facts is None
+
+
+def test_a_file_may_begin_with_a_published_device(tmp_path):
+    path = tmp_path / "facts.yaml"
+    path.write_text("published: gtx-480\nfacts: {banks: {value: 16, unit: '', source: x}}")
+    assert dict(published("gtx-480").facts) | {"banks": Fact(16, "", "x")} == read_facts(path)
+    path.write_text("published: gtx-481\nfacts: {}")
+    with pytest.raises(UnknownDeviceNameError):
+        read_facts(path)
+
+
+def test_times_that_others_recorded_say_so(tmp_path):
+    folder = folder_of(tmp_path)
+    assert "" == store.read(folder).facts.recorded
+    (folder / "facts.yaml").write_text("facts: {recorded: {value: 1, unit: '', source: their archive}}")
+    measured = store.read(folder)
+    assert "their archive" == measured.facts.recorded
+    assert ("others recorded these times: their archive",) == measured.notes
 
 
 def test_numbers_without_a_point_are_numbers(tmp_path):

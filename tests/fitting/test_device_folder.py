@@ -14,6 +14,7 @@ from perfmodel.fitting.device_folder import (
     is_simulated,
     measured_folder,
     measured_folders,
+    recorded_folder,
     refuse_mixture,
     simulated_folders,
     with_given_facts,
@@ -118,3 +119,13 @@ def test_facts_that_are_given_replace_what_is_known() -> None:
     known = read(DATA).with_facts(told)
     assert DeviceFacts.from_mapping("it", "", "", {**clock, **given}) == with_given_facts(known, given).facts
     assert known is with_given_facts(known, {}) is with_given_facts(known, None)
+
+
+def test_a_folder_without_test_kernels(tmp_path: Path) -> None:
+    for name in ("measurements.jsonl", "counts.jsonl"):
+        shutil.copy(DATA / name, tmp_path)
+    measured, tests = recorded_folder(tmp_path, measured_facts=False)
+    assert (len(tuple(read(DATA))), None) == (len(tuple(measured)), tests)
+    with pytest.raises(StoreMissingError):
+        measured_folder(tmp_path, measured_facts=False)
+    assert recorded_folder(DATA)[1] is not None

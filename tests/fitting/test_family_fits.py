@@ -12,6 +12,7 @@ from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
 from perfmodel.fitting.conformal import fit_local_scale
+from perfmodel.fitting.family_fits import dealt
 from perfmodel.fitting.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predicting.model import fit
@@ -173,3 +174,12 @@ def test_test_kernels_do_not_decide_the_scatter():
 def test_single_variants_have_no_scatter():
     found = fit(noisy()).fitted
     assert (None, None) == (found.scatter, found.anchored.scatter)
+
+
+def test_labels_are_dealt_whole_and_evenly():
+    labels = [*"aaaa", *"bbb", *"cc", "d", None]
+    # four rows, three, two and one: the folds fill to 4 and 3, then to 4 and 5, then to 5 and 5
+    assert [0] * 4 + [1] * 3 + [1] * 2 + [0, None] == dealt(labels, 2)
+    # with as many folds as labels, or with no number, each label is a fold
+    assert 4 == len(set(dealt(labels[:-1], 9))) == len(set(dealt(labels[:-1], None)))
+    assert dealt(labels, 3) == dealt(labels[::-1], 3)[::-1]

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
         lines = (POCL / f"{name}.jsonl").read_text().splitlines(keepends=True)
         (path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
-    for name in ("counts.jsonl", "device.json"):
+    for name in ("counts.jsonl.xz", "device.json"):
         (path / name).write_bytes((POCL / name).read_bytes())
     return path
 

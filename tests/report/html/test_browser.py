@@ -31,7 +31,7 @@ def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     bare = folder / "bare"
     bare.mkdir()
-    for name in ("measurements.jsonl", "counts.jsonl"):
+    for name in ("measurements.jsonl", "counts.jsonl.xz"):
         (bare / name).symlink_to(POCL / name)
     pages = {
         "own": page(),

@@ -1,0 +1,85 @@
+"""Search spaces of which others recorded run times on their GPUs: the kernels in Loopy, and the times.
+
+They are no classes of kernels, and no campaign measures them: each file is a user's kernel file with ``kernel()``,
+``space()`` and ``allowed()``, as ``perfmodel rank`` and ``tune`` take it. ``README.md`` says where the times are from.
+
+>>> from test_kernels.recorded import recorded, space
+>>> first = recorded("gemm", "rtx-3090")[0]
+>>> first.seconds, first.configuration["MWG"]
+(0.045631, 16)
+>>> t_unit = space("gemm").build(**first.configuration)
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from perfmodel.kernels.files import load_kernel_file
+from perfmodel.kernels.space import Space
+
+FOLDER = Path(__file__).parent
+#: The size parameters of each space, as its times were recorded.
+SIZES: Mapping[str, Mapping[str, int]] = {
+    "convolution15": {"n": 4096},
+    "convolution15-wide": {"n": 4096},
+    "dedispersion": {"channels": 1536, "measures": 2048, "samples": 25000, "row": 25650},
+    "gemm": {"m": 4096, "n": 4096, "k": 4096},
+}
+#: The kernel file of each space.
+FILES: Mapping[str, Path] = {
+    "convolution15": FOLDER / "convolution.py",
+    "convolution15-wide": FOLDER / "convolution_wide.py",
+    "dedispersion": FOLDER / "dedispersion.py",
+    "gemm": FOLDER / "gemm.py",
+}
+ENDING = ".csv.gz"
+TIMES = ("min_ms", "median_ms", "runs", "invalid")
+
+
+@dataclass(frozen=True)
+class RecordedTime:
+    """What one configuration took: the minimum and the median of its runs [s], or why it has no time."""
+
+    configuration: Mapping[str, int]
+    seconds: float | None
+    median_s: float | None
+    runs: int
+    invalid: str
+
+
+@cache
+def space(name: str) -> Space:
+    """Return a space by its name in :data:`SIZES`: configurations, restrictions, and ``build(**configuration)``."""
+    found = load_kernel_file(FILES[name]).space
+    if found is None:
+        raise ValueError(f"{FILES[name]} has no space()")
+    return found
+
+
+def cards(name: str) -> tuple[str, ...]:
+    """Return the cards on which a space was recorded.
+
+    >>> cards("dedispersion")
+    ('a4000', 'a6000', 'w6600')
+    """
+    other = tuple(f"{longer}-" for longer in SIZES if longer.startswith(f"{name}-"))
+    names = sorted(path.name.removesuffix(ENDING) for path in (FOLDER / "times").glob(f"{name}-*{ENDING}"))
+    return tuple(found.removeprefix(f"{name}-") for found in names if not found.startswith(other))
+
+
+def recorded(name: str, card: str) -> tuple[RecordedTime, ...]:
+    """Return the recorded times of all configurations of a space on a card, in the order of the file."""
+    path = FOLDER / "times" / f"{name}-{card}{ENDING}"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        return tuple(map(_row, csv.DictReader(lines)))
+
+
+def _row(cells: Mapping[str, str]) -> RecordedTime:
+    configuration = {key: int(cell) for key, cell in cells.items() if key not in TIMES}
+    least, median = (float(cells[key]) / 1e3 if cells[key] else None for key in ("min_ms", "median_ms"))
+    return RecordedTime(configuration, least, median, int(cells["runs"]), cells["invalid"])

@@ -1,0 +1,116 @@
+"""Counts that are packed: read with the plain ones, appended to beside them, packed again, damaged."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import lzma
+
+import pytest
+
+from perfmodel import errors, store
+from perfmodel.calibration.recounting import Recount, write
+from tests.store.test_files import Numbered, counts_line, measurement, numbers
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """A store with the counts 1 and 2, packed."""
+    for number in (1, 2):
+        store.append(tmp_path, measurement(parameters={"n": number}), Numbered(number))
+    store.pack(tmp_path)
+    return tmp_path
+
+
+def read_numbers(folder):
+    return [document["number"] for document in store.read(folder).counts_documents.values()]
+
+
+def test_packed_counts_are_read_as_plain_ones_are(packed):
+    assert {"measurements.jsonl", "counts.jsonl.xz"} == {path.name for path in packed.iterdir()}
+    assert [1, 2] == read_numbers(packed)
+
+
+def test_a_campaign_appends_what_is_not_packed_to_a_plain_file(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    for number in (2, 3, 1, 3):
+        store.append(packed, measurement(parameters={"n": number}), Numbered(number))
+    assert [3] == numbers(packed)
+    assert before == (packed / "counts.jsonl.xz").read_bytes()
+    assert [1, 2, 3] == read_numbers(packed)
+    store.pack(packed)
+    assert not (packed / "counts.jsonl").exists()
+    assert [1, 2, 3] == read_numbers(packed)
+
+
+def test_the_same_counts_give_the_same_bytes(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    store.pack(packed)
+    assert before == (packed / "counts.jsonl.xz").read_bytes()
+    assert counts_line({"number": 1}) + counts_line({"number": 2}) == lzma.decompress(before).decode()
+
+
+def test_a_file_of_gzip_is_read_and_becomes_one_of_xz(tmp_path):
+    store.append(tmp_path, measurement())
+    (tmp_path / "counts.jsonl.gz").write_bytes(gzip.compress(counts_line({"number": 4}).encode()))
+    store.append_counts(tmp_path, Numbered(5))
+    assert [4, 5] == read_numbers(tmp_path)
+    store.pack(tmp_path)
+    assert {"measurements.jsonl", "counts.jsonl.xz"} == {path.name for path in tmp_path.iterdir()}
+    assert [4, 5] == read_numbers(tmp_path)
+
+
+def test_a_kill_while_packing_loses_nothing(packed, monkeypatch):
+    store.append_counts(packed, Numbered(3))
+    monkeypatch.setattr("pathlib.Path.unlink", lambda path: pytest.fail("killed"))
+    with pytest.raises(pytest.fail.Exception, match="killed"):
+        store.pack(packed)
+    monkeypatch.undo()
+    assert [3] == numbers(packed)
+    assert [1, 2, 3] == read_numbers(packed)
+
+
+def test_nothing_is_packed_while_a_line_is_damaged(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    damaged = counts_line({"number": 3}).replace("3}", "4}")
+    (packed / "counts.jsonl").write_text(damaged)
+    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
+        store.pack(packed)
+    assert (damaged, before) == ((packed / "counts.jsonl").read_text(), (packed / "counts.jsonl.xz").read_bytes())
+
+
+@pytest.mark.parametrize("end", [".xz", ".gz"])
+@pytest.mark.parametrize("damage", [lambda content: content[:-9], lambda content: b"no pack", lambda content: b""])
+def test_a_damaged_pack_says_what_to_do(tmp_path, end, damage):
+    store.append(tmp_path, measurement())
+    path = tmp_path / f"counts.jsonl{end}"
+    content = counts_line({"number": 4}).encode()
+    path.write_bytes(damage(lzma.compress(content) if end == ".xz" else gzip.compress(content)))
+    if end == ".gz" and not path.stat().st_size:  # gzip takes an empty file for no lines
+        assert [] == read_numbers(tmp_path)
+        return
+    with pytest.raises(errors.DamagedPackError, match=r"cannot be unpacked .*git checkout .*measure again"):
+        store.read(tmp_path)
+
+
+def test_recounted_stores_are_packed_again(packed):
+    row = store.read(packed).rows[0]
+    changed = Recount(
+        str(packed / "measurements.jsonl"), row.kernel, store.canonical(row.variant), "rewritten", row.counts_hash,
+        row.kernel_hash, new=Numbered(9),
+    )  # fmt: skip
+    assert 2 == write([changed])
+    assert [1, 2, 9] == read_numbers(packed)
+    assert not (packed / "counts.jsonl").exists()
+
+
+def test_garbage_collection_goes_on_after_reading(packed):
+    assert gc.isenabled()
+    store.read(packed)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        store.read(packed)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
