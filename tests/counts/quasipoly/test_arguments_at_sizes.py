@@ -154,7 +154,7 @@ def test_no_finite_bound_is_an_error(hard):
 def test_a_set_without_a_bound_at_some_sizes_is_an_error_there():
     points = isl.Set("[n] -> { [i] : i >= 0 and (i < 5 or n > 7) }")
     assert (5, 5) == arguments.points_at(points, {"n": 7})
-    with pytest.raises(InfiniteCountError, match="i >= 0.* infinitely many points; give each of its dimensions"):
+    with pytest.raises(InfiniteCountError, match=r"i >= 0.* infinitely many points; give each of its dimensions"):
         arguments.points_at(points, {"n": 8})
 
 
