@@ -72,7 +72,7 @@ Margins = dict[tuple[int, int, bool], Cost]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Recalled:
     """What a body makes of a state, in paths that begin with those that it finds."""
 
     cells: Mapping[str, Cells]
@@ -81,7 +81,7 @@ class Outcome:
     margins: Margins
 
     @classmethod
-    def of(cls, state: State, body: Body, margins: Margins) -> Outcome:
+    def of(cls, state: State, body: Body, margins: Margins) -> Recalled:
         """Return the outcome of a walk from unknown begins that ended in a state."""
         cells = {name: state.cells[name] for name in body.changed if name in state.cells}
         return cls(cells, state.paths, frozenset(state.loose), margins)

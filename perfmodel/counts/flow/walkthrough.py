@@ -26,7 +26,7 @@ from perfmodel.counts.flow.execution import (
     Term,
     UnknownBeginError,
 )
-from perfmodel.counts.flow.recall import Body, Outcome, outset, with_unknown_begins
+from perfmodel.counts.flow.recall import Body, Recalled, outset, with_unknown_begins
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.program import (
     SHARED,
@@ -74,7 +74,7 @@ class Walkthrough:
     _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
     _worth: dict[Term, Cost] = field(default_factory=dict)
     _bodies: dict[int, Body] = field(default_factory=dict)  # by the identity of a loop, too
-    _outcomes: dict[Hashable, list[Outcome | None]] = field(default_factory=dict)
+    _outcomes: dict[Hashable, list[Recalled | None]] = field(default_factory=dict)
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
     def block(self, nodes: tuple[Node, ...], at: Position) -> None:
@@ -196,13 +196,13 @@ class Walkthrough:
         else:
             outcome.apply(self.state, paths)
 
-    def outcome(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Outcome | None:
+    def outcome(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Recalled | None:
         """Return what a body makes of states that hold such paths; None where that depends on how they begin."""
         state = self.state
         self.state, margins = with_unknown_begins(state, body, paths)
         try:
             self.block(node.body, at)
-            return Outcome.of(self.state, body, margins)
+            return Recalled.of(self.state, body, margins)
         except UnknownBeginError:
             return None
         finally:
