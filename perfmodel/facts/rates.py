@@ -4,6 +4,9 @@ A weight w of one device becomes :math:`w \, r'/r` on another, with the times r 
 instruction that takes 1.3 issue slots of one device takes 1.3 of the other's. Rates *of a unit* are for quantities of
 the busiest compute unit, and suppose that all units are busy: it then has its share of the caches' and of the memory's
 bandwidth. The others are for quantities of the whole launch.
+
+Few know a card's latencies, or how long it takes to launch a kernel. Where a device lacks such a fact, latencies are
+taken to be as many cycles on both devices, and launches to take as long.
 """
 
 from __future__ import annotations
@@ -29,10 +32,13 @@ class Rate:
         What takes this time.
     formula
         Function from facts to the time; its arguments have the keys of the facts.
+    otherwise
+        Name of the rate that stands in where a device lacks one of them; empty where there is none.
     """
 
     words: str
     formula: Callable[..., float]
+    otherwise: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -63,7 +69,8 @@ class Rate:
 #: What a weight can be a multiple of (:attr:`perfmodel.models.model.Weight.scale`), by name.
 RATES: Mapping[str, Rate] = MappingProxyType(
     {
-        "launch": Rate("a launch", lambda launch_s: launch_s),
+        "same": Rate("what takes as long on every device", lambda: 1.0),
+        "launch": Rate("a launch", lambda launch_s: launch_s, "same"),
         # of a compute unit
         "cycle": Rate("a cycle of a unit, in which local memory serves one wavefront", lambda clock_hz: 1 / clock_hz),
         "issue": Rate(
@@ -82,15 +89,15 @@ RATES: Mapping[str, Rate] = MappingProxyType(
         ),
         "l2": Rate(
             f"{SECTOR} bytes from the second-level cache to a unit",
-            lambda compute_units, cache_bandwidth_bytes_per_s: SECTOR * compute_units / cache_bandwidth_bytes_per_s,
+            lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
         ),
         "memory": Rate(
             "a byte of global memory for a unit",
             lambda compute_units, memory_bandwidth_bytes_per_s: compute_units / memory_bandwidth_bytes_per_s,
         ),
-        "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s),
-        "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s),
-        "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s),
+        "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s, "cycle"),
+        "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s, "cycle"),
+        "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s, "cycle"),
         # of the device
         "unit_cycle": Rate(
             "a cycle of a unit, where all units work", lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)
@@ -106,3 +113,16 @@ RATES: Mapping[str, Rate] = MappingProxyType(
         ),
     }
 )  # fmt: skip
+
+
+def known_rate(name: str, *devices: DeviceFacts) -> str:
+    """Return the name of a rate, or of the one that stands in for it where a device lacks a fact.
+
+    Examples
+    --------
+    >>> from perfmodel.facts import published
+    >>> known_rate("launch", published("titan-v")), known_rate("launch", published("titan-v"), published("h100"))
+    ('launch', 'same')
+    """
+    other = RATES[name].otherwise
+    return other if other and any(RATES[name].lacking(device) for device in devices) else name

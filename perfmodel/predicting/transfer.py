@@ -16,7 +16,7 @@ transferred to a device whose times are known (``scripts/transfers`` writes it).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from perfmodel.documents import read_file, require, value_of
 from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
-from perfmodel.facts.rates import RATES
+from perfmodel.facts.rates import RATES, known_rate
 from perfmodel.fitting.conformal import STRICT, Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.weights_file import FittedWeight
@@ -101,6 +101,7 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         "subgroup_size": int(facts.value(LANES)), "facts": facts.to_json(), "anchored": None,
         "weights": {name: _moved(model, name, known, facts) for name in model.weights},
         "conformal": errors and errors.conformal, "scatter": errors and errors.scatter,
+        "notes": tuple(_notes(model, known, facts, errors)),
     })  # fmt: skip
     return replace(model, fitted=fitted, facts=facts, path=None)
 
@@ -113,13 +114,28 @@ def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts
         return weight.model_copy(update=given)
     if not weight.unit:
         return weight
-    rate = RATES[model.family.scale(name)]
+    rate = RATES[known_rate(model.family.scale(name), known, facts)]
     factor = rate.seconds(facts) / rate.seconds(known)
     factor = 1 / factor if weight.unit.endswith("/s") else factor
     error = weight.standard_error
     return weight.model_copy(
         update={"value": weight.value * factor, "standard_error": None if error is None else error * factor}
     )
+
+
+def _notes(
+    model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None
+) -> Iterator[str]:
+    """Yield what the weights and their intervals rest on."""
+    scales = {weight.unit and model.family.scale(name): None for name, weight in model.fitted.weights.items()}
+    for scale in filter(None, scales):
+        if (other := known_rate(scale, known, facts)) != scale:
+            keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is a multiple of {RATES[other].words}"
+    if errors is None:
+        yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
+    else:
+        yield f"intervals rest on {errors.conformal.group_count} devices that weights were transferred to"
 
 
 def _fact(model: FittedModel, name: str) -> str:
@@ -136,11 +152,16 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
     lacking = tuple(
-        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {', '.join(weights)})"
+        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
         for (key, device), weights in needs.items()
     )
     if lacking:
         raise TransferFactsError(known.name, facts.name, lacking)
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    """Return names in words, and how many there are beside the first ones."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
 def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iterator[tuple[str, str, str]]:
@@ -155,4 +176,5 @@ def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iter
         if not scale:
             yield fact, facts.name, name
             continue
-        yield from ((key, device.name, name) for device in (known, facts) for key in RATES[scale].lacking(device))
+        rate = RATES[known_rate(scale, known, facts)]
+        yield from ((key, device.name, name) for device in (known, facts) for key in rate.lacking(device))

@@ -103,6 +103,17 @@ def test_no_interval_of_a_family_that_was_never_transferred_to_a_known_device():
     assert transferred(model_of(TOY, VALUES), FAST).predict(KERNELS["add"], n=100).interval is None
 
 
+def test_latencies_and_launches_that_nobody_measured():
+    """At twice the clock a latency of as many cycles is half as long; a launch takes as long."""
+    weights = (pm.Weight("w_wait", "s", scale="memory_latency"), pm.Weight("w_launch", "s", scale="launch"))
+    family = replace(TOY, weights=weights, expression="w_wait*groups + w_launch*moved")
+    bare = without(FAST, "memory_latency_s", "launch_s")
+    found = transferred(model_of(family, {"w_wait": 4e-7, "w_launch": 1e-5}), bare)
+    assert {"w_wait": 2e-7, "w_launch": 1e-5} == pytest.approx(dict(found.weights))
+    assert "memory_latency_s is not known of both devices: waiting for global memory" in found.notes[0]
+    assert "launch_s" in found.notes[1]
+
+
 def test_saved_and_loaded(tmp_path):
     found = transferred(model_of(TOY, VALUES), FAST)
     found.save(tmp_path / "toy.json")
@@ -125,7 +136,7 @@ def test_each_lacking_fact_is_named():
     ]  # fmt: skip
     assert expected == lacking
     text = str(found.value)
-    assert "clock of the compute units, without boost; for w_cycles, w_rate" in text
+    assert f"{KEYS['clock_hz'].meaning}; for w_cycles, w_rate" in text
     assert "bandwidth of global memory; for w_byte, w_bandwidth" in text
     assert "facts.yaml" in text
     assert "--facts FILE.yaml" in text
