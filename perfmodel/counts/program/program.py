@@ -206,7 +206,7 @@ class LaneStride:
 class Access:
     """One load or store at each instance; addresses are in units of the access."""
 
-    space: str  # "global", "local" or "private"
+    space: str  # "global", "constant", "local" or "private"
     direction: str  # "load" or "store"
     array: str
     dtype: str  # of an element; of one component, for vector types
