@@ -145,7 +145,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class Domain(Lazy):
     """The instances at which something is executed.
 
     Loops that data bound are not among the set's dimensions where their mean trip counts are known: ``trips`` is the
