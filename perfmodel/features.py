@@ -53,6 +53,8 @@ ACCESS_BITS = (8, 16, 32, 64, 128)
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
 """Kinds of operation with a feature of their own; every other kind is ``special``."""
 
+GLOBAL = ("global", "constant")
+"""Spaces of which an access is a global one: constant memory has no features of its own."""
 STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
 """Classes of a global access; data that a kernel finds through another array is ``indirect``."""
 
@@ -292,7 +294,7 @@ def find_sources(counts: KernelCounts) -> FeatureSources:
     sums: dict[str, list[int]] = {}
     for name, count in _settled(counts):
         sums.setdefault(name, []).append(position(count))
-    rows = (row for row in counts.access_table if row.space == "global" and _settled_class(row) is None)
+    rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
     unclassified = tuple(_unclassified(row, position) for row in rows)
     return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
 
@@ -303,7 +305,7 @@ def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
     for row in counts.access_table:
         if row.space == "local":
             yield f"local_{row.direction}_{row.bits}", row.count
-        elif row.space == "global":
+        elif row.space in GLOBAL:
             settled = _settled_class(row)
             if settled is not None:
                 yield f"global_{row.direction}_{row.bits}_{settled}", row.count
