@@ -32,11 +32,12 @@ from perfmodel.quantities.occupancy import groups_held
 from perfmodel.quantities.reuse import Path, lines_fetched
 from perfmodel.quantities.traffic import bank_passes, last_cache, segments_touched
 
-FUNCTIONS: Mapping[str, str] = MappingProxyType({
-    "div": "a division", "pow": "a power", "sqrt": "a square root", "rsqrt": "an inverse square root",
-    "exp": "an exponential", "log": "a logarithm", "sin": "a sine", "cos": "a cosine", "tanh": "a hyperbolic tangent",
+FUNCTIONS: Mapping[str, float] = MappingProxyType({
+    "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
 })  # fmt: skip
-"""Operations with a cost of their own, in words; all others that are not simple share one."""
+"""Multiply-adds of the same type that take as long as one of these operations, about as on a simulated GTX 480."""
+OTHER_FUNCTION = 16
+"""The same of another function."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
@@ -47,14 +48,14 @@ LEAST_CACHE = 16384
 """Bytes of a first-level cache that are left where local memory takes its part of it."""
 WORD = 4
 
-KINDS = ("singles", "doubles", "simple", *FUNCTIONS, "other")
 CHAIN: Mapping[str, str] = MappingProxyType({
     "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_barriers": "barrier",
     "chain_turns": "operation", "chain_operations": "operation",
 })  # fmt: skip
+ISSUED = ("arithmetic", "loads", "turns", "wavefronts", "sectors", "stored_sectors")
 MULTITHREADED_UNITS: Mapping[str, str] = MappingProxyType({
     "started": "launch", "dealt_groups": "work-group",
-    **dict.fromkeys(KINDS, "operation"), "loads": "access", "turns": "operation",
+    "arithmetic": "cycle", "loads": "access", "turns": "operation",
     "wavefronts": "access", "sectors": "access", "near_sectors": "access", "stored_sectors": "access",
     "memory_bytes": "byte", "stored_bytes": "byte", **CHAIN,
 })  # fmt: skip
@@ -65,9 +66,9 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return what the busiest unit works through, over all launches.
 
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
-    - ``singles``, ``doubles``, ``simple``: instructions of sub-groups in float32, in float64 and in integers, an
-      addition and a multiplication of one nest and type as one; divisions and functions by name; ``turns`` of loops
-      that stay loops.
+    - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
+      multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate.
+      ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory. ``sectors``: sectors that they touch, each for itself;
       ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
     - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it.
@@ -242,10 +243,9 @@ class _Unit(Lazy):
 
     @cached_property
     def _issued(self) -> dict[str, float]:
-        amounts = dict.fromkeys((*KINDS, "loads", "turns", "wavefronts", "sectors", "stored_sectors"), 0.0)
+        amounts = dict.fromkeys(ISSUED, 0.0)
         for issue in self.case.counts.issues:
-            for name, number in self._operations(issue):
-                amounts[name] += number
+            amounts["arithmetic"] += sum(number * self._cycles(dtype) for dtype, number in self._operations(issue))
             if issue.loops:
                 amounts["turns"] += self.case.value(issue.turns)
         subgroup = self.case.counts.subgroup_size
@@ -260,14 +260,21 @@ class _Unit(Lazy):
         return amounts
 
     def _operations(self, issue: Issue) -> Iterable[tuple[str, float]]:
+        """Yield the multiply-adds of a type that operations of sub-groups take as long as."""
         numbers = {(row.dtype, row.kind): self.case.value(row.count) for row in issue.operations}
         for (dtype, kind), number in numbers.items():
-            if kind not in SIMPLE:
-                yield (kind if kind in FUNCTIONS else "other"), number
-                continue
             fused = min(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
-            name = {"float64": "doubles", "float32": "singles"}.get(dtype, "simple")
-            yield name, number - fused
+            yield dtype, (number - fused) * (1 if kind in SIMPLE else FUNCTIONS.get(kind, OTHER_FUNCTION))
+
+    def _cycles(self, dtype: str) -> float:
+        """Return the cycles of the unit for a multiply-add of a sub-group."""
+        subgroup, lanes = self.case.counts.subgroup_size, float(self.case.known("lanes_per_unit", 0))
+        lanes = lanes or subgroup
+        if dtype == "float64":
+            lanes = lanes / 2
+            if self.case.knows("peak_flops_float64", "clock_hz"):
+                lanes = self.case.fact("peak_flops_float64") / (2 * self.case.fact("clock_hz") * self.units)
+        return subgroup / lanes
 
     # }}}
 
@@ -339,7 +346,9 @@ class _Unit(Lazy):
             waits["chain_local"] += turns if "local" in spaces else 0.0
             waits["chain_turns"] += turns if issue.loops else 0.0
         waits["chain_private"] = self._spilled
-        waits["chain_operations"] = sum(self._issued[kind] for kind in KINDS)
+        waits["chain_operations"] = sum(
+            number for issue in self.case.counts.issues for _, number in self._operations(issue)
+        )
         items = math.prod(self.case.counts.launch.group_shape)
         waits["chain_barriers"] = value(self.case.counts.barriers()) / items * self.subgroups
         return {name: amount / number for name, amount in waits.items()}
