@@ -91,7 +91,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Access:
     """An access of compiled code at one size: how often, and what each execution by a sub-group touches."""
 
@@ -125,7 +125,7 @@ class _Access:
             return self.active * words
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
-    def path(self, launch: int) -> Path | None:
+    def path(self) -> Path | None:
         """Return how its address moves, None where that is not known."""
         if self.lanes is None or not self.access.addressed:
             return None
@@ -136,7 +136,7 @@ class _Access:
             (name, step, values) for name, step, values, written in self.moves
             if not written and not name.startswith("g.")
         )  # fmt: skip
-        return Path(self.size, (*lanes, *copies), groups, loops, launch)
+        return Path(self.size, (*lanes, *copies), groups, loops, f"{self.access.direction} {self.access.array}", self.start)
 
 
 @dataclass(frozen=True)
@@ -314,13 +314,14 @@ class _Unit(Lazy):
                 access for issue, access in self._accesses
                 if issue.launch == launch and access.access.space == "global"
             ]  # fmt: skip
-            paths = [access.path(launch) for access in accesses]
-            known = [path for path in paths if path is not None]
-            grid = self._grid(known)
-            fetched = iter(lines_fetched(known, grid, concurrent, capacity, self.sector))
-            for access, path in zip(accesses, paths, strict=True):
-                lines = access.count * access.active if path is None else next(fetched)
-                total += lines if access.access.direction == direction else 0.0
+            paths = {access: access.path() for access in accesses}
+            total += sum(
+                access.count * access.active for access, path in paths.items()
+                if path is None and access.access.direction == direction
+            )  # fmt: skip
+            known = [path for path in paths.values() if path is not None]
+            lines = lines_fetched(known, self._grid(known), concurrent, capacity, self.sector)
+            total += sum(number for array, number in lines.items() if array.startswith(direction))
         return total
 
     @staticmethod

@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,18 @@ class Path:
         The same of each digit of a work-group's number, fast to slow; each launch has the same names.
     loops : tuple of (str, int, float)
         The same of the loops around it, outermost first, with their names.
-    launch : int
-        The launch that it belongs to.
+    array : str
+        The array and the direction of the access: accesses to the same one share lines.
+    start : int
+        Where it begins in the array [B].
     """
 
     size: int
     inside: tuple[tuple[int, float], ...]
     groups: Mapping[str, tuple[int, float]]
     loops: tuple[tuple[str, int, float], ...]
-    launch: int = 0
+    array: str = ""
+    start: int = 0
 
 
 def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> float:
@@ -62,9 +66,10 @@ def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> f
     return runs * max(run / line, 1.0)
 
 
-def lines_fetched(paths: Sequence[Path], grid: Mapping[str, float], concurrent: float, capacity: float,
-                  line: int) -> list[float]:  # fmt: skip
-    """Return the lines that a cache of some bytes fetches for each of the accesses of a launch.
+def lines_fetched(
+    paths: Sequence[Path], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
+) -> dict[str, float]:
+    """Return the lines that a cache of some bytes fetches for the accesses of a launch, by array and direction.
 
     Parameters
     ----------
@@ -78,18 +83,28 @@ def lines_fetched(paths: Sequence[Path], grid: Mapping[str, float], concurrent: 
         Bytes of the cache and of a line.
     """
     together = _wave(grid, concurrent)
-    walks = [_Walk.of(path, grid, together, line) for path in paths]
-    inside: dict[tuple[str, ...], float] = defaultdict(float)
+    alike: dict[tuple[object, ...], list[Path]] = defaultdict(list)
+    for path in paths:
+        alike[path.size, path.inside, tuple(path.groups.items()), path.loops, path.array].append(path)
+    walks = [_Walk.of(shared[0], sorted(path.start for path in shared), grid, together, line)
+             for shared in alike.values()]
+    needed: dict[tuple[str, ...], float] = defaultdict(float)
     for walk in walks:
         for depth in range(len(walk.levels)):
-            inside[walk.names[:depth + 1]] += walk.touched[depth + 1] * line
-    fetched = []
+            needed[walk.names[:depth + 1]] += walk.touched[depth + 1] * line
+    fetched: dict[tuple[object, ...], float] = {}
     for walk in walks:
         depth = len(walk.levels)
-        while depth and inside[walk.names[:depth]] <= capacity:
+        while depth and needed[walk.names[:depth]] <= capacity:
             depth -= 1
-        fetched.append(walk.touched[depth] * math.prod(values for _, values in walk.levels[:depth]))
-    return fetched
+        lines = walk.touched[depth] * math.prod(values for _, values in walk.levels[:depth])
+        # nests of one wave that touch the same lines of an array fetch them once
+        key = (walk.array, lines) if depth <= len(grid) else (walk.array, lines, walk)
+        fetched[key] = lines
+    total: dict[str, float] = defaultdict(float)
+    for (array, *_), lines in fetched.items():
+        total[str(array)] += lines
+    return total
 
 
 def _wave(grid: Mapping[str, float], concurrent: float) -> dict[str, float]:
@@ -103,14 +118,17 @@ def _wave(grid: Mapping[str, float], concurrent: float) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class _Walk:
-    """The moves of an access by what they stand inside of."""
+    """The moves of accesses to an array that differ in where they begin, by what the moves stand inside of."""
 
+    array: str
     names: tuple[str, ...]  # of the levels, outermost first
     levels: tuple[tuple[int, float], ...]
     touched: tuple[float, ...]  # distinct lines of the levels from each depth on, and of what is inside of all
 
     @classmethod
-    def of(cls, path: Path, grid: Mapping[str, float], together: Mapping[str, float], line: int) -> _Walk:
+    def of(
+        cls, path: Path, starts: Sequence[int], grid: Mapping[str, float], together: Mapping[str, float], line: int
+    ) -> _Walk:
         waves, inside = [], list(path.inside)
         for name, values in grid.items():
             step = path.groups.get(name, (0, 1))[0]
@@ -118,5 +136,10 @@ class _Walk:
             waves.append((name, step * math.ceil(together[name]), math.ceil(values / together[name])))
         named = [*reversed(waves), *path.loops]
         levels = [(step, values) for _, step, values in named]
-        touched = tuple(lines_touched([*inside, *levels[depth:]], path.size, line) for depth in range(len(levels) + 1))
-        return cls(tuple(name for name, _, _ in named), tuple(levels), touched)
+        touched = []
+        for depth in range(len(levels) + 1):
+            moves = [*inside, *levels[depth:]]
+            span = path.size + line + sum(abs(step) * (values - 1) for step, values in moves)
+            apart = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
+            touched.append(apart * lines_touched(moves, path.size, line))
+        return cls(path.array, tuple(name for name, _, _ in named), tuple(levels), tuple(touched))
