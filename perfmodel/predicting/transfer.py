@@ -131,7 +131,8 @@ def _notes(
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
-            yield f"{keys} is not known of both devices: {RATES[scale].words} is a multiple of {RATES[other].words}"
+            alike = "as long" if other == "same" else "as many cycles"
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is taken to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
