@@ -9,7 +9,7 @@ A weight in units per second is divided by r'/r, a number without a unit is kept
 device gives is that fact. Quantities, such as occupancy and cache lines, follow the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
-transferred to a device whose times are known (``scripts/transfers`` writes it). The devices are the groups of
+transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
 :mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1).
 """
 
