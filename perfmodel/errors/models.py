@@ -122,6 +122,18 @@ class QuantitiesError(PerfModelError, ValueError):
     docs/add-a-family.md says."""
 
 
+class QuantitiesStoppedError(PerfModelError, RuntimeError):
+    """Something ended the function ``quantities`` of a family and did not say why, such as a limit of time."""
+
+    family: str
+    kernel: str
+    sizes: str
+    kind: str
+    message = """{kind} ended quantities() of the family '{family}' for the kernel '{kernel}'{sizes} and does not say
+    why. Give it more time where it limits the time: what the first evaluation of a kernel finds is kept for all sizes.
+    Else see its traceback."""
+
+
 class UnmeasuredFeatureError(PerfModelError, ValueError):
     """A prediction is withheld: the kernel needs features that no measurement exercised."""
 
