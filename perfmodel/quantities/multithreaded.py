@@ -136,7 +136,8 @@ class _Access:
             (name, step, values) for name, step, values, written in self.moves
             if not written and not name.startswith("g.")
         )  # fmt: skip
-        return Path(self.size, (*lanes, *copies), groups, loops, f"{self.access.direction} {self.access.array}", self.start)
+        array = f"{self.access.direction} {self.access.array}"
+        return Path(self.size, (*lanes, *copies), groups, loops, array, self.start)
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,11 @@ class _Unit(Lazy):
 
     @cached_property
     def launches(self) -> float:
-        return max(self.case.value(self.case.counts.launches()), 1.0)
+        return max(float(self.case.value(self.case.counts.launches())), 1.0)
 
     @cached_property
     def groups(self) -> float:
-        return max(self.case.value(self.case.counts.work_groups()), 1.0)
+        return max(float(self.case.value(self.case.counts.work_groups())), 1.0)
 
     @cached_property
     def units(self) -> float:
@@ -233,12 +234,11 @@ class _Unit(Lazy):
         """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
         words = self.case.counts.launch.private_bytes / WORD
         lacking = 0.0 if self._indexed or not words else (REGISTERS + words - self.most_registers) / words
-        shares = {True: 1.0, False: min(max(lacking, 0.0), 1.0)}
+        share = min(max(lacking, 0.0), 1.0)
         return sum(
-            (self.case.value(access.count) * max(access.bits / 8 / WORD / 2, 0.5) * shares[access.array in self._indexed]
-             for issue in self.case.counts.issues for access in issue.private
-             if shares[access.array in self._indexed]),
-            0.0,
+            float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
+            for issue in self.case.counts.issues for access in issue.private
+            if share or access.array in self._indexed
         )  # fmt: skip
 
     @cached_property
@@ -286,16 +286,14 @@ class _Unit(Lazy):
 
     @cached_property
     def _moved(self) -> dict[str, float]:
-        """Return the unit's share of what the caches fetch, and the bytes of stores."""
-        case, share = self.case, self.dealt / self.groups
+        """The unit's share of what the caches fetch, and the bytes of stores."""
+        wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
         near = min(self._fetched("load", 1.0, self._near_capacity), self._issued["sectors"])
-        last = last_cache(case, self.sector)
-        far = min(self._fetched("load", self.held * self.units, math.inf if last is None else last), near)
-        stored = self._fetched("store", self.held * self.units, math.inf if last is None else last)
-        stored = min(stored, self._issued["stored_sectors"])
+        far = min(self._fetched("load", wave, last), near)
+        stored = min(self._fetched("store", wave, last), self._issued["stored_sectors"])
+        each = self.sector / self.units
         return {
-            "near_sectors": near * share,
-            "memory_bytes": far * self.sector / self.units, "stored_bytes": stored * self.sector / self.units,
+            "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
         }
 
     @property
@@ -337,7 +335,7 @@ class _Unit(Lazy):
 
     @cached_property
     def _waited(self) -> dict[str, float]:
-        """Return what stands on the chain of one sub-group of a launch."""
+        """What stands on the chain of one sub-group."""
         number, value = self.groups * self.subgroups, self.case.value
         waits = dict.fromkeys(CHAIN, 0.0)
         for issue in self.case.counts.issues:

@@ -88,7 +88,7 @@ class _Issues(Lazy):
     # {{{ loops that are written out
 
     def _written(self, around: Surroundings, statements: Sequence[Statement]) -> frozenset[str]:
-        """Return the loops of a nest that a compiler writes out, from the innermost on, as long as the code is short."""
+        """Return the loops of a nest that a compiler writes out, from the innermost on, while the code is short."""
         written: set[str] = set()
         code = sum(
             math.prod(self._copied(s.domain, {*around.outer, *around.inner}).values())
@@ -318,8 +318,9 @@ def _constant_trips(domain: Domain, loop: str, inside: set[str]) -> tuple[int, b
 
 
 def _functions(access: Access, domain: Domain) -> list[isl.PwAff]:
-    """Return the index along each axis of an array, as a function of a domain's inames."""
-    assert access.cells is not None
+    """Return the index along each axis of an array, as a function of a domain's inames; nothing where data decide."""
+    if access.cells is None:
+        return []
     function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
     return [function.get_pw_aff(axis) for axis in range(len(access.strides))]
 
@@ -327,10 +328,8 @@ def _functions(access: Access, domain: Domain) -> list[isl.PwAff]:
 def _divisors(access: Access, domain: Domain) -> Mapping[str, set[int]]:
     """Return the numbers by which the index of a global access divides the inames of group axes."""
     divisors: dict[str, set[int]] = defaultdict(set)
-    if access.space != "global" or access.cells is None:
-        return divisors
     groups = [k for k, axis in enumerate(domain.axes) if axis.startswith("g")]
-    for function in _functions(access, domain):
+    for function in _functions(access, domain) if access.space == "global" else ():
         for _, form in function.get_pieces():
             for number in range(form.dim(isl.dim_type.div)):
                 quotient = form.get_div(number)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import islpy as isl
 
@@ -155,6 +154,7 @@ def line_of(points: isl.Set, position: int) -> isl.Set:
 def operations_of(
     statements: Iterable[Statement], count: Callable[[Domain], Count], granularity: str = "workitem"
 ) -> tuple[OperationCount, ...]:
+    """Return the operations of statements by type and kind, their domains counted by a function."""
     parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
     for statement in statements:
         for operation in statement.operations:

@@ -84,11 +84,11 @@ def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
 def tiled(width: int, bound: str, unrolled: bool = False) -> KernelCounts:
     """Count work-items that add a row of `width` cells, all but those behind `bound`, to cells of their own."""
     unit = lp.make_kernel(
-        f"{{ [i, j, k]: 0 <= i < 64 and 0 <= j < {width} and 0 <= k < 16 and 0 <= j < {bound} }}",
+        f"{{ [i, j, k, m]: 0 <= i < 64 and 0 <= j, m < {width} and 0 <= k < 16 and 0 <= j < {bound} }}",
         """
         for i
-            for j
-                own[j] = 0  {id=init}
+            for m
+                own[m] = 0  {id=init}
             end
             for k, j
                 own[j] = own[j] + a[k]*b[j]  {id=add,dep=init}
