@@ -9,7 +9,7 @@ A weight in units per second is divided by r'/r, a number without a unit is kept
 device gives is that fact. Quantities, such as occupancy and cache lines, follow the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
-transferred to a device whose times are known (``scripts/transfers`` writes it). The devices are the groups of
+transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
 :mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1).
 """
 
@@ -131,7 +131,8 @@ def _notes(
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
-            yield f"{keys} is not known of both devices: {RATES[scale].words} is a multiple of {RATES[other].words}"
+            alike = "as long" if other == "same" else "as many cycles"
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is taken to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
