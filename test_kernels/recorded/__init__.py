@@ -74,6 +74,8 @@ def cards(name: str) -> tuple[str, ...]:
 
 def recorded(name: str, card: str) -> tuple[RecordedTime, ...]:
     """Return the recorded times of all configurations of a space on a card, in the order of the file."""
+    if card not in cards(name):
+        raise LookupError(f"{name} was recorded on {', '.join(cards(name)) or 'no card'}, and not on {card}")
     path = FOLDER / "times" / f"{name}-{card}{ENDING}"
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         return tuple(map(_row, csv.DictReader(lines)))
