@@ -29,7 +29,7 @@ from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held
-from perfmodel.quantities.reuse import Path, lines_fetched
+from perfmodel.quantities.reuse import AddressWalk, lines_fetched
 from perfmodel.quantities.traffic import bank_passes, last_cache, segments_touched
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
@@ -125,7 +125,7 @@ class _Access:
             return self.active * words
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
-    def path(self) -> Path | None:
+    def path(self) -> AddressWalk | None:
         """Return how its address moves, None where that is not known."""
         if self.lanes is None or not self.access.addressed:
             return None
@@ -137,7 +137,7 @@ class _Access:
             if not written and not name.startswith("g.")
         )  # fmt: skip
         array = f"{self.access.direction} {self.access.array}"
-        return Path(self.size, (*lanes, *copies), groups, loops, array, self.start)
+        return AddressWalk(self.size, (*lanes, *copies), groups, loops, array, self.start)
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class _Unit(Lazy):
         return total
 
     @staticmethod
-    def _grid(paths: Iterable[Path]) -> dict[str, float]:
+    def _grid(paths: Iterable[AddressWalk]) -> dict[str, float]:
         """Return the digits of a launch's group numbers, fast to slow, each with its number of values."""
         grid: dict[str, float] = {}
         for path in paths:

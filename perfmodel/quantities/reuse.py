@@ -17,7 +17,7 @@ from itertools import pairwise
 
 
 @dataclass(frozen=True)
-class Path:
+class AddressWalk:
     """How the addresses of an access move: numbers of one kernel at one size.
 
     Attributes
@@ -67,7 +67,7 @@ def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> f
 
 
 def lines_fetched(
-    paths: Sequence[Path], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
+    paths: Sequence[AddressWalk], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
 ) -> dict[str, float]:
     """Return the lines that a cache of some bytes fetches for the accesses of a launch, by array and direction.
 
@@ -83,10 +83,10 @@ def lines_fetched(
         Bytes of the cache and of a line.
     """
     together = _wave(grid, concurrent)
-    alike: dict[tuple[object, ...], list[Path]] = defaultdict(list)
+    alike: dict[tuple[object, ...], list[AddressWalk]] = defaultdict(list)
     for path in paths:
         alike[path.size, path.inside, tuple(path.groups.items()), path.loops, path.array].append(path)
-    walks = [_Walk.of(shared[0], sorted(path.start for path in shared), grid, together, line)
+    walks = [_LeveledWalk.of(shared[0], sorted(path.start for path in shared), grid, together, line)
              for shared in alike.values()]
     needed: dict[tuple[str, ...], float] = defaultdict(float)
     for walk in walks:
@@ -117,7 +117,7 @@ def _wave(grid: Mapping[str, float], concurrent: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _LeveledWalk:
     """The moves of accesses to an array that differ in where they begin, by what the moves stand inside of."""
 
     array: str
@@ -127,8 +127,9 @@ class _Walk:
 
     @classmethod
     def of(
-        cls, path: Path, starts: Sequence[int], grid: Mapping[str, float], together: Mapping[str, float], line: int
-    ) -> _Walk:
+        cls, path: AddressWalk, starts: Sequence[int], grid: Mapping[str, float], together: Mapping[str, float],
+        line: int,
+    ) -> _LeveledWalk:
         waves, inside = [], list(path.inside)
         for name, values in grid.items():
             step = path.groups.get(name, (0, 1))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.quantities.reuse import Path, lines_fetched, lines_touched
+from perfmodel.quantities.reuse import AddressWalk as Walk, lines_fetched, lines_touched
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def test_lines_of_an_access(moves, lines):
 def product(n, tile, concurrent, capacity):
     """Lines of a and b that an n*n product fetches, by groups of tile*tile work-items that step k by one."""
     groups = n // tile
-    a = Path(4, ((0, tile), (4 * n, tile)), {"g.0": (0, groups), "g.1": (4 * n * tile, groups)}, (("k", 4, n),), "a")
-    b = Path(4, ((4, tile), (0, tile)), {"g.0": (4 * tile, groups), "g.1": (0, groups)}, (("k", 4 * n, n),), "b")
+    a = Walk(4, ((0, tile), (4 * n, tile)), {"g.0": (0, groups), "g.1": (4 * n * tile, groups)}, (("k", 4, n),), "a")
+    b = Walk(4, ((4, tile), (0, tile)), {"g.0": (4 * tile, groups), "g.1": (0, groups)}, (("k", 4 * n, n),), "b")
     return lines_fetched([a, b], {"g.0": groups, "g.1": groups}, concurrent, capacity, 32)
 
 
@@ -42,7 +42,7 @@ def test_groups_of_a_wave_share_rows():
 
 def test_neighbours_in_a_stencil_are_fetched_once():
     rows = [
-        Path(4, ((4, 32),), {"g.0": (128, 8), "g.1": (1024, 100)}, (), "a", 1028 + shift) for shift in (0, -4, 4, -1024)
+        Walk(4, ((4, 32),), {"g.0": (128, 8), "g.1": (1024, 100)}, (), "a", 1028 + shift) for shift in (0, -4, 4, -1024)
     ]
     grid = {"g.0": 8, "g.1": 100}
     assert {"a": 100 * 1024 / 32} == lines_fetched(rows, grid, 800, 1e9, 32)
@@ -51,5 +51,5 @@ def test_neighbours_in_a_stencil_are_fetched_once():
 
 
 def test_two_arrays_do_not_share():
-    paths = [Path(4, ((4, 32),), {"g.0": (128, 10)}, (), array) for array in ("a", "b")]
+    paths = [Walk(4, ((4, 32),), {"g.0": (128, 10)}, (), array) for array in ("a", "b")]
     assert {"a": 40, "b": 40} == lines_fetched(paths, {"g.0": 10}, 10, 1e9, 32)
