@@ -39,7 +39,7 @@ from test_kernels import recorded
 FAMILIES = ("multithreaded", "stevens_kloeckner_2016", "overlap", "roofline")
 TITAN_V, GTX_480 = "titan-v", "gtx-480-simulated"
 FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx480"}
-SAMPLED = 400  # configurations of each space
+SAMPLED = 100  # configurations of each space
 FEW = 4  # rows of each space on the TITAN V
 QUANTILES = 25  # of the errors on each card, that stand for all
 
