@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -188,8 +189,9 @@ class KernelCounts(Lazy):
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
             return total(row.count for row in self.access_table if rows.matches(row, wanted))
-        domains = (domain for domain, access in self.access_maps if rows.matches(access, wanted))
-        return total((self._cardinalities.count(domain, granularity) for domain in domains), granularity)
+        domains = Counter(domain for domain, access in self.access_maps if rows.matches(access, wanted))
+        counts = (times * self._cardinalities.count(domain, granularity) for domain, times in domains.items())
+        return total(counts, granularity)
 
     @alone
     def footprint(self, array: str, direction: str = "load") -> Count:

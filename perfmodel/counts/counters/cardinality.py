@@ -87,7 +87,7 @@ class Cardinalities:
         apart = [] if whole is None else apart_from_lanes(domain, whole)
         kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in apart)
         coupled = replace(domain, points=without_dimensions(domain.points, apart), axes=kept)
-        number = self.size(in_sub_groups(coupled, launch, size))
+        number = self.total(in_sub_groups(coupled, launch, size))
         if not apart:
             return number
         others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in apart))
@@ -217,15 +217,11 @@ def without_local(domain: Domain) -> isl.Set:
     return without_dimensions(domain.points, (k for k, leaves in enumerate(local) if leaves))
 
 
-def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
-    """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
+def in_sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[isl.Set]:
+    """Yield the instances of each sub-group of a group."""
     whole = completed(domain, launch, groups=False)
-    pairs: isl.Set | None = None
-    for number, lanes in sub_groups(whole, launch, size):
-        points = without_local(replace(whole, points=whole.points.intersect(lanes)))
-        numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
-        pairs = numbered if pairs is None else pairs.union(numbered)
-    return pairs
+    for _, lanes in sub_groups(whole, launch, size):
+        yield without_local(replace(whole, points=whole.points.intersect(lanes))).coalesce()
 
 
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
