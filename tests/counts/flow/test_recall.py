@@ -166,3 +166,17 @@ def test_acts_of_paths_with_different_begins_cannot_be_compared() -> None:
         first.since(second)
     longer = first.plus([((ACTS[0], ()), 2)], 4)
     assert {(ACTS[0], ()): 2} == longer.since(first)
+
+
+@pytest.mark.parametrize("worth_recalling", [2, 10**9])
+def test_a_loop_of_two_trips_is_followed_twice(worth_recalling: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # each of 4 sums gets 36*2 additions; the innermost loop runs too often in all to be followed, were it longer
+    monkeypatch.setattr(walkthrough, "WORTH_RECALLING", worth_recalling)
+    cell: Cell = ((0, (("r", 1),)),)
+    add = Step("add", (Reading("q", cell, (ACTS[0],)),), (Writing("q", cell, "private"),), ())
+    nest = Loop("o", (Loop("r", (Loop("k", (Run("add"),)),)),))
+    hand: Any = ByHand({"o": 36, "r": 4, "k": 2}, frozenset("ork"))
+    walk = Walkthrough(Dataflow((add,)), hand, Rules(lambda act: COSTS[act[1]]))
+    walk.block((DeviceKernel("sums", (nest,)),), Position())
+    expected = {((r, ()),): {(ACTS[0], ()): 72} for r in range(4)}
+    assert expected == {cell: dict(value.path.terms) for cell, value in walk.state.cells["q"].items()}
