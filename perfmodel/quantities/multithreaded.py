@@ -183,8 +183,10 @@ class _Unit(Lazy):
     @cached_property
     def most_registers(self) -> float:
         """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
+        if not self.case.knows("registers_per_unit"):
+            return MOST_REGISTERS
         lanes = self.subgroups * self.case.counts.subgroup_size
-        return min(float(self.case.known("registers_per_unit", math.inf)) // lanes // 8 * 8, MOST_REGISTERS)
+        return min(float(self.case.fact("registers_per_unit")) // lanes // 8 * 8, MOST_REGISTERS)
 
     @cached_property
     def registers(self) -> float:

@@ -152,6 +152,11 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     words = REGISTERS + 64  # 104 registers, of a unit's 32768 for 256 work-items: one group at a time, no spilling
+    unknown = DeviceFacts.from_mapping("toy", "none", "0", {
+        key: fact for key, fact in dict(device(**CACHES).facts).items() if key != "registers_per_unit"
+    })  # fmt: skip
+    free = resources(counts, unknown, n=15 * 2 * 256)
+    assert (1, None) == (free["chain_loads"], free.get("chain_private"))
     wide = resources(counts, device(**CACHES, registers_per_unit=32768), n=15 * 2 * 256)
     assert (2, None) == (wide["chain_loads"], wide.get("chain_private"))
     narrow = resources(counts, device(**CACHES, registers_per_unit=16384), n=15 * 2 * 256)
