@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             folders = measured_folders(options.devices)
             print(draw_choice(folders, lab / "choice.png", lab / "choosing.md", options.draws))
         if options.part == "transfers":
-            print(draw_transfers(options.devices, options.out / "data" / "transfers.csv.gz"))
+            draw_transfers(options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz")
         if options.part == "notebooks":
             notebooks.redraw()
         if options.part == "papers":
