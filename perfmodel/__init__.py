@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from perfmodel.opencl import devices
     from perfmodel.predicting.model import FittedModel, Prediction, fit
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
+    from perfmodel.predicting.transfer import transferred
     from perfmodel.processes.counting import count_all
     from perfmodel.processes.variants import CountedVariants
     from perfmodel.tuning import anchor
@@ -45,13 +46,14 @@ _HOMES = {
     "devices": "opencl",
     "load": "calibration.recommended",
     "measure": "measuring",
+    "transferred": "predicting.transfer",
 }  # fmt: skip
 """Where each public name is defined."""
 
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
     "RankedVariant", "Ranking", "Space", "Tuned", "Weight", "anchor", "count", "count_all", "devices", "families",
-    "fit", "load", "measure", "plot", "rank", "tune",
+    "fit", "load", "measure", "plot", "rank", "transferred", "tune",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

@@ -36,7 +36,7 @@ from perfmodel.errors import ParameterError, UnknownFeatureError
 
 __all__ = [
     "FEATURE_NAMES", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names", "operation_feature",
-    "stride_class", "total", "unit",
+    "rate", "stride_class", "total", "unit",
 ]  # fmt: skip
 
 # Every class has a code, so that arrays of sizes can be classified at once:
@@ -53,6 +53,8 @@ ACCESS_BITS = (8, 16, 32, 64, 128)
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
 """Kinds of operation with a feature of their own; every other kind is ``special``."""
 
+GLOBAL = ("global", "constant")
+"""Spaces of which an access is a global one: constant memory has no features of its own."""
 STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
 """Classes of a global access; data that a kernel finds through another array is ``indirect``."""
 
@@ -152,6 +154,28 @@ def unit(name: str) -> str:
     'barrier'
     """
     return feature(name).unit
+
+
+RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",
+        "op_*": "lane_cycle", "global_*": "memory_byte", "local_*": "lane_cycle", "barrier_*": "lane_cycle",
+        "work_groups": "unit_cycle", "launches": "launch",
+    }
+)  # fmt: skip
+"""The rate (:data:`perfmodel.facts.rates.RATES`) by which a feature's cost differs between devices, by patterns; the
+first that fits counts."""
+
+
+def rate(name: str) -> str:
+    """Return the name of the rate by which a feature's cost differs between devices; empty of what is no feature.
+
+    Examples
+    --------
+    >>> rate("op_float64_add"), rate("global_load_32_stride1")
+    ('double_operation', 'memory_byte')
+    """
+    return next((rate for pattern, rate in RATES_OF_FEATURES.items() if matches((pattern,), name)), "")
 
 
 def operation_feature(dtype: str, kind: str) -> str:
@@ -270,7 +294,7 @@ def find_sources(counts: KernelCounts) -> FeatureSources:
     sums: dict[str, list[int]] = {}
     for name, count in _settled(counts):
         sums.setdefault(name, []).append(position(count))
-    rows = (row for row in counts.access_table if row.space == "global" and _settled_class(row) is None)
+    rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
     unclassified = tuple(_unclassified(row, position) for row in rows)
     return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
 
@@ -281,7 +305,7 @@ def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
     for row in counts.access_table:
         if row.space == "local":
             yield f"local_{row.direction}_{row.bits}", row.count
-        elif row.space == "global":
+        elif row.space in GLOBAL:
             settled = _settled_class(row)
             if settled is not None:
                 yield f"global_{row.direction}_{row.bits}_{settled}", row.count

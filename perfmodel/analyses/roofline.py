@@ -63,8 +63,14 @@ class KernelPoint:
 
 
 def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the roofs that are known of a device, by the fact's key."""
-    return {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
+    """Return the roofs that are known of a device, by the fact's key.
+
+    Where the bandwidth of local memory is not known, each bank moves 4 bytes a cycle.
+    """
+    roofs = {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
+    if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
+        roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
+    return roofs
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:

@@ -16,9 +16,9 @@ from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNEL
 from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.comparison import error_table
-from perfmodel.compare.contenders import contenders, families_table
+from perfmodel.compare.contenders import LEVEL, contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
-from perfmodel.compare.protocols import TESTLESS, Judged
+from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, FitOptions
@@ -38,6 +38,8 @@ from perfmodel.progress import FailedStep, Progress, Silent, task
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
 VERDICT_FILE = "verdict.txt"
+#: The protocol of the verdict on a folder without test kernels.
+UNTESTED = "groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,8 @@ class FittedDevice(Lazy):
         The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
         of none.
     comparisons
-        Predicted and measured times of the test kernels, by that family.
+        Predicted and measured times of the test kernels, by that family; without test kernels those of the measured
+        ones, each by a fit without its group.
     contenders
         The families side by side, on the same cases.
     notes
@@ -112,10 +115,11 @@ def fit_device(
     """Fit every family to a device's folder, or those of some names; write the weights, which to use, and the verdict.
 
     Files are written into `out`, by default into the folder. A family that cannot be fitted is reported in the result;
-    the others are fitted all the same. `given` facts, by key, replace what is known of the device.
+    the others are fitted all the same. `given` facts, by key, replace what is known of the device. In a folder without
+    test kernels each measured kernel is predicted by a fit without its group.
     """
     bar, target = progress or Silent(), out or folder
-    measured, tests = measured_folder(folder, measured_facts=False, given=given)
+    measured, tests = recorded_folder(folder, measured_facts=False, given=given)
     wanted = {name: family for name, family in families().items() if not names or name in names}
     with task(bar, "fitting families", len(wanted)):
         models, problems, fits = _fit_families(measured, tests, wanted, target, bar.advance)
@@ -126,21 +130,25 @@ def fit_device(
     possible = [name for name in candidates(measured.facts) if name in models]
     chosen = recommended(fits[name] for name in possible)
     Recommended(family=chosen, candidates=tuple(possible)).save(target)
-    rows = compare(models[chosen], tests) if chosen else ()
-    notes = (*measured.notes, *tests.notes)
+    if tests is None:
+        rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
+        notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)
+    else:
+        rows = compare(models[chosen], tests) if chosen else ()
+        notes = (*measured.notes, *tests.notes)
     fitted = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 
 
 def _fit_families(
-    measured: store.Measurements, tests: store.Measurements, wanted: Mapping[str, Family], target: Path,
+    measured: store.Measurements, tests: store.Measurements | None, wanted: Mapping[str, Family], target: Path,
     advance: Callable[[str], None],
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
-        fits[name] = FamilyFits(measured, family, FitOptions(), tests)
+        fits[name] = FamilyFits(measured, family, FitOptions(), tests, folds_of(tests))
         try:
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:

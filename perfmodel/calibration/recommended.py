@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from warnings import warn
@@ -19,7 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors, fitting
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
-from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
+from perfmodel.errors import (
+    DocumentError,
+    NoDeviceError,
+    NoWeightsError,
+    OptionError,
+    PerfModelError,
+    UnknownDeviceError,
+)
 from perfmodel.facts import DeviceFacts, differences, read_device
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
@@ -128,10 +135,16 @@ class FoundWeights:
         """The device's folder, which holds its measurements too."""
         return self.path.parent
 
+    def has_words(self, words: str) -> bool:
+        """Return whether these words, joined by spaces or hyphens, are in the folder's name or in the device's slug."""
+        wanted = f"-{'-'.join(words.lower().split())}-"
+        return any(wanted in f"-{name}-" for name in (self.folder.name, self.device.slug))
+
     @property
     def text(self) -> str:
         """Which weights these are, in one line."""
-        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin})"
+        recorded = f"; others recorded its times: {self.device.recorded}" if self.device.recorded else ""
+        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}"
 
 
 def data_folder() -> Path:
@@ -174,16 +187,33 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
     They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
-    Without `family` they are those of the family that calibration recommends for the device. A NoWeightsError names the
-    device, the weights that there are, and what to do.
+    If no OpenCL device has the name `device`, they are those of the one folder whose name or device has its words, as
+    ``titan-v``. Without `family` they are those of the family that calibration recommends for the device. A
+    NoWeightsError names the device, the weights that there are, and what to do.
     """
     name = None if family is None else find_family(family).name
     try:
         used = device_in_use(device)
-    except NoDeviceError:
+    except (NoDeviceError, UnknownDeviceError) as error:
+        named = [] if device is None else _weights_named(device, name)
+        if len(named) == 1:
+            return named[0]
+        if isinstance(error, UnknownDeviceError) and not named:
+            raise
         known = tuple(_described(folder, facts) for _, folder, facts in _devices())
-        raise NoWeightsError("no OpenCL device was found to take the weights of", known) from None
+        problem = f"{len(named)} devices match '{device}'" if named else "no OpenCL device was found"
+        raise NoWeightsError(f"{problem} to take the weights of", known) from None
     return _weights_of(used, name)
+
+
+def _weights_named(device: str, family: str | None) -> list[FoundWeights]:
+    """Return the weights of each folder that has these words in its name or in its device's slug."""
+    wanted, found = f"-{'-'.join(device.lower().split())}-", []
+    for origin, folder, facts in _devices():
+        path = recommended_weights(folder, family)
+        if path is not None and (wanted in f"-{folder.name}-" or wanted in f"-{facts.slug}-"):
+            found.append(FoundWeights(path, facts, origin))
+    return found
 
 
 def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
@@ -197,6 +227,38 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
+
+
+def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
+    """Find the weights that are to be transferred to a device by its facts (:func:`perfmodel.transferred`).
+
+    They are those of the folder that has the words `device` in its name or in its device's slug, as ``titan-v``; by
+    default of the device of the same type, CPU or GPU, with the most measured rows. Without `family` they are those of
+    the family that calibration recommends. A NoWeightsError names the weights that there are.
+    """
+    name = None if family is None else find_family(family).name
+    kind = _type_of(facts) or "gpu"
+    alike = [found for found in _all_weights(name) if _type_of(found.device) == kind]
+    named = [found for found in _all_weights(name) if device is not None and found.has_words(device)]
+    if len(named) == 1:
+        return named[0]
+    if device is not None or not alike:
+        problem = f"there are no weights of a {kind}" if device is None else f"{len(named)} devices match '{device}'"
+        raise NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in _devices()))
+    rows = {found.path: read_model(found.path, family).fitted.rows for found in alike}
+    most = max(alike, key=lambda found: rows[found.path])
+    return replace(most, origin=f"{most.origin}; of all {kind}s with the most measured rows, {rows[most.path]}")
+
+
+def _type_of(facts: DeviceFacts) -> str:
+    return str(facts.value("device_type")) if "device_type" in facts else ""
+
+
+def _all_weights(family: str | None) -> Iterator[FoundWeights]:
+    """Yield the weights of each device's folder that has some."""
+    for origin, folder, facts in _devices():
+        if (path := recommended_weights(folder, family)) is not None:
+            yield FoundWeights(path, facts, origin)
 
 
 def _devices() -> Iterator[tuple[str, Path, DeviceFacts]]:

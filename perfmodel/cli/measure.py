@@ -207,9 +207,9 @@ Exported = Annotated[
         "community's T4 JSON; - prints the table.",
     ),
 ]  # fmt: skip
-File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, or T4 results.")]
+File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, T4 results, or a CSV table.")]
 TunedKernel = Annotated[
-    Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: build(**config), or variants().")
+    Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: kernel() and space(), or build().")
 ]
 Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
 Named = Annotated[str | None, Option("--device", help="Name of the device; by default what the file says.")]
@@ -238,9 +238,15 @@ def import_command(
     size: options.Sizes = None,
     device: Named = None,
     by: By = None,
+    jobs: options.Jobs = None,
 ) -> None:
-    """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
-    imported = hooks.import_results(file, kernel, target, numbers.sizes(size), device=device, by=by)
+    """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted.
+
+    Stopped at any time, it goes on where it was when it is run again.
+    """
+    imported = hooks.import_results(
+        file, kernel, target, numbers.sizes(size), device=device, by=by, jobs=jobs, progress=output.CommandBar()
+    )
 
     def document() -> dict[str, Any]:
         return {

@@ -83,7 +83,15 @@ DeviceFile = Annotated[
     str | None,
     Option(
         "--facts", metavar="NAME|FILE.yaml",
-        help="Facts of a published device, or of a file; they replace those that are known of the device.",
+        help="Facts of a published device, or of a file; they replace those that are known of the device. In "
+        "predict a published device is another one: weights are transferred to it.",
+    ),
+]  # fmt: skip
+Like = Annotated[
+    str | None,
+    Option(
+        "--like", metavar="NAME",
+        help="Transfer this device's weights to that of --facts; by default those of a measured device of its type.",
     ),
 ]  # fmt: skip
 
@@ -185,9 +193,14 @@ def facts_of(name: str | None) -> DeviceFacts | None:
 
     if name is None:
         return None
-    if Path(name).suffix in (".yaml", ".yml"):
+    if is_facts_file(name):
         return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
     return published(name)
+
+
+def is_facts_file(name: str) -> bool:
+    """Return whether ``--facts`` names a file, and no published device."""
+    return Path(name).suffix in (".yaml", ".yml")
 
 
 def given_facts_of(name: str | None) -> dict[str, Fact]:

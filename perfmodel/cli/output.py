@@ -242,7 +242,8 @@ def interval_document(interval: tuple[float, float] | None) -> list[float | None
 def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any]:
     """Return which kernel file is predicted by which model of which weights file, for JSON."""
     weights = None if model.path is None else str(model.path)
-    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights}
+    source = {"transferred_from": model.fitted.transferred_from} if model.fitted.transferred_from else {}
+    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights, **source}
 
 
 def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
+from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile
@@ -56,11 +58,21 @@ class PredictionOptions:
         """Read the sizes."""
         return numbers.size_points(self.size, self.paired)
 
-    def model(self, facts: str | None = None) -> predicting.FittedModel:
-        """Find the model."""
-        given = {} if facts is None else options.given_facts_of(facts)
-        model = calibration.recommended.model_in_use(self.weights, self.family, self.device, output.tell)
-        return model.with_facts(given) if given else model
+    def model(self, facts: str | None = None, like: str | None = None) -> predicting.FittedModel:
+        """Find the model, with other facts of its device, or transferred to another device."""
+        recommended = calibration.recommended
+        device = options.facts_of(facts)
+        if like is not None and (device is None or self.weights or self.device):
+            raise OptionError("--like was given without --facts, or beside other weights", "give both, and no others")
+        if device is None or (like is None and options.is_facts_file(str(facts))):
+            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell)
+            return model if device is None else model.with_facts(dict(device.facts))
+        path = self.weights
+        if path is None:
+            found = recommended.weights_like(like or self.device, device, self.family)
+            output.tell(found.text)
+            path = found.path
+        return predicting.transfer.transferred(predicting.load(path, self.family), device)
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,7 @@ class _Request(Lazy):
     @property
     def title(self) -> str:
         """Which model predicts."""
-        return f"{self.model.family.name} on {self.model.device}"
+        return self.model.name
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each.
@@ -137,6 +149,7 @@ def predict_command(
     *,
     statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
+    like: options.Like = None,
     accuracy: AccuracyOptions,
     why: Why = False,
     picture: Picture = None,
@@ -152,7 +165,7 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
-    request = _Request(asked, accuracy, asked.model(facts), points, known, jobs)
+    request = _Request(asked, accuracy, asked.model(facts, like), points, known, jobs)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -201,6 +214,7 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         for name, bound in bounds.items():
             output.print_text(f"\n{name}: {bound['text']}")
         return
+    roofs = _roofs(request, predictions)
     rows = [
         {
             **output.variant_document(variant),
@@ -209,6 +223,7 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
                 for term, seconds, share in output.shares(variant.terms, variant.seconds)
             },
             "unmeasured": list(variant.unmeasured),
+            **({"roofline_s": roofs[variant.name].bound_s} if variant.name in roofs else {}),
         }
         for variant in ranking
     ]
@@ -226,7 +241,9 @@ def _prediction_lines(
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield request.title + (f", {at}" if at else "")
+    yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
+    roofs = _roofs(request, predictions)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
         yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
@@ -234,10 +251,25 @@ def _prediction_lines(
         if variant.unmeasured:
             yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
         yield from filter(None, [output.terms_text(variant)])
+        if variant.name in roofs:
+            point = roofs[variant.name]
+            yield f"a roofline by facts alone: {display.seconds_text(point.bound_s)} ({point.bound})"
     if len(ranking) > 1:
         yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
         yield report.sweeps.ties_text(ranking, predictions.scatter, level)
     yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
+
+
+def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
+    """Return for each variant the least time that the facts allow, where the weights were transferred by facts."""
+    facts = request.model.facts
+    if facts is None or not request.model.fitted.transferred_from:
+        return {}
+    roofs, at = analyses.roofline.roof_values(facts), request.points[0]
+    return {
+        name: analyses.roofline.kernel_point(Case(counts, at, facts, "roofline"), roofs, name, "", math.nan)
+        for name, counts in predictions.counts.items()
+    }
 
 
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:

@@ -195,17 +195,23 @@ def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
+#: Cases of which :func:`error_table` has a row each.
+MOST_CASES = 1000
+
+
 def error_table(rows: Sequence[Comparison]) -> str:
     """Return predicted against measured times with the geometric means of the relative error.
 
     Variants are named where a kernel has several. The mean is given for each kernel and over all; relative errors below
-    0.1 % count as 0.1 %. A withheld prediction has its row, and their number is given at the end.
+    0.1 % count as 0.1 %. A withheld prediction has its row, and their number is given at the end. Of more than
+    :data:`MOST_CASES` cases there are only the means.
     """
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         cases = Comparisons(row for row in rows if row.kernel == kernel)
         several = len({row.form for row in cases}) > 1
-        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in cases]
+        if len(rows) <= MOST_CASES:
+            table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in cases]
         table.append((kernel, "geometric mean", "", "", percent(cases.error)))
     table.append(("all", "geometric mean", "", "", percent(Comparisons(rows).error)))
     return "\n".join([columns_text(table, left=2), *withheld_note(rows)])

@@ -188,7 +188,7 @@ def contender_of(fits: FamilyFits) -> Contender:
             weights, fit_s, predict_s = timed(fits, fits.measured.of_kernels(next(iter(fits.measured)).kernel))
             evaluations = evaluate_fits(fits, LEVEL, RECORDED)
         else:
-            weights, fit_s, predict_s = timed(fits, fits.tests)
+            weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
             evaluations = evaluate_fits(fits, None, COMPARED)
     except PerfModelError as error:
         return Contender(name, device, problem=" ".join(str(error).split()))

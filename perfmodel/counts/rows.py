@@ -49,7 +49,7 @@ class AccessCount:
     Attributes
     ----------
     space, direction, array, dtype : str
-        Address space (``global``, ``local``, ``private``), ``load`` or ``store``, name, type.
+        Address space (``global``, ``constant``, ``local``, ``private``), ``load`` or ``store``, name, type.
     bits : int
         Size of one access.
     indirect : bool

@@ -256,8 +256,8 @@ class ResultsFileError(PerfModelError, ValueError):
 
     path: str | Path
     problem: str
-    message = """'{path}' {problem}; give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it) or a file
-    of T4 results of version 1."""
+    message = """'{path}' {problem}; give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of
+    T4 results of version 1, or a CSV table with the column min_ms."""
 
 
 class UnmappedResultsError(PerfModelError, ValueError):

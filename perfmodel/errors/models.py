@@ -122,6 +122,18 @@ class QuantitiesError(PerfModelError, ValueError):
     docs/add-a-family.md says."""
 
 
+class QuantitiesStoppedError(PerfModelError, RuntimeError):
+    """Something ended the function ``quantities`` of a family and did not say why, such as a limit of time."""
+
+    family: str
+    kernel: str
+    sizes: str
+    kind: str
+    message = """{kind} ended quantities() of the family '{family}' for the kernel '{kernel}'{sizes} and does not say
+    why. Give it more time where it limits the time: what the first evaluation of a kernel finds is kept for all sizes.
+    Else see its traceback."""
+
+
 class UnmeasuredFeatureError(PerfModelError, ValueError):
     """A prediction is withheld: the kernel needs features that no measurement exercised."""
 
@@ -141,6 +153,37 @@ class LaunchLimitError(PerfModelError, ValueError):
     allowed: int
     message = """a work-group of '{kernel}' needs {needed} {what}, and '{device}' has {allowed}; make the work-groups
     smaller."""
+
+
+class NotTransferableError(PerfModelError, ValueError):
+    """The weights of a family cannot become those of another device."""
+
+    family: str
+    allowed: tuple[str, ...]
+    message = """the weights of '{family}' cannot be transferred to another device, since they do not say which rate of
+    a device they are multiples of (Weight.scale); give weights of one of: {allowed}."""
+
+
+class DeviceTypeError(PerfModelError, ValueError):
+    """Weights of one type of device were to become those of another type."""
+
+    source: str
+    source_type: str
+    target: str
+    target_type: str
+    message = """the weights of '{source}', a {source_type}, say nothing of '{target}', a {target_type}; give weights of
+    a {target_type} (--like), or facts of a {source_type} (--facts)."""
+
+
+class TransferFactsError(PerfModelError, LookupError):
+    """The facts of two devices do not suffice to transfer weights from one to the other."""
+
+    source: str
+    target: str
+    lacking: tuple[str, ...]  # each fact with its device, and what it is good for
+    message = """weights of '{source}' cannot be transferred to '{target}', since facts are not known: {lacking:; }.
+    Write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): beside the measurements
+    (facts.yaml) for the device of the weights, and for the other in the file that you give (--facts FILE.yaml)."""
 
 
 class AnchorError(PerfModelError, RuntimeError):

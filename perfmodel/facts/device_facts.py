@@ -120,6 +120,11 @@ class DeviceFacts(Lazy):
         return "-".join([vendor, *words])
 
     @property
+    def recorded(self) -> str:
+        """Who recorded the times of the device, and what is doubtful of them; "" where they were measured here."""
+        return self.fact("recorded").source if "recorded" in self and self.value("recorded") else ""
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the name, the platform, the driver's version and all facts but :data:`VARYING` [hexadecimal]."""
         document = self.to_json()
@@ -274,12 +279,15 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a user wrote, by key.
 
     A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family, and may
-    have any unit of :data:`~perfmodel.facts.fact.UNITS`.
+    have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace those of a
+    published device, or are added to them.
 
     Raises
     ------
     FactsFileError
         If the file cannot be read or is not YAML, or if a fact lacks a part or has not the unit of its key.
+    UnknownDeviceNameError
+        If it names no published device.
     """
     name = str(path)
     try:
@@ -310,8 +318,9 @@ def _mapping(content: bytes, where: str) -> dict[str, Any]:
 
 
 def _facts(document: Mapping[str, Any], where: str) -> dict[str, Fact]:
+    known = dict(published(document["published"]).facts) if "published" in document else {}
     try:
-        return checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
+        return known | checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
     except DocumentError as error:
         raise errors.FactsFileError(where, error.problem) from error
 

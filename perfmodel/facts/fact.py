@@ -112,6 +112,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),
         "resource_sharpness": Key("", "sharpness of the smooth maximum of resources: 1 if their times add up"),
+        "recorded": Key("", "1 where others recorded the times; its source says who, and what is doubtful"),
         "register_latency_s": Key("s", "latency of an access to a register"),
         "registers_per_unit": Key("registers", "32-bit registers of a compute unit"),
         "registers_per_work_item": Key("registers", "32-bit registers that the compiler gives a work-item"),

@@ -57,7 +57,7 @@ class NotPositive:
 
 @dataclass(frozen=True)
 class NoBounds:
-    """An interval without bounds at a level [1]: there are too few groups of kernels to tell errors from.
+    """An interval without bounds at a level [1]: there are too few groups of kernels, or devices, to tell errors from.
 
     Examples
     --------
@@ -67,10 +67,11 @@ class NoBounds:
 
     level: float
     groups: int
+    what: str = "groups of kernels"
 
     def __str__(self) -> str:
         n = self.groups
-        return f"no bounds can be given at {self.level:.0%}: {n} groups of kernels give bounds up to {n / (n + 1):.1%}"
+        return f"no bounds can be given at {self.level:.0%}: {n} {self.what} give bounds up to {n / (n + 1):.1%}"
 
 
 @dataclass(frozen=True)

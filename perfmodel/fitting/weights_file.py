@@ -185,6 +185,9 @@ class FittedWeights(BaseModel):
     facts
         Facts of the device as the fit knew them, for predictions, a document ``perfmodel.device/1``; None where the
         family is a plain sum.
+    transferred_from
+        Name of the device that the weights were fitted on, if they were transferred from there by facts
+        (:func:`perfmodel.transferred`); else empty. All that is said of the fit is then said of that device.
     """
 
     model_config = STRICT
@@ -212,6 +215,7 @@ class FittedWeights(BaseModel):
     definition: str = ""
     definition_sha256: str = ""
     facts: dict[str, Any] | None = None
+    transferred_from: str = ""
 
     def __repr__(self) -> str:
         return one_line(f"<FittedWeights {self.family} on {self.device}: {len(self.weights)} from {self.rows} rows>")

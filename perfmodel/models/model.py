@@ -15,7 +15,7 @@ from perfmodel.errors import ExpressionError, MissingFactError
 from perfmodel.expressions.expression import Expression, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
-from perfmodel.features import matches, unit
+from perfmodel.features import matches, rate, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
 
@@ -49,6 +49,9 @@ class Weight:
     words, counted
         What one unit of it is charged for, or what the number is, for reports: ``a cache line stored to``; and what a
         rate of it counts, as in ``line``, empty where a rate says nothing.
+    scale
+        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of, on whatever device: with it the
+        weights of one device give those of another (:func:`perfmodel.transferred`). Empty where there is none.
     """
 
     name: str
@@ -59,9 +62,10 @@ class Weight:
     fact: str = ""
     words: str = ""
     counted: str = ""
+    scale: str = ""
 
 
-LAUNCH = Weight("w_launch", "s/launch", start=1e-5, words="a launch")
+LAUNCH = Weight("w_launch", "s/launch", start=1e-5, words="a launch", scale="launch")
 GIVEN_LAUNCH = replace(LAUNCH, fact="launch_s")
 BANDWIDTH = Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
                    words="the bandwidth of global memory")  # fmt: skip
@@ -210,6 +214,22 @@ class Family(Lazy):
         """
         units = {w.name: w.unit for w in self.weights}
         return units[weight] if weight in units else f"s/{unit(weight)}"
+
+    def scale(self, weight: str) -> str:
+        """Return the name of the rate that a weight is a multiple of; empty where there is none.
+
+        Examples
+        --------
+        >>> Family("toy", "nowhere", ("launches",)).scale("launches")
+        'launch'
+        """
+        scales = {w.name: w.scale for w in self.weights}
+        return scales[weight] if weight in scales else rate(weight)
+
+    @cached_property
+    def transferable(self) -> bool:
+        """Whether the weights of one device give those of another, by facts or rates of both."""
+        return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the seconds of each feature that has a weight [s per unit] and a value (a number or an array)."""

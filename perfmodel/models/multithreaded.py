@@ -72,25 +72,27 @@ FAMILY = Family(
     quantities=multithreaded_resources,
     units=MULTITHREADED_UNITS,
     weights=(
-        Weight("w_launch", "s/launch", start=2e-8, words="a launch"),
-        Weight("w_group", "s/work-group", start=1e-8, words="a work-group"),
+        Weight("w_launch", "s/launch", start=2e-8, words="a launch", scale="launch"),
+        Weight("w_group", "s/work-group", start=1e-8, words="a work-group", scale="cycle"),
         Weight("w_issue", "s/operation", start=1e-9, lower=1e-14,
-               words="issuing an instruction of a sub-group", counted="instruction"),
+               words="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
         Weight("w_double", "s/operation", start=5e-9,
-               words="an instruction in float64, beside issuing it,", counted="instruction"),
+               words="an instruction in float64, beside issuing it,", counted="instruction", scale="double"),
         *(
-            Weight(f"w_{kind}", "s/operation", start=2e-8, words=f"{words} of a sub-group", counted="op")
+            Weight(f"w_{kind}", "s/operation", start=2e-8, words=f"{words} of a sub-group", counted="op", scale="issue")
             for kind, words in PRICED.items()
         ),
         Weight("w_line", "s/access", start=1e-8,
-               words="a cache line fetched into the first-level cache", counted="line"),
-        Weight("w_store", "s/access", start=1e-8, words="a cache line stored to", counted="line"),
-        Weight("w_memory", "s/access", start=2e-8, words="a cache line fetched from memory", counted="line"),
+               words="a cache line fetched into the first-level cache", counted="line", scale="l2"),
+        Weight("w_store", "s/access", start=1e-8, words="a cache line stored to", counted="line", scale="l2"),
+        Weight("w_memory", "s/access", start=2e-8, words="a cache line fetched from memory", counted="line",
+               scale="memory"),
         Weight("w_depth", "", start=15.0, upper=100.0,
                words="the wait for an instruction's result, in times of its issue,"),
-        Weight("w_hit", "s/access", start=1e-7, words="waiting for a load that a cache answers"),
-        Weight("w_miss", "s/access", start=5e-7, words="waiting for a load that memory answers"),
-        Weight("w_barrier", "s/barrier", start=1e-7, words="waiting at a barrier"),
+        Weight("w_hit", "s/access", start=1e-7, words="waiting for a load that a cache answers", scale="l2_latency"),
+        Weight("w_miss", "s/access", start=5e-7, words="waiting for a load that memory answers",
+               scale="memory_latency"),
+        Weight("w_barrier", "s/barrier", start=1e-7, words="waiting at a barrier", scale="cycle"),
     ),
     parts={
         "overhead": "w_launch*started + w_group*dealt_groups",

@@ -114,11 +114,11 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
         weights=(
             MEMORY_LATENCY,
             Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s",
-                   words="issuing an instruction of a sub-group", counted="instruction"),
+                   words="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
             Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s",
-                   words="the gap between two coalesced memory requests"),
+                   words="the gap between two coalesced memory requests", scale="cycle"),
             Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
-                   words="the gap between two transactions of one uncoalesced request"),
+                   words="the gap between two transactions of one uncoalesced request", scale="cycle"),
             BANDWIDTH, GIVEN_LAUNCH, *((cache,) if cached else ()),
         ),
         parts={

@@ -57,7 +57,7 @@ FAMILY = Family(
                words="the peak rate of float64 operations"),
         BANDWIDTH,
         Weight("w_local_bandwidth", "B/s", start=1e10, lower=1e3, fact="local_bandwidth_bytes_per_s",
-               words="the bandwidth of local memory"),
+               words="the bandwidth of local memory", scale="unit_cycle"),
         LAUNCH,
     ),
     parts={

@@ -41,26 +41,26 @@ def quantities(case: Case) -> dict[str, Any]:
     return {**busiest_core(case), "launched": case.value(case.counts.launches())}
 
 
-_LATENCIES: Mapping[str, tuple[str, str]] = {
-    "memory": ("memory_latency_s", "waiting for an access to global memory"),
-    "local": ("local_latency_s", "waiting for an access to local memory"),
-    "register": ("register_latency_s", "waiting for an operation on registers"),
-    "barrier": ("barrier_latency_s", "waiting for a barrier"),
+_LATENCIES: Mapping[str, tuple[str, str, str]] = {
+    "memory": ("memory_latency_s", "waiting for an access to global memory", "memory_latency"),
+    "local": ("local_latency_s", "waiting for an access to local memory", "cycle"),
+    "register": ("register_latency_s", "waiting for an operation on registers", "cycle"),
+    "barrier": ("barrier_latency_s", "waiting for a barrier", "cycle"),
 }
-_RATES: Mapping[str, tuple[str, str, str]] = {
-    "memory": ("B/s", "memory_bandwidth_bytes_per_s", "the bandwidth of global memory"),
-    "local": ("B/s", "local_bandwidth_bytes_per_s", "the bandwidth of local memory"),
-    "register": ("operation/s", "peak_flops_float32", "the rate of operations on registers"),
-    "barrier": ("operation/s", "", "the rate of barriers"),
+_RATES: Mapping[str, tuple[str, str, str, str]] = {
+    "memory": ("B/s", "memory_bandwidth_bytes_per_s", "the bandwidth of global memory", "memory_byte"),
+    "local": ("B/s", "local_bandwidth_bytes_per_s", "the bandwidth of local memory", "unit_cycle"),
+    "register": ("operation/s", "peak_flops_float32", "the rate of operations on registers", "single_operation"),
+    "barrier": ("operation/s", "", "the rate of barriers", "lane_cycle"),
 }
 
 
 def _weights(name: str) -> tuple[Weight, Weight]:
     """Return the latency and the rate of an operation."""
-    (latency, waiting), (unit, rate, words) = _LATENCIES[name], _RATES[name]
+    (latency, waiting, step), (unit, rate, words, scale) = _LATENCIES[name], _RATES[name]
     return (
-        Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, words=waiting),
-        Weight(f"w_{name}_rate", unit, start=1e10, lower=1e3, fact=rate, words=words),
+        Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, words=waiting, scale=step),
+        Weight(f"w_{name}_rate", unit, start=1e10, lower=1e3, fact=rate, words=words, scale=scale),
     )
 
 

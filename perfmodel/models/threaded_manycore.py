@@ -58,8 +58,10 @@ def quantities(case: Case) -> dict[str, Any]:
 CITATION = "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
 UNITS = {"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"}
 WEIGHTS = (
-    Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op"),
-    Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction"),
+    Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op",
+           scale="cycle"),
+    Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction",
+           scale="memory_latency"),
     LAUNCH,
 )
 WORDS = {

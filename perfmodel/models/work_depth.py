@@ -51,9 +51,11 @@ FAMILY = Family(
     quantities=quantities,
     units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a lane", counted="op"),
-        Weight("w_latency", "s/operation", start=1e-9, words="waiting for data, for each step of the longest chain,"),
-        Weight("w_byte", "s/B", start=1e-10, words="a byte of global memory", counted="B"),
+        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a lane", counted="op",
+               scale="cycle"),
+        Weight("w_latency", "s/operation", start=1e-9, words="waiting for data, for each step of the longest chain,",
+               scale="memory_latency"),
+        Weight("w_byte", "s/B", start=1e-10, words="a byte of global memory", counted="B", scale="memory_byte"),
         LAUNCH,
     ),
     parts={

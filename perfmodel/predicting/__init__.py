@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.predicting import crossovers, predictions
+    from perfmodel.predicting import crossovers, predictions, transfer
     from perfmodel.predicting.crossovers import Lead, crossover, leads_of
     from perfmodel.predicting.model import FittedModel, Prediction, fit, load
     from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicted, Predicting, Predictions, scatter_of

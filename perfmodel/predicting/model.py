@@ -183,8 +183,7 @@ class FittedModel(Lazy):
 
     @property
     def _title(self) -> str:
-        numbers = f"{len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
-        return f"{self.fitted.family} on {self.device}: {numbers}"
+        return f"{self.name}: {len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
 
     def _repr_html_(self) -> str:
         """Return the weights as a table for a notebook, with the notes of the fit below it."""
@@ -214,6 +213,12 @@ class FittedModel(Lazy):
     def device(self) -> str:
         """Name of the device that the weights belong to."""
         return self.fitted.device
+
+    @property
+    def name(self) -> str:
+        """The family and the device in words, with the device that the weights were transferred from."""
+        source = self.fitted.transferred_from
+        return f"{self.fitted.family} on {self.device}" + (f", by facts, with weights of {source}" if source else "")
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
@@ -365,7 +370,8 @@ class FittedModel(Lazy):
         if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
             yield NotPositive()
         if isinstance(half_width, float) and half_width == math.inf and self.fitted.conformal:
-            yield NoBounds(level, self.fitted.conformal.group_count)
+            what = ("devices",) if self.fitted.transferred_from else ()
+            yield NoBounds(level, self.fitted.conformal.group_count, *what)
         if measured := self.fitted.measured:
             yield from measured.far_outside(seconds, self.weights, values)
 

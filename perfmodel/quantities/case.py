@@ -13,7 +13,8 @@ import numpy as np
 from perfmodel import features
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.flow.flow import Parallelism
-from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError
+from perfmodel.display import in_words
+from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError, QuantitiesStoppedError
 from perfmodel.facts import DeviceFacts
 from perfmodel.lazy import Lazy, cached_property
 
@@ -92,6 +93,8 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
 
     Raises
     ------
+    QuantitiesStoppedError
+        If something without a message ends it, such as a limit of time.
     QuantitiesError
         If it raises or exits, returns no mapping, lacks a declared quantity, or has one that is no such number.
     """
@@ -100,7 +103,11 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
     except (PerfModelError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever a user's function raises, SystemExit too
-        message = " ".join(str(error).split()) or "no message"
+        message = " ".join(str(error).split())
+        if not message:
+            sizes = in_words({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
+            where = f" at {sizes}" if sizes else ""
+            raise QuantitiesStoppedError(case.family, case.counts.name, where, type(error).__name__) from error
         raise QuantitiesError(case.family, f"raised {type(error).__name__} ({message})") from error
     if not isinstance(values, Mapping):
         returned = f"returned a value of type {type(values).__name__}, no mapping of names to numbers"

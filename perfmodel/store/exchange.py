@@ -5,18 +5,25 @@ by Kernel Tuner: its results schema 1.0.0. Kernel Tuner appends a line to its ca
 timed, and closes the file at the end of a run: a file of a run that was interrupted lacks its last two braces, and is
 read as Kernel Tuner reads it (``kernel_tuner.util.correct_open_cache``, version 1.5). If the last line is torn too, it
 is left out. Its times are in milliseconds.
+
+A table of times is CSV: columns of parameters, which are integers, then ``min_ms`` [ms], and ``invalid``, the word of
+Kernel Tuner for why a configuration has no time. A file of each kind may be packed by gzip.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel import display
-from perfmodel.documents import json_document, read_file, reading, shortened
+from perfmodel.documents import LIMITS, json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError, ResultsFileError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
 T4_VERSION: Final = "1.0.0"
 KERNEL_TUNER: Final = "Kernel Tuner cache"
 T4: Final = "T4"
+TABLE: Final = "table of times"
+TIME_COLUMN: Final = b"min_ms"
 #: What Kernel Tuner says of a configuration that failed, in ``__error__`` or (before version 1.1) as its time.
 _ERRORS: Mapping[str, Status] = {
     "InvalidConfig": "constraint",
@@ -166,7 +175,7 @@ class TunerResults:
     path
         The file.
     form
-        :data:`KERNEL_TUNER` or :data:`T4`.
+        :data:`KERNEL_TUNER`, :data:`T4` or :data:`TABLE`.
     device, kernel
         Names, where the file gives them.
     results
@@ -187,7 +196,7 @@ class TunerResults:
 
 
 def read_results(path: str | Path) -> TunerResults:
-    """Read a cache file of Kernel Tuner, or a file of T4 results.
+    """Read a cache file of Kernel Tuner, a file of T4 results, or a table of times.
 
     Raises
     ------
@@ -197,7 +206,10 @@ def read_results(path: str | Path) -> TunerResults:
     path = Path(path)
     try:
         with reading(path):
-            document, notes = _document(path, read_file(path))
+            content = unpacked(read_file(path))
+            if TIME_COLUMN in content.partition(b"\n")[0].split(b","):
+                return _table_of_times(path, content)
+            document, notes = _document(path, content)
     except DocumentError as error:
         raise ResultsFileError(path, error.problem) from error
     if isinstance(document, dict) and isinstance(document.get("cache"), dict):
@@ -206,6 +218,44 @@ def read_results(path: str | Path) -> TunerResults:
         return _t4(path, document)
     found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}" if isinstance(document, dict) else ""
     raise ResultsFileError(path, f"is {found or type(document).__name__}: neither 'cache' nor 'results' is in it")
+
+
+def unpacked(content: bytes) -> bytes:
+    """Return the bytes of a file, without gzip; a DocumentError refuses what is damaged or too long."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        with gzip.open(BytesIO(content)) as stream:
+            plain = stream.read(LIMITS.bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DocumentError(f"cannot be unpacked ({error})") from error
+    if len(plain) > LIMITS.bytes:
+        raise DocumentError(f"has more than {LIMITS.bytes} bytes when it is unpacked, the most that is read")
+    return plain
+
+
+def _table_of_times(path: Path, content: bytes) -> TunerResults:
+    found, refused = [], []
+    lines = csv.DictReader(content.decode("utf-8", "replace").splitlines())
+    for number, cells in enumerate(lines, start=2):
+        try:
+            found.append(_table_row(cells))
+        except DocumentError as error:
+            refused.append(f"line {number} {error.problem}")
+    return TunerResults(str(path), TABLE, None, None, tuple(found), tuple(refused))
+
+
+def _table_row(cells: Mapping[str, str | None]) -> TunerResult:
+    """Return the result of a line; what is no parameter, no time and no reason is left out."""
+    given = {name: cell for name, cell in cells.items() if name not in ("min_ms", "median_ms", "runs", "invalid")}
+    try:
+        configuration = {name: int(cell or "") for name, cell in given.items()}
+        reason, time = cells.get("invalid"), cells["min_ms"]
+        if reason:
+            return TunerResult(configuration, _ERRORS.get(reason, "runtime"), (), f"table: {reason}")
+        return TunerResult(configuration, "ok", _seconds([float(time or "")], _MS))
+    except (TypeError, ValueError) as error:
+        raise DocumentError(f"is no line of integers and a time ({error})") from error
 
 
 def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:

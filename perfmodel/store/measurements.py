@@ -215,9 +215,10 @@ class Measurements(Lazy):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of weights that are fitted to these records: times set aside, and several drivers."""
+        """What to know of weights that are fitted to these records: who recorded them, times set aside, drivers."""
+        recorded = f"others recorded these times: {self.facts.recorded}" if self.facts and self.facts.recorded else ""
         impossible = self._told(self.impossible) if self.impossible else ""
-        return tuple(note for note in (impossible, self.mixture) if note)
+        return tuple(note for note in (recorded, impossible, self.mixture) if note)
 
     @property
     def mixture(self) -> str:

@@ -16,6 +16,7 @@ import csv
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from perfmodel.kernels.files import load_kernel_file
@@ -51,6 +52,7 @@ class RecordedTime:
     invalid: str
 
 
+@cache
 def space(name: str) -> Space:
     """Return a space by its name in :data:`SIZES`: configurations, restrictions, and ``build(**configuration)``."""
     found = load_kernel_file(FILES[name]).space

@@ -30,7 +30,12 @@ def kernel(
     read_only: int = 0,
     use_padding: int = 0,
     use_shmem: int = 1,
+    use_cmem: int = 1,
+    filter_width: int = EXTENT,
+    filter_height: int = EXTENT,
 ) -> lp.TranslationUnit:
+    if (use_cmem, filter_width, filter_height) != (1, EXTENT, EXTENT):
+        raise ValueError(f"the filter has {EXTENT} rows and columns, and lies in constant memory")
     columns, rows = block_size_x * tile_size_x, block_size_y * tile_size_y
     inside = f"{rows}*gy + {block_size_y}*{{0}} + ly < n and {columns}*gx + {block_size_x}*{{1}} + lx < n"
     outputs = f"0 <= {{0}} < {tile_size_y} and 0 <= {{1}} < {tile_size_x}"
@@ -125,7 +130,7 @@ def allowed(
     return (
         block_size_x * block_size_y <= 1024
         and (not use_padding or bool(use_shmem and block_size_x % BANKS))
-        and (not use_shmem or cells <= LOCAL_CELLS)
+        and (not use_shmem or cells < LOCAL_CELLS)
     )
 
 

@@ -34,7 +34,10 @@ def kernel(
     tile_stride_x: int = 0,
     tile_stride_y: int = 0,
     mean_delay: bool = True,
+    loop_unroll_factor_channel: int = 0,
 ) -> lp.TranslationUnit:
+    if loop_unroll_factor_channel:
+        raise ValueError("the loop over the channels is not unrolled: loop_unroll_factor_channel=0")
     samples, measures = block_size_x * tile_size_x, block_size_y * tile_size_y
     t = f"{samples}*gt + " + (f"{block_size_x}*x + lt" if tile_stride_x else f"{tile_size_x}*lt + x")
     dm = f"{measures}*gd + " + (f"{block_size_y}*y + ld" if tile_stride_y else f"{tile_size_y}*ld + y")
@@ -42,9 +45,9 @@ def kernel(
     inames = frozenset({"gt", "gd", "lt", "ld", "x", "y", "c"})
     t_unit = lp.make_kernel(
         [
-            f"{{[gt, gd]: 0 <= {samples}*gt < samples and 0 <= {measures}*gd < measures}}",
-            f"{{[lt, ld]: 0 <= lt < {block_size_x} and 0 <= ld < {block_size_y}}}",
-            f"{{[x, y]: 0 <= x < {tile_size_x} and 0 <= y < {tile_size_y} and {t} < samples and {dm} < measures}}",
+            f"{{[gt, gd, lt, ld, x, y]: 0 <= {samples}*gt < samples and 0 <= {measures}*gd < measures"
+            f" and 0 <= lt < {block_size_x} and 0 <= ld < {block_size_y}"
+            f" and 0 <= x < {tile_size_x} and 0 <= y < {tile_size_y} and {t} < samples and {dm} < measures}}",
             "{[c]: 0 <= c < channels}",
         ],
         [
@@ -66,7 +69,7 @@ def kernel(
         ],
         [
             lp.GlobalArg("data", np.uint8, shape="channels, row"),
-            lp.GlobalArg("shifts", np.float32, shape="channels"),
+            lp.ConstantArg("shifts", np.float32, shape="channels"),
             lp.GlobalArg("out", np.float32, shape="measures, samples"),
             lp.ValueArg("dm_step", np.float32),
             lp.ValueArg("channels, measures, samples, row", np.int32),

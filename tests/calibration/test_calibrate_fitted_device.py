@@ -63,6 +63,19 @@ def test_a_budget_that_ends_before_the_test_kernels_leaves_weights_that_nothing_
     assert "verdict: usable neither to time nor to rank\n- no test kernel is measured" in found.text
 
 
+def test_without_test_kernels_measured_ones_are_judged_by_fits_without_their_group(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    (tmp_path / "device" / "test.jsonl").unlink()
+    found = fit_device(tmp_path / "device", names=(CORE,))
+    (contender,) = found.contenders
+    measured = read(DATA)
+    assert len(measured) == len(found.comparisons)
+    assert contender.by("groups").rows == tuple(row for row in found.comparisons if row.predicted is not None)
+    assert ("groups", "kernels", "variants") == contender.protocols
+    assert "note: there are no test kernels; judged are measured kernels, each by a fit without its group" in found.text
+    assert fit(measured, CORE).weights == found.models[CORE].weights
+
+
 def test_files_are_those_that_it_names(found):
     assert {CORE, "overlap"} == found.weights_files.keys()
     written = {path.name for path in found.folder.iterdir()}

@@ -12,7 +12,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import find_weights, foreign
-from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownFamilyError, WeightsFileError
+from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownDeviceError, UnknownFamilyError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import load
 from tests.recorded import DEVICES, SIMULATED
@@ -122,6 +122,42 @@ def test_the_recommended_family_is_taken(machine):
         find_weights(family="roofline")
     with pytest.raises(UnknownFamilyError):
         find_weights(family="no family")
+
+
+TITAN = DeviceFacts("NVIDIA TITAN V", "NVIDIA CUDA", "1", (("recorded", Fact(1, "", "an archive")),))
+
+
+@pytest.mark.parametrize("name", ["titan-v", "Titan V", "titan", "nvidia-titan-v"])
+@pytest.mark.parametrize("error", [NoDeviceError, UnknownDeviceError("titan", ("0: Board 7",))])
+def test_a_device_that_is_not_in_the_machine_has_a_name(machine, monkeypatch, name, error):
+    machine("own")
+    folder = machine("current", TITAN)
+
+    def identify(selector=None):
+        raise error
+
+    monkeypatch.setattr(recommended, "identify", identify)
+    assert folder / f"{CORE}.json" == find_weights(name).path
+    assert "weights of NVIDIA TITAN V" in find_weights(name).text
+    assert find_weights(name).text.endswith("; others recorded its times: an archive")
+    assert folder / f"{CORE}.json" == find_weights(name, CORE).path
+
+
+def test_a_name_of_several_devices_or_of_none(machine, monkeypatch):
+    for place, device in (("own", TITAN), ("current", replace(TITAN, name="NVIDIA TITAN X"))):
+        machine(place, device)
+    in_use(monkeypatch, None)
+    with pytest.raises(NoWeightsError, match=r"2 devices match 'titan' .*TITAN V.*TITAN X"):
+        find_weights("titan")
+    with pytest.raises(NoWeightsError, match="no OpenCL device was found"):
+        find_weights("0")
+
+    def identify(selector=None):
+        raise UnknownDeviceError(selector, ("0: Board 7",))
+
+    monkeypatch.setattr(recommended, "identify", identify)
+    with pytest.raises(UnknownDeviceError):
+        find_weights("titan-z")
 
 
 def test_without_a_recommendation_the_first_candidate_that_is_there(machine):

@@ -20,6 +20,7 @@ from perfmodel.errors import (
     SubgroupSizeError,
     UntypedArgumentsError,
 )
+from perfmodel.features import evaluate
 from tests.oracle import execute
 
 LANGUAGE = (2018, 2)
@@ -402,3 +403,18 @@ def test_every_slab_of_a_hardware_axis_has_a_barrier(increments: tuple[int, int]
 
 
 # }}}
+
+
+def test_constant_memory_is_a_space_with_the_features_of_global_memory() -> None:
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i] = sum(j, weights[j]*a[i + j])",
+        [
+            lp.ConstantArg("weights", np.float32, shape=8), lp.GlobalArg("a", np.float32, shape="n + 8"),
+            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
+        ],
+        lang_version=LANGUAGE, assumptions="n >= 1 and n mod 32 = 0",
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0"))
+    assert [8 * 64, 8 * 64] == [counts.accesses(space, "load")(n=64) for space in ("constant", "global")]
+    assert 8 * 64 == counts.accesses(array="weights")(n=64)
+    assert 8 * 64 == evaluate(counts, {"n": 64})["global_load_32_uniform"]

@@ -107,6 +107,24 @@ def test_another_device_s_records_do_not_get_the_folder_s_facts(tmp_path):
     assert store.read(folder_of(tmp_path, device="other")).facts is None
 
 
+def test_a_file_may_begin_with_a_published_device(tmp_path):
+    path = tmp_path / "facts.yaml"
+    path.write_text("published: gtx-480\nfacts: {banks: {value: 16, unit: '', source: x}}")
+    assert dict(published("gtx-480").facts) | {"banks": Fact(16, "", "x")} == read_facts(path)
+    path.write_text("published: gtx-481\nfacts: {}")
+    with pytest.raises(UnknownDeviceNameError):
+        read_facts(path)
+
+
+def test_times_that_others_recorded_say_so(tmp_path):
+    folder = folder_of(tmp_path)
+    assert "" == store.read(folder).facts.recorded
+    (folder / "facts.yaml").write_text("facts: {recorded: {value: 1, unit: '', source: their archive}}")
+    measured = store.read(folder)
+    assert "their archive" == measured.facts.recorded
+    assert ("others recorded these times: their archive",) == measured.notes
+
+
 def test_numbers_without_a_point_are_numbers(tmp_path):
     """YAML 1.1 takes 1e-7 for a word."""
     path = tmp_path / "facts.yaml"

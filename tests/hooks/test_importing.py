@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from contextlib import suppress
@@ -18,11 +19,13 @@ from perfmodel.errors import (
     KernelFileContentError,
     KernelFileMissingError,
     PerfModelError,
+    ResultsFileError,
     UnmappedResultsError,
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results
 from perfmodel.predicting.model import fit
+from perfmodel.progress import Silent
 from perfmodel.store import t4
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
@@ -245,3 +248,101 @@ def test_a_kernel_file_without_kernels_is_refused():
         import_results("cache.json", "empty.py", "store", SIZES)
     with pytest.raises(KernelFileMissingError):
         import_results("cache.json", "none.py", "store", SIZES)
+
+
+TABLE = "group,terms,min_ms,median_ms,runs,invalid\n32,1,1.5,2.0,3,\n64,2,,,0,RuntimeFailedConfig\n64,one,1.0,1.0,3,\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_table_of_times(packed):
+    Path("times.csv").write_bytes(gzip.compress(TABLE.encode()) if packed else TABLE.encode())
+    found = import_results("times.csv", "kernel.py", "store", SIZES, device="A card")
+    assert ("table of times", {"ok": 1, "runtime": 1}) == (found.form, found.statuses)
+    assert (1.5e-3, "A card") == (found.rows[0].seconds, found.rows[0].device)
+    assert "table: RuntimeFailedConfig" == found.rows[1].message
+    assert "line 4 is no line of integers and a time" in found.refused[0]
+
+
+def test_a_packed_cache_is_read_and_a_damaged_one_refused():
+    whole = gzip.compress(Path("cache.json").read_bytes())
+    Path("cache.json.gz").write_bytes(whole)
+    assert 4 == len(import_results("cache.json.gz", "kernel.py", "store", SIZES).rows)
+    Path("cache.json.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ResultsFileError, match="cannot be unpacked"):
+        import_results("cache.json.gz", "kernel.py", "store", SIZES)
+
+
+def test_the_devices_name_is_kept():
+    import_results("cache.json", "kernel.py", "store", SIZES)
+    assert "A device" == json.loads(Path("store/device.json").read_text())["name"]
+    assert "A device" == store.read("store").facts.name
+
+
+def eight() -> None:
+    with_keys(["group", "terms"], *(entry(group=g, terms=t) for g in (32, 64) for t in (1, 2, 3, 4)))
+
+
+class KilledError(BaseException):
+    """What ends a process, as far as it can be told inside of one."""
+
+
+def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
+    eight()
+    written = []
+
+    def dying(*given):
+        if len(written) == 5:
+            raise KilledError
+        written.append(given)
+        store.files.append(*given)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(store, "append", dying)
+        with pytest.raises(KilledError):
+            import_results("cache.json", "kernel.py", "store", SIZES)
+    assert 5 == len(store.read("store").rows)
+    counted = []
+
+    def build_and_note(group, terms):
+        counted.append((group, terms))
+        return build(group, terms)
+
+    found = import_results("cache.json", build_and_note, "store", SIZES, name="kernel")
+    assert (3, 5) == (len(found.rows), found.known)
+    assert [(64, 2), (64, 3), (64, 4)] == counted
+    assert 8 == len({row.place for row in store.read("store").rows})
+
+
+@pytest.mark.nightly
+def test_several_processes_count_the_same():
+    eight()
+    import_results("cache.json", "kernel.py", "one", SIZES)
+    import_results("cache.json", "kernel.py", "two", SIZES, jobs=2)
+    one, two = (store.read(name) for name in ("one", "two"))
+    assert (one.rows, one.counts_documents) == (two.rows, two.counts_documents)
+
+
+def test_progress_is_told_of_each_kernel():
+    eight()
+    told = []
+
+    class Told(Silent):
+        def start(self, *task):
+            told.append(task)
+
+        def advance(self, note="", seconds=0.0):
+            told.append(note)
+
+    import_results("cache.json", "kernel.py", "store", SIZES, progress=Told())
+    assert ("counting", 8, 0.0) == told[0]
+    assert ['{"group":32,"terms":1}', '{"group":32,"terms":2}'] == told[1:3]
+    assert 9 == len(told)
+
+
+def test_a_cache_of_another_kernel_is_refused_before_anything_is_counted():
+    Path("spaced.py").write_text(
+        "def kernel(MWG):\n    raise AssertionError\n\n\ndef space():\n    return {'MWG': (16, 32)}\n"
+    )
+    with pytest.raises(UnmappedResultsError, match="has group=32, which is no parameter of the kernel"):
+        import_results("cache.json", "spaced.py", "store", SIZES)
+    assert not Path("store").exists()

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perfmodel.errors import MissingFactError, QuantitiesError
+from perfmodel.errors import MissingFactError, QuantitiesError, QuantitiesStoppedError
 from perfmodel.quantities.case import Case, computed
 from tests.fitting.test_family_fits_weights import KERNELS
 
@@ -68,6 +68,23 @@ def test_anything_else_is_one_error(quantities, said):
     assert "quantities() of the family 'mine' r" in str(caught.value) or "did not return" in said
     assert said in str(caught.value)
     assert "docs/add-a-family.md" in str(caught.value)
+
+
+class LimitReached(BaseException):
+    """What a limit of time raises, without a word."""
+
+
+@pytest.mark.parametrize("kind", [LimitReached, TimeoutError, SystemExit])
+def test_what_ends_it_without_a_word_is_told_with_the_kernel_and_its_sizes(kind):
+    def stopped(_):
+        raise kind
+
+    with pytest.raises(QuantitiesStoppedError) as caught:
+        computed(stopped, ["waits"], ONE)
+    expected = f"{kind.__name__} ended quantities() of the family 'mine' for the kernel '{ONE.counts.name}' at n=64"
+    assert str(caught.value).startswith(expected)
+    assert "Give it more time" in str(caught.value)
+    assert isinstance(caught.value.__cause__, kind)
 
 
 @pytest.mark.parametrize("value", [np.ones(2), np.ones((1, 2)), np.ones((2, 2))])

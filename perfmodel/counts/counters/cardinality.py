@@ -82,7 +82,16 @@ class Cardinalities:
             number = self.sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
             if number is not None:
                 return number
-        return self.size(in_sub_groups(domain, launch, size) if split else without_local(domain))
+        if not split:
+            return self.size(without_local(domain))
+        apart = [] if whole is None else apart_from_lanes(domain, whole)
+        kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in apart)
+        coupled = replace(domain, points=without_dimensions(domain.points, apart), axes=kept)
+        number = self.size(in_sub_groups(coupled, launch, size))
+        if not apart:
+            return number
+        others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in apart))
+        return number.times(self.size(others))
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
@@ -255,6 +264,16 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
     if high - low > 1:
         boxes += _boxes((low + 1) * row, high * row - 1, shape)
     return boxes + _boxes(high * row, last, shape)
+
+
+def apart_from_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
+    """Return the dimensions of a domain, a product, that no condition couples with its lanes."""
+    if not whole.separable:
+        return []
+    inames = enumerate(zip(domain.axes, domain.names, strict=True))
+    lanes = {variable(k) for k, (axis, name) in inames if axis.startswith("l") or name in domain.tied}
+    free = {name for factor in whole.factors if lanes.isdisjoint(factor.variables) for name in factor.variables}
+    return [k for k in range(len(domain.axes)) if variable(k) in free]
 
 
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:

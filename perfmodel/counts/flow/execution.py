@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice
 from operator import itemgetter
 from types import MappingProxyType
@@ -19,62 +19,118 @@ from perfmodel.counts.flow.trips import LoopNest
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
 
 Term = tuple[Act, LoopNest]  # an act, executed in each run of a nest's body
-Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
+Cost = float  # an int, or a Fraction: exact, so that paths that cost the same tie wherever they begin
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
 MANY = 16  # cells of a variable; fewer are looked at one by one
 KEPT = 20_000  # longer paths that a walk remembers
 
 
+class UnknownBeginError(Exception):
+    """The acts of two paths of which only the ends are known cannot be compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """The unknown begin of paths, where a loop's body is walked for all of its iterations that do alike.
+
+    The walk takes it to cost what it costs in one iteration. The margins are of all begins of a walk. They say which
+    other costs lead to the same choices: of two begins, by their numbers, that of the path that was chosen costs at
+    least so much more than that of the other path, or more than that. The number of a known begin is -1.
+    """
+
+    number: int
+    cost: Cost
+    margins: dict[tuple[int, int, bool], Cost]
+
+
 class Path(NamedTuple):  # a walk makes tens of thousands, and of values
-    """Acts that wait for one another, and their total cost at large sizes."""
+    """Acts that wait for one another, and their total cost at large sizes.
+
+    Of a path with an unknown begin the terms are those after it.
+    """
 
     terms: Mapping[Term, int]
-    cost: float = 0.0
+    cost: Cost = 0
+    begin: Begin | None = None
 
-    def plus(self, terms: Iterable[tuple[Term, int]], cost: float) -> Path:
+    def plus(self, terms: Iterable[tuple[Term, int]], cost: Cost) -> Path:
         """Return the path with more acts at its end."""
         longer = dict(self.terms)
         for term, amount in terms:
             longer[term] = longer.get(term, 0) + amount
-        return Path(longer, self.cost + cost)
+            if not longer[term]:
+                del longer[term]
+        return Path(longer, self.cost + cost, self.begin)
 
     def since(self, earlier: Path) -> Mapping[Term, int]:
         """Return the acts that were added since an earlier state of the path."""
+        if self.begin is not earlier.begin:
+            raise UnknownBeginError
         if self.terms is earlier.terms:
             return {}
         before = earlier.terms
-        return {
+        grown = {
             term: amount - before.get(term, 0) for term, amount in self.terms.items() if amount > before.get(term, 0)
         }
+        if self.begin is not None and (
+            any(self.terms[term] < 0 for term in grown)
+            or any(amount < 0 for term, amount in before.items() if term not in self.terms)
+        ):
+            raise UnknownBeginError  # the begin decides whether the path has these acts at all
+        return grown
 
 
+NO_BEGIN = Begin(-1, 0, {})
 START = Path({})
+
+
+def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0) -> bool:
+    """Whether a path costs more than another one, after something is added to both."""
+    difference = path.cost + added - other.cost - added_to_other
+    if path.begin is not other.begin:
+        _note_margin(path.begin, other.begin, difference)
+    return difference > 0
+
+
+def _note_margin(begin: Begin | None, other: Begin | None, difference: Cost) -> None:
+    """Note that of two paths with these begins the first one costs so much more."""
+    margins = (begin or other or NO_BEGIN).margins
+    if difference <= 0:
+        begin, other = other, begin
+    chosen, left = begin or NO_BEGIN, other or NO_BEGIN
+    key = (chosen.number, left.number, difference > 0)
+    margin = chosen.cost - left.cost - abs(difference)
+    margins[key] = max(margin, margins.get(key, margin))
 
 
 def longer(left: Path, right: Path) -> Path:
     """Return the costlier path, the first of two that cost the same."""
-    return right if right.cost > left.cost else left
+    return right if costlier(right, left) else left
 
 
 class CellValue(NamedTuple):
-    """The value of a cell: the path to it, and the last iteration of each statement that may have stored it."""
+    """The value of a cell: the path to it, and when each statement last may have stored it.
+
+    That is ``2*d`` for a store in the present iteration of the ``d`` outermost loops that are open, and not in a loop
+    that is open inside of them; ``2*d + 1`` for one in an earlier iteration of the next loop. A later one is larger.
+    """
 
     path: Path = START
-    sources: Mapping[str, Stamp] = MappingProxyType({})
+    sources: Mapping[str, int] = MappingProxyType({})
 
     def merged(self, second: CellValue) -> CellValue:
         """Return the value of a cell that holds one of the two."""
         sources = dict(self.sources)
-        for name, stamp in second.sources.items():
-            sources[name] = max(stamp, sources.get(name, stamp))
+        for name, time in second.sources.items():
+            sources[name] = max(time, sources.get(name, time))
         return CellValue(longer(self.path, second.path), sources)
 
-    def outside(self, depth: int) -> CellValue:
-        """Return the value after a loop: iterations are those of the ``depth`` loops around it."""
-        if not self.sources or len(max(self.sources.values(), key=len)) <= depth:
+    def aged(self, latest: int) -> CellValue:
+        """Return the value where no store is later than ``latest``."""
+        if not self.sources or max(self.sources.values()) <= latest:
             return self
-        return CellValue(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
+        return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
 
 
 Cells = dict[Cell, CellValue]
@@ -146,7 +202,7 @@ class State:
 
     cells: dict[str, Cells] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
-    _loose: set[str] = field(default_factory=set)  # variables of which different cells may be the same
+    loose: set[str] = field(default_factory=set)  # variables of which different cells may be the same
     _named: dict[str, set[Cell]] = field(default_factory=dict)  # the cells that depend on an iname
     _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)  # since the last store to a variable
     _by_first: dict[str, Groups] = field(default_factory=dict)  # since the last store, too
@@ -157,9 +213,7 @@ class State:
 
     def reach(self, name: str, path: Path) -> None:
         """Make a path of the whole at least as long as ``path``."""
-        present = self.paths.get(name, START)
-        if path.cost > present.cost or name not in self.paths:
-            self.paths[name] = longer(present, path)
+        self.paths[name] = longer(self.paths.get(name, START), path)
 
     def hold(self, path: Path) -> None:
         """Let all that follows wait for a path."""
@@ -171,7 +225,7 @@ class State:
         cells = self.cells.get(variable)
         if not cells:
             return []
-        if variable not in self._loose and is_fixed(cell) and len(cell) == len(next(iter(cells))):
+        if variable not in self.loose and is_fixed(cell) and len(cell) == len(next(iter(cells))):
             return [cells[cell]] if cell in cells else []
         return [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
 
@@ -200,22 +254,22 @@ class State:
             longest = self._longest[variable] = {}
         if cell not in longest:
             paths = [value.path for value in self.read(variable, cell)]
-            longest[cell] = max([START, *paths], key=lambda path: path.cost)  # the first of two that cost the same
+            longest[cell] = reduce(longer, paths, START)
         return longest[cell]
 
     def replace(self, variable: str, cells: Cells) -> None:
         """Change all cells of a variable."""
         self.cells[variable] = cells
-        self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
+        self._named.pop(variable, None)
         self._forget_reads(variable)
 
     def write(self, variable: str, cell: Cell, value: CellValue, surely: bool) -> None:
         """Store a value; where the cell, or the store itself, is not sure, the cell may also keep the old value."""
         cells = self.cells.setdefault(variable, {})
         if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
-            self._loose.add(variable)
-            if has_names(cell):
-                self._named.setdefault(variable, set()).add(cell)
+            self.loose.add(variable)
+            if has_names(cell) and variable in self._named:
+                self._named[variable].add(cell)
         self._forget_reads(variable)
         if cell in cells and (None in cell or not surely):
             value = cells[cell].merged(value)
@@ -230,10 +284,10 @@ class State:
         for variable in self.cells.keys() & variables:
             self.replace(variable, renamed(self.cells[variable], lambda cell: blurred(cell, names)))
 
-    def leave(self, variables: Iterable[str], depth: int) -> None:
-        """Forget the iterations, of a loop that has ended, in which values of some variables were stored."""
+    def age(self, variables: Iterable[str], latest: int) -> None:
+        """Let no store to some variables be later than ``latest``: an iteration of a loop, or the loop, has ended."""
         for variable, cells in self._of(variables):
-            self.cells[variable] = {cell: value.outside(depth) for cell, value in cells.items()}
+            self.cells[variable] = {cell: value.aged(latest) for cell, value in cells.items()}
             self._forget_reads(variable)
 
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
@@ -244,8 +298,9 @@ class State:
 
     def _blurred(self, variable: str, cells: Cells, names: frozenset[str]) -> Cells:
         """Return the cells of a variable, indices that depend on names unknown; often only the last stored do."""
-        named = self._named.get(variable)
-        changed = {cell for cell in named if blurred(cell, names) != cell} if named else None
+        if variable not in self._named:
+            self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
+        changed = {cell for cell in self._named[variable] if blurred(cell, names) != cell}
         if not changed:
             return dict(cells)
         last = list(islice(reversed(cells), len(changed)))
@@ -267,7 +322,7 @@ class Tail(NamedTuple):
     """Acts at the end of a path, and their cost."""
 
     terms: tuple[tuple[Term, int], ...]
-    cost: float
+    cost: Cost
 
 
 class Operand(NamedTuple):
@@ -284,7 +339,7 @@ class Operand(NamedTuple):
 class Rules:
     """What a walk is to measure."""
 
-    cost: Callable[[Act], float]
+    cost: Callable[[Act], Cost]
     fenced: bool = False  # whether a barrier holds back everything; else it holds back only accesses to memory
     in_order: bool = False  # whether each iteration of a loop that is not unrolled waits for the one before
     _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
@@ -308,7 +363,7 @@ class Rules:
         """Return acts as the end of a path."""
         if acts not in self._tails:
             terms = tuple([((act, ()), amount) for act, amount in Counter(acts).items()])
-            self._tails[acts] = Tail(terms, sum(map(self.cost, acts)))
+            self._tails[acts] = Tail(terms, sum([self.cost(act) for act in acts]))
         return self._tails[acts]
 
     def operands(self, step: Step) -> list[Operand]:
@@ -318,7 +373,7 @@ class Rules:
         """
         if id(step) not in self._operands:
             operands: list[Operand] = []
-            most: dict[tuple[str, Cell, Tail | None], float] = {}
+            most: dict[tuple[str, Cell, Tail | None], Cost] = {}
             for reading in step.readings:
                 tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None
                 key = (reading.variable, reading.cell, load)
@@ -333,7 +388,7 @@ class Rules:
 class Position:
     """Where in the loops a walk is."""
 
-    stamp: Stamp = ()  # the iteration of each open loop, outermost first
+    loops: tuple[str, ...] = ()  # that are open, outermost first
     offsets: dict[str, Offset] = field(default_factory=dict)  # the value of each open loop in this iteration
     runs: int = 1  # how often the present body is followed
     launched: bool = False  # whether it is inside a launch
@@ -345,10 +400,13 @@ class Position:
             self._bound[cell] = bound(cell, self.offsets)
         return self._bound[cell]
 
-    def iteration(self, loop: str, number: int, offset: Offset, runs: int) -> Position:
+    def iteration(self, loop: str, offset: Offset, runs: int) -> Position:
         """Return the position in one iteration of a loop whose body is followed ``runs`` times in all."""
-        offsets = {**self.offsets, loop: offset}
-        return Position((*self.stamp, (loop, number)), offsets, runs, self.launched)
+        return Position((*self.loops, loop), {**self.offsets, loop: offset}, runs, self.launched)
+
+    def carrier(self, time: int) -> str:
+        """Return the outermost loop whose iteration is another one than at a store's time, or ""."""
+        return self.loops[time // 2] if time % 2 else ""
 
 
 @dataclass(frozen=True)
@@ -362,7 +420,7 @@ class Arc:
     path: tuple[Act, ...]  # from the value to the target's result
 
 
-NO_ACTS = Tail((), 0.0)
+NO_ACTS = Tail((), 0)
 Arcs = dict[tuple[str, str, str, str], Arc]  # by source, target, variable and loop
 
 
@@ -380,9 +438,9 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
             path = state.longest(variable, at.bound(cell) if named else cell)
         if waits or load:
             path = longer(fence, path)
-        if load and (ACCESSED not in state.paths or path.cost + load.cost > state.paths[ACCESSED].cost):
-            state.reach(ACCESSED, rules.plus(path, load))
-        if path.cost + tail.cost > start.cost + end.cost:
+        if load and costlier(path, state.path(ACCESSED), load.cost):
+            state.paths[ACCESSED] = rules.plus(path, load)
+        if costlier(path, start, tail.cost, end.cost):
             start, end = path, tail
     if arcs is not None:
         for reading in step.readings:
@@ -390,7 +448,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
     result = rules.plus(start, end)
     state.reach(LATEST, result)
     for writing in step.writings:
-        _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: at.stamp})
+        _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: 2 * len(at.loops)})
 
 
 def meet_barrier(scope: str, rules: Rules, state: State) -> None:
@@ -408,14 +466,14 @@ def _is_load(reading: Reading) -> bool:
 def _note_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
     """Note from which statements a value that is read may come."""
     for value in values:
-        for source, stamp in value.sources.items():
-            key = (source, step.name, reading.variable, _carried(stamp, at.stamp))
+        for source, time in value.sources.items():
+            key = (source, step.name, reading.variable, at.carrier(time))
             if key not in arcs or len(arcs[key].path) < len(reading.path):
                 arcs[key] = Arc(*key, reading.path)
 
 
 def _write(
-    step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, Stamp]
+    step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
 ) -> None:
     """Store a result."""
     if writing.space in SHARED:
@@ -423,13 +481,3 @@ def _write(
         state.reach(ACCESSED, path)
         state.reach(LATEST, path)
     state.write(writing.variable, at.bound(writing.cell), CellValue(path, sources), not step.guarded)
-
-
-def _carried(source: Stamp, target: Stamp) -> str:
-    """Return the outermost loop, among those around both, whose iteration differs."""
-    for (loop, then), (same, now) in zip(source, target, strict=False):
-        if loop != same:
-            return ""
-        if then != now:
-            return loop
-    return ""

@@ -182,14 +182,14 @@ class FlowGraph:
 
 
 Costs = Mapping[str | Act, float]
-TIE = 1e-9  # what an access costs where operations decide
+TIE = 10**9  # what an operation costs over an access, which decides between equally many operations
 GLOBAL_LOAD: Act = ("global", "load")
-#: Rough latencies of a device that does not look ahead, over that of an addition; stores are not waited for.
-LATENCIES: Mapping[Act, float] = MappingProxyType(
-    {GLOBAL_LOAD: 20.0, ("global", "store"): 0.0, ("local", "load"): 1.5, ("local", "store"): 0.0}
+#: Rough latencies of a device that does not look ahead, over half that of an addition; stores are not waited for.
+LATENCIES: Mapping[Act, int] = MappingProxyType(
+    {GLOBAL_LOAD: 40, ("global", "store"): 0, ("local", "load"): 3, ("local", "store"): 0}
 )
 QUICK = ("add", "mul", "minmax", "shift", "bitwise", "barrier")
-SLOW = 8.0  # a division or a function
+ADDITION, SLOW = 2, 16  # a division or a function is slow
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,12 @@ class Flow(Lazy):
         Sequential trips multiply, parallel inames enter once. Accesses and barriers decide only
         between chains of equally many operations.
         """
-        return self._longest(Rules(_by_operations))
+        return self._chain(self._by_operations.state.path(LATEST).terms)
+
+    @cached_property
+    def _by_operations(self) -> Walkthrough:
+        """The walk of which both the depth and the graph are results."""
+        return self._walk(Rules(lambda act: 1 if act[0] in SHARED else TIE), arcs={})
 
     def chain(self, costs: Costs | None = None) -> Chain:
         """Return the longest chain of acts of a work-item, each of which waits for the one before.
@@ -244,7 +249,10 @@ class Flow(Lazy):
         for act, cost in costs.items():
             if not (math.isfinite(cost) and cost >= 0):
                 raise ActCostError(act, cost)
-        return self._longest(Rules(lambda act: costs.get(act, costs.get(act[1], 1.0))))
+        exact = {act: Fraction(float(cost)) for act, cost in costs.items()}
+        scale = math.lcm(*(cost.denominator for cost in exact.values()))
+        whole = {act: int(cost * scale) for act, cost in exact.items()}  # sums of integers are exact
+        return self._longest(Rules(lambda act: whole.get(act, whole.get(act[1], scale))))
 
     @cached_property
     def work(self) -> Chain:
@@ -254,7 +262,7 @@ class Flow(Lazy):
     @cached_property
     def between_barriers(self) -> Chain:
         """The longest chain where nothing moves across a barrier: the sum over the parts between."""
-        return self._longest(Rules(lambda act: float(act[1] != "barrier"), fenced=True))
+        return self._longest(Rules(lambda act: int(act[1] != "barrier"), fenced=True))
 
     @cached_property
     def in_order(self) -> Chain:
@@ -265,7 +273,7 @@ class Flow(Lazy):
         is before it.
         """
         return self._longest(
-            Rules(lambda act: LATENCIES.get(act, 1.0 if act[1] in QUICK else SLOW), fenced=True, in_order=True)
+            Rules(lambda act: LATENCIES.get(act, ADDITION if act[1] in QUICK else SLOW), fenced=True, in_order=True)
         )
 
     @cached_property
@@ -282,13 +290,13 @@ class Flow(Lazy):
         loads before the first of them is used, if the compiler moves each load as far up as its address and the
         straight-line code allow.
         """
-        rounds = self._longest(Rules(lambda act: float(act == GLOBAL_LOAD), fenced=True, in_order=True))
+        rounds = self._longest(Rules(lambda act: int(act == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property
     def graph(self) -> FlowGraph:
         """The statements and barriers with the arcs of control and of data between them."""
-        return _flow_graph(self._walk(Rules(_by_operations), arcs={}))
+        return _flow_graph(self._by_operations)
 
     @alone
     def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
@@ -306,10 +314,6 @@ class Flow(Lazy):
             part = amount * self._trips.count(nest)
             counts[act] = counts[act] + part if act in counts else part
         return Chain(tuple(ChainRow(*act, count) for act, count in counts.items()))
-
-
-def _by_operations(act: Act) -> float:
-    return TIE if act[0] in SHARED else 1.0
 
 
 def _instructions(chain: Chain) -> Count:

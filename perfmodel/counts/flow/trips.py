@@ -77,9 +77,9 @@ class Trips:
             elif isinstance(node, DeviceKernel):
                 self._place(node.body, loops)
 
-    def _value(self, nest: LoopNest) -> float:
+    def _value(self, nest: LoopNest) -> int | Fraction:
         """Return the runs of a nest's body at large sizes, where chains are compared."""
-        return float(self.count(nest)(**self.sizes))
+        return self.count(nest)(**self.sizes)
 
     def _span(self, iname: str) -> Span | None:
         """Return the values of a loop where they are the same for all sizes, else None."""
@@ -99,7 +99,7 @@ class Trips:
 
     def _around(self, nest: LoopNest) -> list[Domain]:
         """Return the domains of what is executed inside the nest."""
-        domains = [statement.domain for statement in self.program.statements]
+        domains = list(dict.fromkeys(statement.domain for statement in self.program.statements))
         inside = [domain for domain in domains if set(nest) <= set(domain.names)]
         if inside:
             return inside
@@ -163,9 +163,10 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
     for domain in domains:
         points = domain.points.project_out_except(order, [SET])
         names = list(points.get_var_names(SET))
-        source, target = ", ".join(names), ", ".join(order)
-        points = points.apply(isl.Map(f"{{ [{source}] -> [{target}] }}"))
-        united = points if united is None else united.union(points)
+        if names != order:
+            points = points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(order)}] }}"))
+        if united is None or not points.plain_is_equal(united):
+            united = points if united is None else united.union(points)
     return united, len(outer)
 
 

@@ -7,22 +7,49 @@ each of the rest is taken to add what the last of them added.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, CellValue, Path, Position, Rules, Snapshot, State, Term
+from perfmodel.counts.flow.execution import (
+    KEPT,
+    LATEST,
+    Arcs,
+    CellValue,
+    Cost,
+    Path,
+    Position,
+    Rules,
+    Snapshot,
+    State,
+    Term,
+    UnknownBeginError,
+)
+from perfmodel.counts.flow.recall import Body, Recalled, outset, with_unknown_begins
 from perfmodel.counts.flow.trips import Span, Trips
-from perfmodel.counts.program.program import SHARED, Dataflow, DeviceKernel, Loop, Node, Run, Wait, instructions_in
+from perfmodel.counts.program.program import (
+    SHARED,
+    Dataflow,
+    DeviceKernel,
+    Loop,
+    Node,
+    Run,
+    Wait,
+    has_barrier,
+    instructions_in,
+)
 from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
+WORTH_RECALLING = 8  # executions of statements in a body; fewer are soon followed
+MOST_OUTCOMES = 8  # of a body that finds the same cells; beyond these it is followed
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant
 
 
 def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
     """Whether every iteration of a loop is followed, where what is around it is followed ``runs`` times."""
-    return span is not None and (unrolled or runs * span.trips <= SHORT)
+    return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
 
 
 @dataclass(frozen=True)
@@ -45,7 +72,9 @@ class Walkthrough:
     arcs: Arcs | None = None  # of data between statements; None where neither these nor growths are asked for
     growths: dict[Growth, int] = field(default_factory=dict)  # what loops carry, and in how many cells side by side
     _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
-    _worth: dict[Term, tuple[float, float]] = field(default_factory=dict)
+    _worth: dict[Term, Cost] = field(default_factory=dict)
+    _bodies: dict[int, Body] = field(default_factory=dict)  # by the identity of a loop, too
+    _outcomes: dict[Hashable, list[Recalled | None]] = field(default_factory=dict)
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
     def block(self, nodes: tuple[Node, ...], at: Position) -> None:
@@ -67,12 +96,17 @@ class Walkthrough:
     def launch(self, node: DeviceKernel, at: Position) -> None:
         """Follow a work-item of a launch, which waits for all that was executed before the launch."""
         self.state.hold(self.state.path(LATEST))
-        self.block(node.body, Position(at.stamp, at.offsets, at.runs, launched=True))
+        self.block(node.body, Position(at.loops, at.offsets, at.runs, launched=True))
         self.forget_lanes()
 
     def forget_lanes(self) -> None:
         """Let other work-items read what was stored: a cell may be any cell that another work-item stored."""
         self.state.blur(self.shared, frozenset(self.dataflow.parallel))
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The variables that are stored to; no other one has cells."""
+        return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writings)
 
     @cached_property
     def shared(self) -> frozenset[str]:
@@ -102,7 +136,7 @@ class Walkthrough:
         else:
             self.follow_some(node, 1 if span is None else span.step, at)
         if self.arcs is not None:
-            self.state.leave(self.stored(node), len(at.stamp))
+            self.state.age(self.stored(node), 2 * len(at.loops))
         self.hold_iteration(unrolled)
 
     def follow_all(self, node: Loop, span: Span, at: Position, unrolled: bool) -> None:
@@ -112,8 +146,7 @@ class Walkthrough:
             if k == span.trips - 1 and self.arcs is not None:
                 before = self.state.snapshot(self.stored(node))
             self.hold_iteration(unrolled)
-            offset = (True, span.start + k * span.step)
-            self.block(node.body, at.iteration(node.iname, k, offset, at.runs * span.trips))
+            self.iteration(node, at.iteration(node.iname, (True, span.start + k * span.step), at.runs * span.trips), k)
         if span.trips > 1 and self.arcs is not None:
             self.note_growth(node.iname, before, self.state.snapshot(self.stored(node)))
 
@@ -126,7 +159,7 @@ class Walkthrough:
             if k == FOLLOWED - 1:
                 before, paths = self.state.snapshot(stored, names), dict(self.state.paths)
             self.hold_iteration(unrolled=False)
-            self.block(node.body, at.iteration(node.iname, k, (False, k * step), at.runs * FOLLOWED))
+            self.iteration(node, at.iteration(node.iname, (False, k * step), at.runs * FOLLOWED), k)
         after = self.state.snapshot(stored, names)
         if self.arcs is not None:
             self.note_growth(node.iname, before, after)
@@ -139,6 +172,71 @@ class Walkthrough:
                 if path is not value.path:
                     cells[cell] = CellValue(path, value.sources)
             self.state.replace(variable, cells)
+
+    def iteration(self, node: Loop, at: Position, k: int) -> None:
+        """Follow an iteration of a loop, or recall it from one that did alike."""
+        if k and self.arcs is not None:
+            self.state.age(self.stored(node), 2 * len(at.loops) - 1)
+        body = self.body(node, at)
+        if body.executions < WORTH_RECALLING:
+            self.block(node.body, at)
+            return
+        found, paths = outset(self.state, body)
+        if any(amount < 0 for path in paths for amount in path.terms.values()):
+            self.block(node.body, at)  # not all acts that a path has since its begin are acts that were added
+            return
+        key = (id(node), tuple([at.offsets.get(name) for name in body.inames]), found)
+        outcomes = self._outcomes.setdefault(key, [])
+        outcome = next((outcome for outcome in outcomes if outcome is not None and outcome.holds(paths)), None)
+        if outcome is None and len(outcomes) < MOST_OUTCOMES:
+            outcome = self.outcome(node, at, body, paths)
+            outcomes.append(outcome)
+        if outcome is None:
+            self.block(node.body, at)
+        else:
+            outcome.apply(self.state, paths)
+
+    def outcome(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Recalled | None:
+        """Return what a body makes of states that hold such paths; None where that depends on how they begin."""
+        state = self.state
+        self.state, margins = with_unknown_begins(state, body, paths)
+        try:
+            self.block(node.body, at)
+            return Recalled.of(self.state, body, margins)
+        except UnknownBeginError:
+            return None
+        finally:
+            self.state = state
+
+    def body(self, node: Loop, at: Position) -> Body:
+        """Return the body of a loop, whose iterations are at positions like this one."""
+        if id(node) not in self._bodies:
+            self._bodies[id(node)] = self._body(node, at)
+        return self._bodies[id(node)]
+
+    def _body(self, node: Loop, at: Position) -> Body:
+        steps = [step for name in instructions_in(node) if (step := self.dataflow.by_name.get(name)) is not None]
+        changed = {writing.variable for step in steps for writing in step.writings}
+        changed |= self.shared if has_barrier(node) or not at.launched else set()
+        cells = [(writing.variable, writing.cell) for step in steps for writing in step.writings]
+        cells += [(reading.variable, reading.cell) for step in steps for reading in step.readings]
+        touched = changed | {variable for variable, _ in cells if variable in self.written}
+        indices = (index for variable, cell in cells if variable in touched for index in cell if index is not None)
+        inames = {name for index in indices for name, _ in index[1]}
+        executions = self._executions(node.body, at.runs)
+        return Body(executions, tuple(sorted(touched)), tuple(sorted(changed)), tuple(sorted(inames)))
+
+    def _executions(self, nodes: tuple[Node, ...], runs: int) -> int:
+        """Return how many executions of statements are followed in siblings."""
+        executions = 0
+        for node in nodes:
+            if isinstance(node, Run):
+                executions += node.instruction in self.dataflow.by_name
+            elif isinstance(node, Loop):
+                span = self.trips.span(node.iname)
+                followed = span.trips if is_short(span, runs, node.iname in self.dataflow.unrolled) else FOLLOWED
+                executions += followed * self._executions(node.body, runs * followed)
+        return executions
 
     def hold_iteration(self, unrolled: bool) -> None:
         """Let what follows wait for all before, where the rules order the iterations of a loop."""
@@ -163,18 +261,14 @@ class Walkthrough:
         growth = path.since(earlier)
         if not growth:
             return path
-        terms = Counter(path.terms)
-        for (act, nest), amount in growth.items():
-            terms[act, nest] -= FOLLOWED * amount
-            terms[act, (loop, *nest)] += amount
-        left = {term: amount for term, amount in terms.items() if amount}
-        cost = sum([amount * cost * runs for term, amount in left.items() for cost, runs in (self.worth(term),)])
-        return Path(left, cost)
+        added = [((act, nest), -FOLLOWED * amount) for (act, nest), amount in growth.items()]
+        added += [((act, (loop, *nest)), amount) for (act, nest), amount in growth.items()]
+        return path.plus(added, sum([amount * self.worth(term) for term, amount in added]))
 
-    def worth(self, term: Term) -> tuple[float, float]:
-        """Return the cost of a term's act, and the runs of its nest at large sizes."""
+    def worth(self, term: Term) -> Cost:
+        """Return the cost of a term at large sizes."""
         if term not in self._worth:
-            self._worth[term] = (self.rules.cost(term[0]), self.trips.value(term[1]))
+            self._worth[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
         return self._worth[term]
 
     def note_growth(self, loop: str, before: Snapshot, after: Snapshot) -> None:

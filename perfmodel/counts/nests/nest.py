@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -39,19 +40,32 @@ class Address(Lazy):
         return "; ".join(sorted(pieces))
 
 
+_addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] = WeakKeyDictionary()
+
+
 def address_of(access: Access, domain: Domain) -> Address | None:
     """Return the address of an access in the points of a domain; None where it is not affine there.
+
+    It is kept as long as the domain.
 
     Examples
     --------
     An access ``a[i, j]`` to an array of ``n`` columns of 4 bytes has the steps ``4*n`` along i and 4 along j.
     """
+    known = _addresses.setdefault(domain, {})
+    if id(access) not in known:
+        known[id(access)] = (access, _address(access, domain))  # that the access lives on keeps its identity
+    return known[id(access)][1]
+
+
+def _address(access: Access, domain: Domain) -> Address | None:
     if access.cells is None:
         return None
+    function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
     start: Count = Fraction(access.bits, 8) * _distance(access.offset)
     steps: dict[str, Count] = {}
     for axis, stride in enumerate(access.strides):
-        form = _form(access.cells, axis, domain)
+        form = _form(function.get_pw_aff(axis))
         if form is None:
             return None
         distance = Fraction(access.bits, 8) * _distance(stride)
@@ -71,10 +85,9 @@ def _distance(function: isl.PwQPolynomial) -> Count:
     return Count(function, granularity="byte")
 
 
-def _form(cells: isl.Map, axis: int, domain: Domain) -> isl.Aff | None:
-    """Return the index along an axis as one affine form without remainders, if it is one in the whole domain."""
-    function = isl.PwMultiAff.from_map(cells.intersect_domain(domain.points)).get_pw_aff(axis)
-    forms = [form for _, form in function.get_pieces()]
+def _form(index: isl.PwAff) -> isl.Aff | None:
+    """Return an index as one affine form without remainders, if it is one wherever it is defined."""
+    forms = [form for _, form in index.get_pieces()]
     first = forms[0] if forms else None
     if first is None or first.dim(isl.dim_type.div) or any(not form.plain_is_equal(first) for form in forms[1:]):
         return None

@@ -145,7 +145,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class Domain(Lazy):
     """The instances at which something is executed.
 
     Loops that data bound are not among the set's dimensions where their mean trip counts are known: ``trips`` is the
@@ -177,7 +177,7 @@ class Domain:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The inames, in the order of the set's dimensions."""
         return tuple(self.points.get_var_names(isl.dim_type.set))
@@ -206,7 +206,7 @@ class LaneStride:
 class Access:
     """One load or store at each instance; addresses are in units of the access."""
 
-    space: str  # "global", "local" or "private"
+    space: str  # "global", "constant", "local" or "private"
     direction: str  # "load" or "store"
     array: str
     dtype: str  # of an element; of one component, for vector types

@@ -18,7 +18,7 @@ from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, co
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning, SizeRangeError
+from perfmodel.errors import CountTooHardError, InfiniteCountError, ParameterError, PerfModelWarning, SizeRangeError
 from perfmodel.threads import alone
 
 PARAM = isl.dim_type.param
@@ -218,9 +218,12 @@ def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tupl
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
     """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
 
-    Raise :class:`CountTooHardError` if the upper bound takes too much work, too.
+    Raise :class:`CountTooHardError` if the upper bound takes too much work, too, and :class:`InfiniteCountError` if
+    the set has no bound at these sizes.
     """
     points = at_sizes(points, sizes)
+    if not points.is_bounded():
+        raise InfiniteCountError(str(points))
     number = count_points(points, OPERATIONS)
     if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):

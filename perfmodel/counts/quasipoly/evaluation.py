@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -119,11 +120,16 @@ class PythonSource:
         """Return the function of the parameters with these lines."""
         arguments = ", ".join(f"x{self.places[name]}" for name in self.parameters)
         floors = [f"x{self.places[f.name]} = ({self.form(f.form)}) // {f.denominator}" for f in self.floors]
-        source = "\n    ".join([f"def {name}({arguments}):", *floors, *lines])
-        scope: dict[str, Any] = {"ratio": _ratio}
-        exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
-        function: Callable[..., Any] = scope[name]
-        return function
+        return _compiled(name, "\n    ".join([f"def {name}({arguments}):", *floors, *lines]))
+
+
+@lru_cache(maxsize=4096)
+def _compiled(name: str, source: str) -> Callable[..., Any]:
+    """Return the function of this name; many counts of a kernel are the same one."""
+    scope: dict[str, Any] = {"ratio": _ratio}
+    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+    function: Callable[..., Any] = scope[name]
+    return function
 
 
 def _ratio(numerator: int, denominator: int) -> int | Fraction:

@@ -25,7 +25,9 @@ SPACES = {lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.A
 
 
 def space_of(variable: Any) -> str:
-    """Return the address space of an array or temporary."""
+    """Return the address space of an array or temporary; Loopy has none for an argument in constant memory."""
+    if isinstance(variable, lp.ConstantArg):
+        return "constant"
     return SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
 
 

@@ -254,6 +254,10 @@ class _Frames:
     launch: int
     frames: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
     uncoupled: dict[Domain, bool] = field(default_factory=dict)
+    loops: dict[tuple[_Frame, tuple[int, ...]], tuple[tuple[CoupledLoop[Count], ...], ...] | None] = field(
+        default_factory=dict
+    )
+    iterations: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = field(default_factory=dict)
 
     def of(self, domain: Domain, path: Path) -> _Frame:
         """Return the loops around the statement at a path."""
@@ -298,10 +302,14 @@ class _Frames:
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the values that the inames inside take in a domain, times a factor."""
-        if not inside:
-            return self.cardinalities.wrap(factor)
-        points = domain.points.project_out_except(inside, [SET]).coalesce()
-        return self.cardinalities.wrap(self.cardinalities.size(points).times(factor))
+        key = (domain, frozenset(inside), id(factor))
+        if key not in self.iterations:
+            number = factor
+            if inside:
+                points = domain.points.project_out_except(inside, [SET]).coalesce()
+                number = self.cardinalities.size(points).times(factor)
+            self.iterations[key] = (factor, self.cardinalities.wrap(number))  # that the factor lives keeps its identity
+        return self.iterations[key][1]
 
     def _axis_extent(self, axis: str) -> isl.PwQPolynomial:
         launch, number = self.cardinalities.program.launches[self.launch], int(axis[2:])
@@ -315,20 +323,27 @@ class _Frames:
         """Return the coupled loops of a reference, or None where the loops of its domain are not coupled."""
         if self._is_box(domain):
             return None
-        names = frame.names
         sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self.large_sizes))) for step in steps]
-        loops_by_depth = []
-        for depth in range(len(names) + 1):
-            inside = [*self._host_names_of(domain), *(name for name in names[:depth] if name)]
-            outside, loops = self._iterations(domain, inside, UNIT), []
-            for k in sorted(range(depth, len(names)), key=sizes.__getitem__):
-                if names[k] and sizes[k]:
-                    inside.append(names[k])
-                    iterations = self._iterations(domain, inside, UNIT)
-                    loops.append(CoupledLoop(k, outside, iterations))
-                    outside = iterations
-            loops_by_depth.append(tuple(loops))
-        return None if _are_nested(loops_by_depth, frame.iterations) else tuple(loops_by_depth)
+        moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
+        order = tuple(sorted(moving, key=sizes.__getitem__))
+        if (frame, order) not in self.loops:
+            loops = tuple(self._coupled(domain, frame.names, order, depth) for depth in range(len(sizes) + 1))
+            self.loops[frame, order] = None if _are_nested(loops, frame.iterations) else loops
+        return self.loops[frame, order]
+
+    def _coupled(
+        self, domain: Domain, names: Sequence[str], order: Sequence[int], depth: int
+    ) -> tuple[CoupledLoop[Count], ...]:
+        """Return the loops from a depth inwards, in this order."""
+        inside = [*self._host_names_of(domain), *(name for name in names[:depth] if name)]
+        outside, loops = self._iterations(domain, inside, UNIT), []
+        for k in order:
+            if k >= depth:
+                inside.append(names[k])
+                iterations = self._iterations(domain, inside, UNIT)
+                loops.append(CoupledLoop(k, outside, iterations))
+                outside = iterations
+        return tuple(loops)
 
     def _is_box(self, domain: Domain) -> bool:
         """Whether no condition couples the inames of a domain."""

@@ -26,7 +26,7 @@ References and loops are given by their numbers; ``k`` is a reference's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -342,6 +342,20 @@ class TrafficPlan:
 
     launches: NamedCounts
     exact: bool
+    _latest: dict[tuple[object, ...], list[TrafficAt]] = field(default_factory=dict, compare=False, repr=False)
+
+    def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> list[TrafficAt]:
+        """Return what gives the lines of caches at each of the sizes; those of the latest sizes are kept."""
+        arrays = {name: np.asarray(values) for name, values in sizes.items()}
+        key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
+        if key not in self._latest:
+            shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
+            columns = [np.broadcast_to(count.evaluate(arrays), shape).ravel() for count in self.launches.counts]
+            points = zip(*map(np.ndarray.tolist, columns), strict=True)
+            at = [TrafficAt(self.launches.with_values(point), line) for point in points]
+            self._latest.clear()
+            self._latest[key] = at
+        return self._latest[key]
 
     @property
     def arrays(self) -> tuple[str, ...]:
@@ -387,11 +401,8 @@ class Traffic:
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
         """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
-        shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
-        launches, line, names = self.plan.launches, self.cache.line_bytes, [field.name for field in fields(MovedLines)]
-        columns = [np.broadcast_to(count.evaluate(sizes), shape).ravel().tolist() for count in launches.counts]
-        points = zip(*columns, strict=True) if columns else ()
-        rows = [TrafficAt(launches.with_values(point), line).lines(self.cache, self.array) for point in points]
+        shape, names = np.broadcast_shapes(*map(np.shape, sizes.values())), [part.name for part in fields(MovedLines)]
+        rows = [at.lines(self.cache, self.array) for at in self.plan.at_arrays(sizes, self.cache.line_bytes)]
         if not rows:
             return MovedLines(*(np.zeros(shape) for _ in names))
         return MovedLines(*(np.array([getattr(row, name) for row in rows]).reshape(shape) for name in names))

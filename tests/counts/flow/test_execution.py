@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from perfmodel.counts.flow.execution import (
     ACCESSED,
@@ -94,14 +93,14 @@ def test_an_access_waits_for_the_barrier_before_it() -> None:
 def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
     state: State = State()
     arcs: Arcs = {}
-    outer = Position().iteration("j", 0, (True, 0), 1)
+    outer = Position().iteration("j", (True, 0), 1)
     carry = Step("carry", (Reading("s", (), (ADD,)),), (Writing("s", (), "private"),), ((ADD, 1),))
-    places: list[Any] = [
-        outer.iteration("k", 0, (True, 0), 1), outer.iteration("k", 1, (True, 1), 1),
-        Position().iteration("j", 1, (True, 1), 1).iteration("k", 0, (True, 0), 1),
-    ]
-    for place in places:
-        execute(carry, place, RULES, state, arcs)
+    execute(carry, outer.iteration("k", (True, 0), 1), RULES, state, arcs)
+    state.age(["s"], 3)  # an iteration of k, the second loop, has ended
+    execute(carry, outer.iteration("k", (True, 1), 1), RULES, state, arcs)
+    state.age(["s"], 2)  # k has ended
+    state.age(["s"], 1)  # an iteration of j has ended
+    execute(carry, Position().iteration("j", (True, 1), 1).iteration("k", (True, 0), 1), RULES, state, arcs)
     assert ["k", "j"] == [arc.carried for arc in arcs.values()]
     (value,) = state.read("s", ())
     assert 3 == value.path.cost

@@ -43,12 +43,12 @@ def test_indices_that_depend_on_a_name_become_unknown() -> None:
 
 
 def test_values_of_cells_that_become_one_are_merged() -> None:
-    short, long = CellValue(Path({}, 1.0), {"a": (("i", 0),)}), CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})
+    short, long = CellValue(Path({}, 1), {"a": 1}), CellValue(Path({}, 2), {"a": 2, "b": 0})
     merged = renamed({(I2,): short, (I3,): long}, lambda _: (None,))
-    assert {(None,): CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})} == merged
+    assert {(None,): CellValue(Path({}, 2), {"a": 2, "b": 0})} == merged
 
 
 def test_after_a_loop_its_iteration_is_forgotten() -> None:
-    value = CellValue(START, {"a": (("i", 1), ("k", 2))})
-    assert {"a": (("i", 1),)} == value.outside(1).sources
-    assert value.outside(2) is value
+    value = CellValue(START, {"a": 4, "b": 1})  # stored in the present iteration of two loops, and before that of one
+    assert {"a": 2, "b": 1} == value.aged(2).sources
+    assert value.aged(4) is value

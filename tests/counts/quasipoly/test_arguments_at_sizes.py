@@ -151,6 +151,13 @@ def test_no_finite_bound_is_an_error(hard):
         arguments.points_at(isl.Set("{ [i] : i >= 0 }"), {})
 
 
+def test_a_set_without_a_bound_at_some_sizes_is_an_error_there():
+    points = isl.Set("[n] -> { [i] : i >= 0 and (i < 5 or n > 7) }")
+    assert (5, 5) == arguments.points_at(points, {"n": 7})
+    with pytest.raises(InfiniteCountError, match=r"i >= 0.* infinitely many points; give each of its dimensions"):
+        arguments.points_at(points, {"n": 8})
+
+
 def test_exact_counts_at_sizes_have_no_reason():
     count = triangle().at(n=7)
     assert (28, True, "28") == (count(), count.exact, str(count))

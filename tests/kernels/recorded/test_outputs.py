@@ -13,7 +13,6 @@ from tests.machine import device
 pytestmark = [
     pytest.mark.device,
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # Loopy's, of islpy
     pytest.mark.filterwarnings("ignore:Unable to generate code to automatically"),  # find sizes, which are given
 ]
 #: Configurations of a space in a nightly run.
@@ -57,7 +56,7 @@ def test_convolution(configuration, monkeypatch):
         monkeypatch.setattr(convolution, "EXTENT", 3)
         monkeypatch.setattr(convolution, "HALO", 2)
     extent = convolution.EXTENT
-    configuration = chosen("convolution15", configuration, few)
+    configuration = {**chosen("convolution15", configuration, few), "filter_width": extent, "filter_height": extent}
     n = 256  # a multiple of all tiles that divide 4096, but those of a group 256 wide
     n *= 4 if configuration["block_size_x"] * configuration["tile_size_x"] > 256 else 1
     generator = np.random.default_rng(1)
@@ -95,22 +94,24 @@ def test_dedispersion(configuration, mean_delay):
 
 
 @pytest.mark.parametrize(
-    "configuration",
+    ("configuration", "more"),
     [
-        (16, 32, 8, 8, 8, 16, 2, 1, 0, 0),
-        (32, 32, 8, 16, 32, 8, 1, 2, 1, 0),
-        (32, 32, 8, 8, 8, 16, 4, 2, 1, 1),
-        *MANY,
+        ((16, 32, 8, 8, 8, 16, 2, 1, 0, 0), {"STRM": 1}),
+        ((32, 32, 8, 16, 32, 8, 1, 2, 1, 0), {}),
+        ((32, 32, 8, 8, 8, 16, 4, 2, 1, 1), {}),
+        ((32, 64, 16, 8, 8, 16, 1, 4, 1, 1), {"KWG": 16, "STRM": 1, "STRN": 1}),
+        ((64, 32, 8, 8, 8, 8, 8, 4, 1, 0), {"STRM": 1}),
+        *[pytest.param(*one.values, {}, marks=pytest.mark.nightly) for one in MANY],
     ],
     ids=str,
 )
-def test_gemm(configuration):
-    configuration = chosen("gemm", configuration, few_sums)
+def test_gemm(configuration, more):
+    configuration = chosen("gemm", configuration, few_sums) | more
     m, n, k = 128, 256, 64
     generator = np.random.default_rng(3)
     a, b, c = (generator.random(shape, dtype=np.float32) for shape in ((k, m), (k, n), (n, m)))
     expected = 1.5 * b.T.astype(float) @ a + 0.5 * c
-    width, columns = configuration["VWM"], configuration["VWN"]
+    width, columns = (min(configuration[name], 4) for name in ("VWM", "VWN"))
     given = {"a": a.reshape(k, -1, width), "b": b.reshape(k, -1, columns), "c": c.reshape(n, -1, width).copy()}
     scalars = {"alpha": np.float32(1.5), "beta": np.float32(0.5)}
     found = outputs(gemm.kernel(**configuration), **given, **scalars, m=m, n=n, k=k)

@@ -1,0 +1,180 @@
+r"""Weights for a device that nobody measured, from those of another device and the facts of both.
+
+A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
+the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is
+
+.. math:: w' = w \, r' / r
+
+A weight in units per second is divided by r'/r, a number without a unit is kept, and a weight that a fact of the new
+device gives is that fact. Quantities, such as occupancy and cache lines, follow the new facts.
+
+Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
+transferred to a device whose times are known (``scripts/transfers`` writes it). The devices are the groups of
+:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from perfmodel.documents import read_file, require, value_of
+from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
+from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
+from perfmodel.facts.rates import RATES, known_rate
+from perfmodel.fitting.conformal import STRICT, Conformal
+from perfmodel.fitting.selection import Scatter
+from perfmodel.fitting.weights_file import FittedWeight
+from perfmodel.models import families
+from perfmodel.predicting.model import FittedModel
+
+ERRORS_FILE = Path(__file__).with_name("transfers.json")
+TYPE, LANES = "device_type", "subgroup_size"
+
+
+class TransferErrors(BaseModel):
+    """How far predictions by transferred weights are off.
+
+    Parameters
+    ----------
+    conformal
+        Scores for their intervals; each group is a device that weights were transferred to.
+    scatter
+        Their errors between variants of one kernel; None where no kernel has two variants at the same sizes.
+    """
+
+    model_config = STRICT
+    conformal: Conformal
+    scatter: Scatter | None = None
+
+
+@cache
+def transfer_errors() -> Mapping[str, TransferErrors]:
+    """Return for each family how far its transferred weights were off on devices whose times are known."""
+    return value_of(dict[str, TransferErrors], read_file(ERRORS_FILE))
+
+
+def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
+    r"""Return a model of another device, with weights that follow from the facts of both devices.
+
+    Each weight w [s per unit] becomes :math:`w \, r'/r`, with the rate that it is a multiple of on the other device and
+    on its own (:attr:`perfmodel.models.model.Weight.scale`). Kernels must be counted for the other device's sub-groups,
+    as :meth:`FittedModel.predict` does. Its name and ``fitted.transferred_from`` say where the weights are from.
+
+    Parameters
+    ----------
+    model
+        Fitted on a device of the same type, a CPU or a GPU.
+    facts
+        What is known of the other device, as :func:`perfmodel.facts.published` returns it.
+
+    Raises
+    ------
+    NotTransferableError
+        If weights of the family have no rate.
+    DeviceTypeError
+        If one device is a CPU and the other is none.
+    TransferFactsError
+        If a rate needs a fact that one of the devices lacks; the message says what each is good for.
+
+    Examples
+    --------
+    >>> from perfmodel.facts import published
+    >>> model = transferred(load("nvidia-titan-v/multithreaded.json"), published("a100"))  # doctest: +SKIP
+    >>> model.predict(counts, n=2**20).seconds  # doctest: +SKIP
+    """
+    require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
+    require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
+    known, facts = model.facts or DeviceFacts(model.device, "", "", ()), with_assumed_facts(facts)
+    if not model.family.transferable:
+        allowed = tuple(family.name for family in families().values() if family.transferable)
+        raise NotTransferableError(model.family.name, allowed)
+    _check(model, known, facts)
+    errors = transfer_errors().get(model.family.name)
+    fitted = model.fitted.model_copy(update={
+        "device": facts.name, "transferred_from": model.fitted.transferred_from or model.device,
+        "subgroup_size": int(facts.value(LANES)), "facts": facts.to_json(), "anchored": None,
+        "weights": {name: _moved(model, name, known, facts) for name in model.weights},
+        "conformal": errors and errors.conformal, "scatter": errors and errors.scatter,
+        "notes": tuple(_notes(model, known, facts, errors)),
+    })  # fmt: skip
+    return replace(model, fitted=fitted, facts=facts, path=None)
+
+
+def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts) -> FittedWeight:
+    """Return a weight on the device with other facts."""
+    weight = model.fitted.weights[name]
+    if (fact := _fact(model, name)) and fact in facts:
+        given = {"value": float(facts.value(fact)), "standard_error": None, "marks": ("given",)}
+        return weight.model_copy(update=given)
+    if not weight.unit:
+        return weight
+    rate = RATES[known_rate(model.family.scale(name), known, facts)]
+    factor = rate.seconds(facts) / rate.seconds(known)
+    factor = 1 / factor if weight.unit.endswith("/s") else factor
+    error = weight.standard_error
+    return weight.model_copy(
+        update={"value": weight.value * factor, "standard_error": None if error is None else error * factor}
+    )
+
+
+def _notes(
+    model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None
+) -> Iterator[str]:
+    """Yield what the weights and their intervals rest on."""
+    scales = {weight.unit and model.family.scale(name): None for name, weight in model.fitted.weights.items()}
+    for scale in filter(None, scales):
+        if (other := known_rate(scale, known, facts)) != scale:
+            keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is a multiple of {RATES[other].words}"
+    if errors is None:
+        yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
+    else:
+        yield f"intervals rest on {errors.conformal.group_count} devices that weights were transferred to"
+
+
+def _fact(model: FittedModel, name: str) -> str:
+    """Return the key of the fact that gives a weight; empty of none."""
+    return next((weight.fact for weight in model.family.weights if weight.name == name), "")
+
+
+def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
+    """Check that both devices are of one type, and that all needed facts of them are known."""
+    source, target = (device.value(TYPE) if TYPE in device else "" for device in (known, facts))
+    if source and target and source != target:
+        raise DeviceTypeError(known.name, source, facts.name, target)
+    needs: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, device, weight in _lacking(model, known, facts):
+        needs[key, device].append(weight)
+    lacking = tuple(
+        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
+        for (key, device), weights in needs.items()
+    )
+    if lacking:
+        raise TransferFactsError(known.name, facts.name, lacking)
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    """Return names in words, and how many there are beside the first ones."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
+
+
+def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iterator[tuple[str, str, str]]:
+    """Yield each fact that a device lacks, with the device and what needs it."""
+    yield from ((TYPE, device.name, "all weights") for device in (known, facts) if TYPE not in device)
+    if LANES not in facts:
+        yield LANES, facts.name, "counts"
+    for name, weight in model.fitted.weights.items():
+        fact, scale = _fact(model, name), model.family.scale(name)
+        if fact in facts or not weight.unit:
+            continue
+        if not scale:
+            yield fact, facts.name, name
+            continue
+        rate = RATES[known_rate(scale, known, facts)]
+        yield from ((key, device.name, name) for device in (known, facts) for key in rate.lacking(device))

@@ -1,0 +1,97 @@
+"""``predict`` for a device that nobody measured, by its facts and the weights of another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfmodel.calibration import recommended
+from perfmodel.facts import published
+from tests.cli.documents import document, seconds
+from tests.predicting.test_transfer import GPU
+
+ASKED = ("predict", "kernel.py", "-p", "n=4096", "--allow-unmeasured")
+A100 = published("a100")
+
+
+@pytest.fixture
+def card(perfmodel, monkeypatch):
+    """A folder of weights of a GPU with round numbers, and the runner of commands."""
+    folder = Path("fitted_weights", "acme-card-1")
+    folder.mkdir(parents=True)
+    shutil.copy("weights.json", folder / "stevens_kloeckner_2016.json")
+    name = json.loads(Path("weights.json").read_text())["device"]
+    (folder / "device.json").write_text(json.dumps(replace(GPU, name=name).to_json()))
+    monkeypatch.setattr(recommended, "places", lambda: (("of the current folder", Path("fitted_weights")),))
+    return perfmodel
+
+
+def test_a_time_by_facts(card):
+    """Additions follow the peaks, loads and stores the bandwidths, groups units and clocks, launches their times."""
+    found = document(card(*ASKED, "--facts", "a100", "--like", "card-1", "--json"))
+    assert (A100.name, "stand-in") == (found["device"], found["transferred_from"])
+    here = found["predictions"][0]["terms"]
+    there = document(card(*ASKED, "-w", "weights.json", "--json"))["predictions"][0]["terms"]
+    assert pytest.approx(seconds(4096, 128)) == sum(term["seconds"] for term in there.values())
+    factors = {
+        "op_float32_add": 1.28e12 / A100.value("peak_flops_float32"),
+        "global_load_32_stride1": 5e11 / 1.555e12,
+        "work_groups": 10 * 1e9 / (108 * A100.value("clock_hz")),
+        "launches": A100.value("launch_s") / 5e-6,
+    }
+    for name, factor in factors.items():
+        assert pytest.approx(there[name]["seconds"] * factor) == here[name]["seconds"]
+    # 4096 floats are loaded and stored; that is what a roofline says
+    assert pytest.approx(2 * 4 * 4096 / 1.555e12) == found["predictions"][0]["roofline_s"]
+
+
+def test_what_is_said(card):
+    result = card(*ASKED, "--facts", "a100")
+    assert 0 == result.exit_code, result.stderr
+    first, *rest = result.stdout.splitlines()
+    assert f"stevens_kloeckner_2016 on {A100.name}, by facts, with weights of stand-in, n=4096" == first
+    assert any(line.startswith("note: no interval") for line in rest)
+    assert any(line.startswith("a roofline by facts alone: ") and line.endswith("(memory)") for line in rest)
+    assert "of all gpus with the most measured rows" in result.stderr
+
+
+def test_weights_that_are_named(card):
+    by_file = card(*ASKED, "--facts", "a100", "-w", "fitted_weights/acme-card-1/stevens_kloeckner_2016.json")
+    assert card(*ASKED, "--facts", "a100", "--like", "card-1").stdout == by_file.stdout
+
+
+def test_a_file_of_facts_is_another_device_only_with_like(card):
+    """Facts of a file replace those of the device; beside ``--like`` they are a device of their own."""
+    Path("mine.yaml").write_text("facts:\n  device_type: {value: gpu, unit: '', source: a guess}\n")
+    assert "weights of" not in card(*ASKED, "-w", "weights.json", "--facts", "mine.yaml").stdout
+    refused = card(*ASKED, "--facts", "mine.yaml", "--like", "card-1")
+    assert 2 == refused.exit_code
+    assert "compute_units of 'mine'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--like", "card-1"), "--like was given without --facts"),
+        (("--like", "card-1", "--facts", "a100", "-w", "weights.json"), "beside other weights"),
+        (("--like", "card-2", "--facts", "a100"), "0 devices match 'card-2'"),
+        (("--facts", "a101"), "a100"),
+    ],
+)
+def test_what_is_refused(card, options, expected):
+    result = card(*ASKED, *options)
+    assert 2 == result.exit_code
+    assert expected in result.stderr
+
+
+def test_a_cpu_is_no_gpu(card):
+    path = Path("fitted_weights", "acme-card-1", "device.json")
+    path.write_text(path.read_text().replace('"gpu"', '"cpu"'))
+    result = card(*ASKED, "--facts", "a100", "--like", "card-1")
+    assert 2 == result.exit_code
+    assert "'stand-in', a cpu, say nothing of 'NVIDIA A100-SXM4-40GB', a gpu" in result.stderr
+    assert "there are no weights of a gpu" in card(*ASKED, "--facts", "a100").stderr

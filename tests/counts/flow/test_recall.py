@@ -1,0 +1,168 @@
+"""What is recalled of a loop's body is what following it again gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from random import Random
+from typing import Any
+
+import pytest
+
+from perfmodel.counts.flow import execution, walkthrough
+from perfmodel.counts.flow.execution import START, Begin, Path, Position, Rules, UnknownBeginError, costlier
+from perfmodel.counts.flow.trips import LoopNest, Span
+from perfmodel.counts.flow.walkthrough import Walkthrough
+from perfmodel.counts.program.program import (
+    Act,
+    Cell,
+    Dataflow,
+    DeviceKernel,
+    Loop,
+    Node,
+    Reading,
+    Run,
+    Step,
+    Wait,
+    Writing,
+)
+
+ACTS: tuple[Act, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
+SPACES = {"g": "global", "t": "local", "p": "private", "q": "private"}
+COSTS = {"add": 2, "mul": 3, "exp": 7, "load": 5, "store": 1, "barrier": 0}
+
+
+@dataclass
+class ByHand:
+    """Trips that are given."""
+
+    trips: Mapping[str, int]
+    known: frozenset[str]
+
+    def span(self, loop: str) -> Span | None:
+        return Span(0, 1, self.trips[loop]) if loop in self.known else None
+
+    def value(self, nest: LoopNest) -> int:
+        return prod(self.trips[loop] for loop in nest)
+
+
+class MadeUp:
+    """A random program: loops in loops, barriers, and statements that read and store cells of four variables."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.loops: list[str] = []
+        self.steps: list[Step] = []
+        schedule = (DeviceKernel("made_up", self.block(())),)
+        unrolled = tuple(loop for loop in self.loops if self.random.random() < 0.2)
+        self.dataflow, self.schedule = Dataflow(tuple(self.steps), unrolled, ("lane",)), schedule
+        trips = {loop: self.random.choice((2, 3, 5, 9, 30) if loop not in unrolled else (2, 4)) for loop in self.loops}
+        known = frozenset(loop for loop in self.loops if loop in unrolled or self.random.random() < 0.7)
+        self.trips = ByHand(trips, known)
+
+    def block(self, around: LoopNest) -> tuple[Node, ...]:
+        return tuple(self.node(around) for _ in range(self.random.randint(1, 3)))
+
+    def node(self, around: LoopNest) -> Node:
+        if len(around) < 3 and self.random.random() < (0.9 if not around else 0.4):
+            loop = f"i{len(self.loops)}"
+            self.loops.append(loop)
+            return Loop(loop, self.block((*around, loop)))
+        if self.random.random() < 0.15:
+            return Wait("local")
+        self.steps.append(self.step(around))
+        return Run(self.steps[-1].name)
+
+    def step(self, around: LoopNest) -> Step:
+        readings = []
+        for _ in range(self.random.randint(0, 3)):
+            name = self.random.choice(list(SPACES))
+            load: tuple[Act, ...] = () if SPACES[name] == "private" else ((SPACES[name], "load"),)
+            path = (*load, *self.random.choices(ACTS, k=self.random.randint(0, 2)))
+            readings.append(Reading(name, self.cell(name, around), path))
+        name = self.random.choice(list(SPACES))
+        writing = Writing(name, self.cell(name, around), SPACES[name])
+        return Step(f"s{len(self.steps)}", tuple(readings), (writing,), (), self.random.random() < 0.2)
+
+    def cell(self, name: str, around: LoopNest) -> Cell:
+        if name == "p":
+            return ()
+        kind = self.random.random()
+        if kind < 0.1:
+            return (None,)
+        inames = self.random.sample((*around, "lane"), k=1) if kind < 0.6 else []
+        return ((self.random.randint(0, 2), tuple((iname, self.random.choice((1, 2))) for iname in inames)),)
+
+    def walked(self, **rules: bool) -> Walkthrough:
+        trips: Any = self.trips
+        walk = Walkthrough(self.dataflow, trips, Rules(lambda act: COSTS[act[1]], **rules), arcs={})
+        walk.block(self.schedule, Position())
+        return walk
+
+
+def results(walk: Walkthrough) -> tuple[Any, ...]:
+    cells = {
+        (name, cell): (dict(value.path.terms), value.path.cost, dict(value.sources))
+        for name, cells in walk.state.cells.items() for cell, value in cells.items()
+    }
+    paths = {name: (dict(path.terms), path.cost) for name, path in walk.state.paths.items()}
+    return cells, paths, walk.arcs, walk.growths
+
+
+@pytest.mark.parametrize("rules", [{}, {"fenced": True}, {"fenced": True, "in_order": True}], ids=str)
+def test_a_walk_that_recalls_gives_what_a_walk_without_does(
+    rules: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recalled = 0
+    for seed in range(60):
+        program = MadeUp(seed)
+        monkeypatch.setattr(walkthrough, "WORTH_RECALLING", 2)
+        walk = program.walked(**rules)
+        recalled += sum(outcome is not None for outcomes in walk._outcomes.values() for outcome in outcomes)
+        monkeypatch.setattr(walkthrough, "WORTH_RECALLING", 10**9)
+        assert results(program.walked(**rules)) == results(walk), f"seed {seed}"
+    assert recalled > 200
+
+
+def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 16 sums in registers, of which each iteration of k adds to all
+    cell: Cell = ((0, (("u", 1),)),)
+    readings = (Reading("q", cell, (ACTS[0],)), Reading("a", (), (("global", "load"), ACTS[0])))
+    add = Step("add", readings, (Writing("q", cell, "private"),), ())
+    executed = execution.execute
+
+    def executions(trips: int) -> int:
+        executions: list[str] = []
+
+        def noted(step: Step, *arguments: Any) -> None:
+            executions.append(step.name)
+            executed(step, *arguments)
+
+        hand: Any = ByHand({"k": trips, "u": 16}, frozenset("ku"))
+        walk = Walkthrough(Dataflow((add,), ("u",)), hand, Rules(lambda act: COSTS[act[1]]))
+        with monkeypatch.context() as patch:
+            patch.setattr(execution, "execute", noted)
+            walk.block((DeviceKernel("sums", (Loop("k", (Loop("u", (Run("add"),)),)),)),), Position())
+        load, additions = 5, 2 * trips
+        assert {load + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
+        return len(executions)
+
+    assert executions(20) == executions(200) <= 4 * 16
+
+
+def test_margins_say_for_which_costs_a_choice_is_the_same() -> None:
+    margins: dict[tuple[int, int, bool], float] = {}
+    first, second = (Path({}, cost, Begin(k, cost, margins)) for k, cost in enumerate((10, 7)))
+    assert not costlier(second, first, added=2)  # so while the first costs at least 2 more
+    assert costlier(second, first, added=4)  # and the second more than it less 4
+    assert costlier(first, START)
+    assert {(0, 1, False): 2, (1, 0, True): -4, (0, -1, True): 0} == margins
+
+
+def test_acts_of_paths_with_different_begins_cannot_be_compared() -> None:
+    first, second = (Path({}, 0, Begin(k, 0, {})) for k in range(2))
+    with pytest.raises(UnknownBeginError):
+        first.since(second)
+    longer = first.plus([((ACTS[0], ()), 2)], 4)
+    assert {(ACTS[0], ()): 2} == longer.since(first)

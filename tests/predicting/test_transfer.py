@@ -1,0 +1,177 @@
+"""Weights of one device from those of another, worked out by hand; what is refused; saving and loading."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import perfmodel as pm
+from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
+from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.facts.rates import RATES
+from perfmodel.fitting import FitOptions
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
+from perfmodel.models import Family, families
+from perfmodel.models.model import BANDWIDTH
+from perfmodel.predicting import transfer
+from perfmodel.predicting.model import FittedModel, load
+from perfmodel.predicting.transfer import TransferErrors, transferred
+from tests.facts.test_rates import DEVICE, NUMBERS
+from tests.fitting.test_family_fits_weights import KERNELS
+
+#: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.
+TOY = Family(
+    "toy", "this test",
+    quantities=lambda case: {"groups": case.value(case.counts.work_groups()), "moved": 8.0},
+    units={"groups": "operation", "moved": "B"},
+    weights=(
+        pm.Weight("w_cycles", "s/operation", scale="cycle"), pm.Weight("w_byte", "s/B", scale="memory_byte"),
+        pm.Weight("w_rate", "operation/s", scale="cycle"), pm.Weight("w_pure", ""), BANDWIDTH,
+    ),
+    expression="w_cycles*groups + w_byte*moved + w_pure*groups/w_rate + moved/w_bandwidth", additive=False,
+)  # fmt: skip
+VALUES = {"w_cycles": 3e-9, "w_byte": 4e-12, "w_rate": 1e9, "w_pure": 0.5, "w_bandwidth": 4e11}
+GPU = DEVICE.updated({"device_type": Fact("gpu", "", "by hand")})
+#: Twice the clock and the bandwidth, sub-groups of 64; the bandwidth of memory is a fact.
+FAST = replace(GPU, name="fast").updated({
+    "clock_hz": Fact(2e9, "Hz", "by hand"), "memory_bandwidth_bytes_per_s": Fact(1e12, "B/s", "by hand"),
+    "subgroup_size": Fact(64, "work-items", "by hand"),
+})  # fmt: skip
+
+
+def model_of(family: Family, values: dict[str, float], facts: DeviceFacts = GPU) -> FittedModel:
+    units = {name: family.weight_unit(name) for name in values}
+    weights = {name: FittedWeight(value=v, unit=units[name], standard_error=v / 4) for name, v in values.items()}
+    fitted = FittedWeights(
+        family=family.name, device=facts.name, subgroup_size=32, options=FitOptions(), rows=9, measurements="",
+        rank=len(values), condition=1.0, degrees_of_freedom=4.0, converged=True,
+        residuals=Residuals(geometric_mean=0.1, median=0.1, largest=0.1), notes=(), features=tuple(values),
+        weights=weights,
+    )  # fmt: skip
+    return FittedModel(fitted, facts, family)
+
+
+def without(facts: DeviceFacts, *keys: str) -> DeviceFacts:
+    return replace(facts, facts=tuple((key, fact) for key, fact in facts.facts if key not in keys))
+
+
+def test_twice_the_clock_and_bandwidth():
+    """Times halve, rates double, a pure number stays, and the bandwidth is the new device's fact."""
+    found = transferred(model_of(TOY, VALUES), FAST)
+    expected = {"w_cycles": 1.5e-9, "w_byte": 2e-12, "w_rate": 2e9, "w_pure": 0.5, "w_bandwidth": 1e12}
+    assert expected == pytest.approx(dict(found.weights))
+    assert pytest.approx(1.5e-9 / 4) == found.standard_errors["w_cycles"]
+    assert (None, ("given",)) == (found.standard_errors["w_bandwidth"], found.fitted.weights["w_bandwidth"].marks)
+    assert ("fast", "round", 64) == (found.device, found.fitted.transferred_from, found.fitted.subgroup_size)
+    assert "toy on fast, by facts, with weights of round" == found.name
+    assert found.name in repr(found)
+    groups = float(KERNELS["add"].work_groups()(n=100))
+    time = 1.5e-9 * groups + 2e-12 * 8 + 0.5 * groups / 2e9 + 8 / 1e12
+    assert pytest.approx(time) == found.predict(KERNELS["add"], n=100).seconds
+
+
+def test_a_way_back_gives_the_weights_again():
+    there = transferred(model_of(TOY, VALUES | {"w_bandwidth": 5e11}), FAST)
+    assert VALUES | {"w_bandwidth": 5e11} == pytest.approx(dict(transferred(there, GPU).weights))
+
+
+def test_features_have_rates_of_their_own():
+    """Additions follow the peak, loads the bandwidth, and launches the time of a launch."""
+    names = {"op_float32_add": 1e-12, "global_load_32_stride1": 1e-11, "launches": 1e-5}
+    family = Family("sum", "this test", tuple(names))
+    fast = FAST.updated({"peak_flops_float32": Fact(5.12e12, "operation/s", ""), "launch_s": Fact(1e-5, "s", "")})
+    expected = {"op_float32_add": 2.5e-13, "global_load_32_stride1": 5e-12, "launches": 2e-5}
+    assert expected == pytest.approx(dict(transferred(model_of(family, names), fast).weights))
+
+
+def test_an_interval_comes_from_devices(monkeypatch):
+    """One device of two gives bounds up to 2/3: the factor e**0.3, which the scores of one of them do not exceed."""
+    scores = Conformal(scores=(0.3, 0.2), groups=("a", "b"))
+    monkeypatch.setattr(transfer, "transfer_errors", lambda: {"toy": TransferErrors(conformal=scores)})
+    found = transferred(model_of(TOY, VALUES), FAST)
+    one = found.predict(KERNELS["add"], n=100, level=0.6)
+    assert pytest.approx((one.seconds * math.exp(-0.3), one.seconds * math.exp(0.3))) == one.interval
+    most = found.predict(KERNELS["add"], n=100)
+    assert (0.0, math.inf) == most.interval
+    assert ("no bounds can be given at 90%: 2 devices give bounds up to 66.7%",) == most.warnings
+
+
+def test_no_interval_of_a_family_that_was_never_transferred_to_a_known_device():
+    assert transferred(model_of(TOY, VALUES), FAST).predict(KERNELS["add"], n=100).interval is None
+
+
+def test_latencies_and_launches_that_nobody_measured():
+    """At twice the clock a latency of as many cycles is half as long; a launch takes as long."""
+    weights = (pm.Weight("w_wait", "s", scale="memory_latency"), pm.Weight("w_launch", "s", scale="launch"))
+    family = replace(TOY, weights=weights, expression="w_wait*groups + w_launch*moved")
+    bare = without(FAST, "memory_latency_s", "launch_s")
+    found = transferred(model_of(family, {"w_wait": 4e-7, "w_launch": 1e-5}), bare)
+    assert {"w_wait": 2e-7, "w_launch": 1e-5} == pytest.approx(dict(found.weights))
+    assert "memory_latency_s is not known of both devices: waiting for global memory" in found.notes[0]
+    assert "launch_s" in found.notes[1]
+
+
+def test_saved_and_loaded(tmp_path):
+    found = transferred(model_of(TOY, VALUES), FAST)
+    found.save(tmp_path / "toy.json")
+    again = load(tmp_path / "toy.json", TOY)
+    assert found == again
+    assert FAST.value("clock_hz") == again.facts.value("clock_hz")
+    assert "toy on fast, by facts, with weights of round" == again.name
+    assert found.predict(KERNELS["add"], n=100).seconds == again.predict(KERNELS["add"], n=100).seconds
+
+
+# {{{ what is refused
+
+def test_each_lacking_fact_is_named():
+    source, target = without(GPU, "clock_hz"), without(FAST, "memory_bandwidth_bytes_per_s", "subgroup_size")
+    with pytest.raises(TransferFactsError) as found:
+        transferred(model_of(TOY, VALUES, source), target)
+    lacking = [entry.split(" (")[0] for entry in found.value.lacking]
+    expected = [
+        "subgroup_size of 'fast'", "clock_hz of 'round'", "memory_bandwidth_bytes_per_s of 'fast'",
+    ]  # fmt: skip
+    assert expected == lacking
+    text = str(found.value)
+    assert f"{KEYS['clock_hz'].meaning}; for w_cycles, w_rate" in text
+    assert "bandwidth of global memory; for w_byte, w_bandwidth" in text
+    assert "facts.yaml" in text
+    assert "--facts FILE.yaml" in text
+
+
+def test_a_type_that_is_not_known():
+    with pytest.raises(TransferFactsError, match="device_type of 'round'"):
+        transferred(model_of(TOY, VALUES), DEVICE)
+
+
+@pytest.mark.parametrize("types", [("cpu", "gpu"), ("gpu", "cpu")])
+def test_a_cpu_says_nothing_of_a_gpu(types):
+    source, target = (
+        device.updated({"device_type": Fact(kind, "", "")}) for device, kind in zip((GPU, FAST), types, strict=True)
+    )
+    with pytest.raises(DeviceTypeError, match=f"'round', a {types[0]}, say nothing of 'fast', a {types[1]}"):
+        transferred(model_of(TOY, VALUES, source), target)
+
+
+def test_a_family_without_rates():
+    bare = replace(TOY, name="bare", weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")
+    with pytest.raises(NotTransferableError, match=r"cannot be transferred.*multithreaded"):
+        transferred(model_of(bare, {"w_wave": 1.0}), FAST)
+
+
+# }}}
+
+
+def test_families_name_rates_that_there_are():
+    used = {weight.scale for family in families().values() for weight in family.weights} - {""}
+    assert set() == used - set(RATES)
+    expected = {"multithreaded", "roofline", "overlap", "stevens_kloeckner_2016", "gpuperf", "mwp_cwp", "work_depth"}
+    assert set() == expected - {name for name, family in families().items() if family.transferable}
+    assert not families()["bottleneck"].transferable
+
+
+def test_the_facts_of_this_test_are_complete():
+    assert set() == set(NUMBERS) - set(KEYS)
