@@ -28,7 +28,7 @@ from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import groups_per_launch, items_per_group, launched
+from perfmodel.quantities.occupancy import items_per_group, launched
 from perfmodel.store import Measurements
 
 STRICT = "groups"
@@ -87,7 +87,7 @@ def read_traits(folder: Path) -> Traits:
     measured = _measured(folder)
     return {
         key_of(Comparison.of(row, None, (), None)): traits_of(
-            Case(counts_of(measured, row), row.parameters, measured.facts, "gpuperf")
+            Case(counts_of(measured, row), row.parameters, measured.facts, "mwp_cwp")
         )
         for row in measured
     }
@@ -99,24 +99,29 @@ def key_of(row: Comparison) -> CaseKey:
 
 
 def traits_of(case: Case) -> dict[str, float]:
-    """Return traits of a launch, of which those of a sub-group are as Kim et al. (2012), section 4.1, count them."""
-    items, subgroups = launched(case)
-    warp = families()["gpuperf"].values(case)
+    """Return traits of a launch; those of a warp and of a unit are as Wang and Lou (2017) count them."""
+    counts, launch = case.counts, case.counts.launch
+    warp, (items, subgroups) = families()["mwp_cwp"].values(case), launched(case)
+    accesses = sum(case.value(counts.accesses(array=name, granularity="subgroup")) for name in _local_arrays(case))
+    passes = sum(case.value(counts.bank_conflicts(name, int(case.fact("banks")))) for name in _local_arrays(case))
     return {
         "work-items in a group": items_per_group(case),
-        "idle lanes": 1 - float(items / (subgroups * case.counts.subgroup_size)),
-        "groups for each unit": float(groups_per_launch(case)) / float(case.fact("compute_units")),
+        "idle lanes": 1 - float(items / (subgroups * counts.subgroup_size)),
+        "rounds of groups": float(warp["rounds"]),
         "warps held": float(warp["warps"]),
-        "local memory of a group": float(case.counts.launch.local_bytes),
-        "private memory of a work-item": float(case.counts.launch.private_bytes),
-        "instructions": float(warp["insts"] * warp["unit_warps"]),
-        "global requests": float(warp["mem_insts"] * warp["unit_warps"]),
-        "transactions of a request": float(warp["more_transactions"]) + 1,
-        "bank conflicts": float(warp["conflicts"] * warp["unit_warps"]),
-        "barriers": float(warp["sync_insts"] * warp["unit_warps"]),
-        "independent instructions": float(warp["ilp"]),
-        "independent requests": float(warp["mlp"]),
+        "local memory of a group [B]": float(launch.local_bytes),
+        "private memory of a work-item [B]": float(launch.private_bytes),
+        "instructions of a work-item": float(warp["insts"]),
+        "instructions in all": float(warp["insts"] * items),
+        "global accesses in all": float(warp["mem_insts"] * items),
+        "transactions of an access": float(1 + warp["uncoalesced"] * warp["more_per_mw"]),
+        "passes of a local access": float(passes / accesses) if accesses else 1.0,
+        "barriers of a work-item": float(case.total("barrier_local") / items),
     }
+
+
+def _local_arrays(case: Case) -> list[str]:
+    return sorted({row.array for row in case.counts.access_table if row.space == "local"})
 
 
 # {{{ views of the predictions
