@@ -1,7 +1,7 @@
 """Draw parts of docs/ again from committed data, without a device.
 
 quickstart, isolation, probes, packages and choice (minutes) draw pictures and pages; notebooks executes the examples
-again; papers prints tables of two pages.
+again; papers prints tables of two pages; transfers (minutes) predicts kernels by weights of other cards.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
+from scripts.lab.transfers import draw_transfers
 from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("quickstart", "isolation", "probes", "packages", "choice", "notebooks", "papers")
+PARTS = ("quickstart", "isolation", "probes", "packages", "choice", "notebooks", "papers", "transfers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -59,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.part == "choice":
             folders = measured_folders(options.devices)
             print(draw_choice(folders, lab / "choice.png", lab / "choosing.md", options.draws))
+        if options.part == "transfers":
+            print(draw_transfers(options.devices, options.out / "data" / "transfers.csv.gz"))
         if options.part == "notebooks":
             notebooks.redraw()
         if options.part == "papers":

@@ -135,11 +135,6 @@ class FoundWeights:
         """The device's folder, which holds its measurements too."""
         return self.path.parent
 
-    def has_words(self, words: str) -> bool:
-        """Return whether these words, joined by spaces or hyphens, are in the folder's name or in the device's slug."""
-        wanted = f"-{'-'.join(words.lower().split())}-"
-        return any(wanted in f"-{name}-" for name in (self.folder.name, self.device.slug))
-
     @property
     def text(self) -> str:
         """Which weights these are, in one line."""
@@ -200,18 +195,17 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
             return named[0]
         if isinstance(error, UnknownDeviceError) and not named:
             raise
-        known = tuple(_described(folder, facts) for _, folder, facts in _devices())
         problem = f"{len(named)} devices match '{device}'" if named else "no OpenCL device was found"
-        raise NoWeightsError(f"{problem} to take the weights of", known) from None
+        raise _no_weights(f"{problem} to take the weights of") from None
     return _weights_of(used, name)
 
 
-def _weights_named(device: str, family: str | None) -> list[FoundWeights]:
-    """Return the weights of each folder that has these words in its name or in its device's slug."""
-    wanted, found = f"-{'-'.join(device.lower().split())}-", []
+def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
+    """Return the weights of each folder that has these words in its name or in its device's slug; without, of all."""
+    wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
     for origin, folder, facts in _devices():
-        path = recommended_weights(folder, family)
-        if path is not None and (wanted in f"-{folder.name}-" or wanted in f"-{facts.slug}-"):
+        path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"
+        if path is not None and (device is None or wanted in names):
             found.append(FoundWeights(path, facts, origin))
     return found
 
@@ -237,28 +231,25 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     the family that calibration recommends. A NoWeightsError names the weights that there are.
     """
     name = None if family is None else find_family(family).name
+    if device is not None:
+        if len(named := _weights_named(device, name)) == 1:
+            return named[0]
+        raise _no_weights(f"{len(named)} devices match '{device}'")
     kind = _type_of(facts) or "gpu"
-    alike = [found for found in _all_weights(name) if _type_of(found.device) == kind]
-    named = [found for found in _all_weights(name) if device is not None and found.has_words(device)]
-    if len(named) == 1:
-        return named[0]
-    if device is not None or not alike:
-        problem = f"there are no weights of a {kind}" if device is None else f"{len(named)} devices match '{device}'"
-        raise NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in _devices()))
-    rows = {found.path: read_model(found.path, family).fitted.rows for found in alike}
-    most = max(alike, key=lambda found: rows[found.path])
-    return replace(most, origin=f"{most.origin}; of all {kind}s with the most measured rows, {rows[most.path]}")
+    models = [(found, read_model(found.path, family)) for found in _weights_named(None, name)]
+    alike = [(model.fitted.rows, found) for found, model in models if _type_of(model.facts) == kind]
+    if not alike:
+        raise _no_weights(f"there are no weights of a {kind}")
+    rows, most = max(alike, key=lambda pair: pair[0])
+    return replace(most, origin=f"{most.origin}; of all {kind}s with the most measured rows, {rows}")
 
 
-def _type_of(facts: DeviceFacts) -> str:
-    return str(facts.value("device_type")) if "device_type" in facts else ""
+def _no_weights(problem: str) -> NoWeightsError:
+    return NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in _devices()))
 
 
-def _all_weights(family: str | None) -> Iterator[FoundWeights]:
-    """Yield the weights of each device's folder that has some."""
-    for origin, folder, facts in _devices():
-        if (path := recommended_weights(folder, family)) is not None:
-            yield FoundWeights(path, facts, origin)
+def _type_of(facts: DeviceFacts | None) -> str:
+    return str(facts.value("device_type")) if facts is not None and "device_type" in facts else ""
 
 
 def _devices() -> Iterator[tuple[str, Path, DeviceFacts]]:

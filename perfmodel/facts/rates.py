@@ -5,8 +5,8 @@ instruction that takes 1.3 issue slots of one device takes 1.3 of the other's. R
 the busiest compute unit, and suppose that all units are busy: it then has its share of the caches' and of the memory's
 bandwidth. The others are for quantities of the whole launch.
 
-Few know a card's latencies, or how long it takes to launch a kernel. Where a device lacks such a fact, latencies are
-taken to be as many cycles on both devices, and launches to take as long.
+Few know a card's latencies and bandwidths of caches, or how long it takes to launch a kernel. Where a device lacks such
+a fact, caches and latencies are taken to need as many cycles on both devices, and launches to take as long.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ RATES: Mapping[str, Rate] = MappingProxyType(
         "l2": Rate(
             f"{SECTOR} bytes from the second-level cache to a unit",
             lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
+            "cycle",
         ),
         "memory": Rate(
             "a byte of global memory for a unit",

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError, OptionError
-from perfmodel.facts import FACTS_FILE, Fact, read_facts
+from perfmodel.facts import FACTS_FILE, Fact, read_device, read_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.store import TESTS_FILE, Measurements
+from perfmodel.store.files import DEVICE_FILE
 
 
 def measured_folder(
@@ -59,10 +60,12 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     """Return the folders below `root` that hold measured test kernels, of the devices wanted by a part of their names.
 
-    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`). Raise an
-    OptionError if there is none, or none of a device that is wanted.
+    Devices that a simulator stands for (:func:`is_simulated`), and those of which others recorded times, are left out
+    unless they are wanted by name. Raise an OptionError if there is none, or none of a device that is wanted.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
+    recorded = recorded_folders(root) if wanted else []
+    folders |= {path.name: path for path in recorded}
     for name in wanted or ("",):
         if not any(name.lower() in slug for slug in folders):
             known = ", ".join(folders) or "none"
@@ -73,6 +76,11 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     if not wanted:
         return [path for path in folders.values() if not is_simulated(path)]
     return [path for slug, path in folders.items() if any(name.lower() in slug for name in wanted)]
+
+
+def recorded_folders(root: Path) -> list[Path]:
+    """Return the folders below `root` of devices of which others recorded times."""
+    return [path.parent for path in sorted(root.glob(f"*/{DEVICE_FILE}")) if read_device(path).recorded]
 
 
 def simulated_folders(root: Path) -> list[Path]:

@@ -34,7 +34,7 @@ from perfmodel.store.exchange import TunerResult, TunerResults, read_results
 TAG = "imported"
 #: Of a device of which nothing is known: a prediction's default too.
 SUBGROUP_SIZE = 32
-#: From so many kernels on they are counted by one process for each core, unless a number of jobs is given.
+#: From so many kernels on they are counted by one process for each core, unless a number of jobs is given, and packed.
 MANY = 64
 
 
@@ -151,6 +151,8 @@ def import_results(
         else:
             known.add(_identity(planned.row))
             added.append(_added(target, facts, planned.row, outcome))
+    if len(plan.variants) >= MANY and added:
+        store.pack(target)
     if not added and not again:
         first = refused[0] if refused else "there is none"
         raise errors.UnmappedResultsError(path, len(results.results) + len(results.refused), first.rstrip("."))

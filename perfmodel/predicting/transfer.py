@@ -6,10 +6,11 @@ the time of a clock cycle. The multiple belongs to the model, so on a device wit
 .. math:: w' = w \, r' / r
 
 A weight in units per second is divided by r'/r, a number without a unit is kept, and a weight that a fact of the new
-device gives is that fact. Quantities, such as occupancy and cache lines, follow the new facts.
+device gives is that fact. A weight that no measurement determined becomes the rate r' itself. Quantities, such as
+occupancy and cache lines, follow the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
-transferred to a device whose times are known (``scripts/transfers`` writes it). The devices are the groups of
+transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
 :mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1).
 """
 
@@ -115,11 +116,12 @@ def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts
     if not weight.unit:
         return weight
     rate = RATES[known_rate(model.family.scale(name), known, facts)]
-    factor = rate.seconds(facts) / rate.seconds(known)
-    factor = 1 / factor if weight.unit.endswith("/s") else factor
-    error = weight.standard_error
+    power = -1 if weight.unit.endswith("/s") else 1
+    now, then, error = rate.seconds(facts) ** power, rate.seconds(known) ** power, weight.standard_error
+    if "undetermined" in weight.marks and rate != RATES["same"]:
+        return weight.model_copy(update={"value": now})
     return weight.model_copy(
-        update={"value": weight.value * factor, "standard_error": None if error is None else error * factor}
+        update={"value": weight.value * now / then, "standard_error": None if error is None else error * now / then}
     )
 
 
@@ -131,7 +133,8 @@ def _notes(
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
-            yield f"{keys} is not known of both devices: {RATES[scale].words} is a multiple of {RATES[other].words}"
+            alike = "as long" if other == "same" else "as many cycles"
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is taken to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:

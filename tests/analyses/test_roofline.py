@@ -43,3 +43,9 @@ def test_the_largest_sizes_are_the_last_of_each_variant():
 def test_roofs_are_the_known_facts():
     assert ROOFS == roof_values(facts(**ROOFS))
     assert {} == roof_values(facts())
+
+
+def test_local_memory_whose_bandwidth_nobody_measured():
+    """Each of 4 units moves 4 bytes a cycle from each of 32 banks."""
+    numbers = {"banks": 32, "compute_units": 4, "clock_hz": 1e9}
+    assert {"local_bandwidth_bytes_per_s": 5.12e11} == roof_values(facts(**numbers))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from perfmodel.fitting.device_folder import (
     measured_folder,
     measured_folders,
     recorded_folder,
+    recorded_folders,
     refuse_mixture,
     simulated_folders,
     with_given_facts,
@@ -57,6 +60,15 @@ def test_a_simulated_device_is_apart(root: Path, simulated: Path) -> None:
     assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
     assert [simulated] == measured_folders(root, ("sim",)) == simulated_folders(root)
     assert (True, False) == (is_simulated(simulated), is_simulated(root / "other"))
+
+
+def test_a_device_that_others_recorded_is_apart(root: Path) -> None:
+    (root / "toy-rec").mkdir()
+    facts = DeviceFacts("Toy", "P", "1", (("recorded", Fact(1, "", "an archive")),))
+    (root / "toy-rec" / "device.json").write_text(json.dumps(facts.to_json()))
+    (root / "other" / "device.json").write_text(json.dumps(replace(facts, facts=()).to_json()))
+    assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
+    assert [root / "toy-rec"] == measured_folders(root, ("rec",)) == recorded_folders(root)
 
 
 def test_a_simulated_device_is_not_pooled(root: Path, simulated: Path) -> None:

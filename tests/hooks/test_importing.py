@@ -23,7 +23,7 @@ from perfmodel.errors import (
     UnmappedResultsError,
 )
 from perfmodel.facts import DeviceFacts
-from perfmodel.hooks import import_results
+from perfmodel.hooks import import_results, importing
 from perfmodel.predicting.model import fit
 from perfmodel.progress import Silent
 from perfmodel.store import t4
@@ -320,6 +320,16 @@ def test_several_processes_count_the_same():
     import_results("cache.json", "kernel.py", "two", SIZES, jobs=2)
     one, two = (store.read(name) for name in ("one", "two"))
     assert (one.rows, one.counts_documents) == (two.rows, two.counts_documents)
+
+
+def test_many_counts_are_packed(monkeypatch):
+    eight()
+    import_results("cache.json", "kernel.py", "few", SIZES)
+    monkeypatch.setattr(importing, "MANY", 8)
+    import_results("cache.json", "kernel.py", "many", SIZES, jobs=1)
+    few, many = (store.read(name) for name in ("few", "many"))
+    assert (few.rows, few.counts_documents) == (many.rows, many.counts_documents)
+    assert [True, False] == [(Path(name) / "counts.jsonl").is_file() for name in ("few", "many")]
 
 
 def test_progress_is_told_of_each_kernel():

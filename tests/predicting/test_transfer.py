@@ -78,6 +78,15 @@ def test_a_way_back_gives_the_weights_again():
     assert VALUES | {"w_bandwidth": 5e11} == pytest.approx(dict(transferred(there, GPU).weights))
 
 
+def test_a_weight_that_no_measurement_determined_is_its_rate():
+    """A cycle of the new device at 2 GHz, and as many operations a second."""
+    model = model_of(TOY, VALUES)
+    unknown = {n: w.model_copy(update={"marks": ("undetermined",)}) for n, w in model.fitted.weights.items()}
+    found = transferred(replace(model, fitted=model.fitted.model_copy(update={"weights": unknown})), FAST)
+    expected = {"w_cycles": 5e-10, "w_byte": 1e-12, "w_rate": 2e9, "w_pure": 0.5, "w_bandwidth": 1e12}
+    assert expected == pytest.approx(dict(found.weights))
+
+
 def test_features_have_rates_of_their_own():
     """Additions follow the peak, loads the bandwidth, and launches the time of a launch."""
     names = {"op_float32_add": 1e-12, "global_load_32_stride1": 1e-11, "launches": 1e-5}

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from perfmodel.display import columns_text
 from perfmodel.errors import OptionError
-from perfmodel.fitting.device_folder import measured_folders
+from perfmodel.fitting.device_folder import measured_folders, recorded_folders
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
 from perfmodel.progress import FailedStep, Progress, Silent, task
@@ -85,7 +85,7 @@ def wanted_ideas(path: Path, files: Sequence[str], trees: Sequence[str], parts: 
 
 
 def wanted_folders(root: Path, parts: Sequence[str]) -> list[Path]:
-    """Return the folders of devices below a root, simulated ones too, by parts of their names.
+    """Return the folders of devices below a root, simulated and recorded ones too, by parts of their names.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def wanted_folders(root: Path, parts: Sequence[str]) -> list[Path]:
         If a part is of no name, or nothing was measured.
     """
     every = [path.parent.name for path in root.glob(f"*/{TESTS_FILE}")]
-    return measured_folders(root, tuple(parts or every))
+    return measured_folders(root, tuple(parts or (*every, *(path.name for path in recorded_folders(root)))))
 
 
 def reason_to_score(reason: str | None, tags: Sequence[str], commit: str) -> str:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from perfmodel.compare.protocols import PROTOCOLS
+from perfmodel.compare.protocols import PROTOCOLS, RECORDED
 from perfmodel.display import percent, seconds_text
 from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS, SIMULATED as SIMULATED_GOALS, hold
 from scripts.lab.scoreboard.ideas import BLACK_BOX
 from scripts.lab.scoreboard.log import latest
-from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS
+from scripts.lab.scoreboard.scored_device import ALL, MEASURED, OTHERS, PAPER, TESTS
 from scripts.lab.scoreboard.scoring import Scoring
 
 BEGIN = "<!-- what follows is drawn by scripts/scoreboard -->"
@@ -57,6 +57,11 @@ def _device(rows: Sequence[Scoring]) -> str:
         [
             f"## {first.device}{' (simulated)' * first.simulated}",
             *_groups([one for one in ordered if one.kernels == MEASURED]),
+            *(
+                part
+                for protocol in RECORDED
+                for part in _tests([one for one in ordered if (one.protocol, one.kernels) == (protocol, OTHERS)])
+            ),
             *_goals([one for one in ordered if (one.protocol, one.kernels) == (GOALS_BY, TESTS)], groups),
             *(
                 part
@@ -88,7 +93,9 @@ def _tests(rows: Sequence[Scoring]) -> Iterator[str]:
     if not rows:
         return
     name, cases = rows[0].protocol, max(one.cases for one in rows)
-    yield f"### Test kernels, protocol {name}\n\n{cases} cases, none of the 2016 paper's kernels; {PROTOCOLS[name]}."
+    recorded = rows[0].kernels == OTHERS
+    title, which = ("Recorded", "all by others") if recorded else ("Test", "none of the 2016 paper's kernels")
+    yield f"### {title} kernels, protocol {name}\n\n{cases} cases, {which}; {PROTOCOLS[name]}."
     yield _table(TESTS_HEADER, (_tests_cells(one) for one in rows))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.report.drawing import empty_figure, write_figure
 from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS, SIMULATED as SIMULATED_GOALS
-from scripts.lab.scoreboard.scored_device import MEASURED, TESTS
+from scripts.lab.scoreboard.scored_device import MEASURED, OTHERS, TESTS
 from scripts.lab.scoreboard.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ class Panel(NamedTuple):
     title: str
     name: str
     protocol: str
-    kernels: str
+    kernels: tuple[str, ...]
     goal: str  # name of its limit among the goals; empty where it has none
     limits: tuple[float, float]
 
 
 PANELS = (
-    Panel("error, groups left out", "error", "groups", MEASURED, "", (0.03, 3.0)),
-    Panel("error, tests by B", "error", "B", TESTS, "error", (0.03, 3.0)),
-    Panel("regret, tests by B", "regret", "B", TESTS, "regret", (0.98, 3.0)),
+    Panel("error, groups left out", "error", "groups", (MEASURED, OTHERS), "", (0.03, 3.0)),
+    Panel("error, tests by B", "error", "B", (TESTS,), "error", (0.03, 3.0)),
+    Panel("regret, tests by B", "regret", "B", (TESTS,), "regret", (0.98, 3.0)),
 )
 
 
@@ -74,8 +74,8 @@ def _draw(axes: Axes, panel: Panel, rows: Sequence[Scoring]) -> None:
     goals = SIMULATED_GOALS if rows[0].simulated else MEASURED_GOALS
     goal = float(getattr(goals, panel.goal)) if panel.goal else math.nan
     for place, model in enumerate(models):
-        wanted = model, panel.protocol, panel.kernels
-        own = (one for one in rows if (one.model, one.protocol, one.kernels) == wanted)
+        wanted = model, panel.protocol
+        own = (one for one in rows if (one.model, one.protocol) == wanted and one.kernels in panel.kernels)
         values = [float(getattr(one, panel.name)) for one in own]
         _draw_trail(axes, place, [_clip(value, panel.limits) for value in values if not math.isnan(value)], goal)
     if panel.goal:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.store import Measurements
 from scripts.lab.scoreboard.ideas import Idea
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurements
 
 PAPER_TAG = "paper"
 """Tag of the test kernels of the 2016 paper, which are scored at tagged commits only."""
-TESTS, PAPER, ALL, MEASURED = "tests", "paper", "all", "measured"
-"""Sets of kernels: test kernels that are not the paper's, the paper's, both, and measurement kernels."""
+TESTS, PAPER, ALL, MEASURED, OTHERS = "tests", "paper", "all", "measured", "recorded"
+"""Sets of kernels: test kernels that are not the paper's, the paper's, both, measurement kernels, and recorded ones."""
 SIMULATED = "simulated"
 """A word in the name of every device that is a simulation."""
 
@@ -33,12 +30,15 @@ class ScoredDevice:
         Measurement kernels without and with the facts that can be read off them.
     tests
         Test kernels.
+    recorded
+        Whether others recorded the times: variants of measured kernels are alternatives, and there are no tests.
     """
 
     name: str
     plain: Measurements
     known: Measurements
     tests: Measurements
+    recorded: bool = False
 
     @property
     def simulated(self) -> bool:
@@ -62,6 +62,7 @@ class ScoredDevice:
 
 
 def read_scored(folder: Path) -> ScoredDevice:
-    """Read a device's folder; see :func:`perfmodel.fitting.device_folder.measured_folder` for errors."""
-    plain, tests = measured_folder(folder, measured_facts=False)
-    return ScoredDevice(folder.name, plain, with_measured_facts(plain), tests)
+    """Read a device's folder; see :func:`perfmodel.fitting.device_folder.recorded_folder` for errors."""
+    plain, tests = recorded_folder(folder, measured_facts=False)
+    known, recorded = with_measured_facts(plain), bool(plain.known_facts.recorded)
+    return ScoredDevice(folder.name, plain, known, Measurements((), {}) if tests is None else tests, recorded)

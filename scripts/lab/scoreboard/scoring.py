@@ -9,16 +9,16 @@ from time import perf_counter
 
 from perfmodel.compare.contenders import timed
 from perfmodel.compare.figures import summarise
-from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate_fits
+from perfmodel.compare.protocols import FOLDS, PROTOCOLS, RECORDED, TESTLESS, Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
 from scripts.lab.scoreboard.ideas import Idea
 from scripts.lab.scoreboard.oracle import oracle_error
-from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS, ScoredDevice
+from scripts.lab.scoreboard.scored_device import ALL, MEASURED, OTHERS, PAPER, TESTS, ScoredDevice
 from scripts.lab.scoreboard.top_choices import Case, noise_of, top1_within_noise
 
 LEVEL = 0.9
 """Probability that the intervals are meant to have [1]."""
-SCORED = tuple(name for name in PROTOCOLS if name != "sizes")
+SCORED = tuple(name for name in PROTOCOLS if name not in TESTLESS)
 """Protocols by which test kernels are predicted."""
 GROUPS = "groups"
 """Measurement kernels, each predicted by a fit without any kernel of its group: protocol B over them. Models are chosen
@@ -49,7 +49,7 @@ class Scoring:
         One of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`GROUPS`.
     kernels
         Which kernels were predicted: ``tests`` (test kernels that are not the 2016 paper's), ``paper`` (that paper's
-        four), ``all`` (both) or ``measured`` (measurement kernels).
+        four), ``all`` (both), ``measured`` (measurement kernels) or ``recorded`` (by others).
     cases, withheld, error, factor, choices, regret, top1, tau, inside, width
         As of :class:`~perfmodel.compare.Figures`.
     top1_tied
@@ -122,8 +122,14 @@ def score(
 def _score(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[str]) -> Iterator[Scoring]:
     measured = device.rows(idea)
     fits = idea.fits(measured)
+    if device.recorded:
+        fits = replace(fits, folds=FOLDS)
     weights, fit_s, predict_s = timed(fits, measured)
     own = replace(own, weights=0 if idea.black_box else weights, fit_s=fit_s, predict_s=predict_s)
+    if device.recorded:
+        noise = noise_of(measured)
+        yield from (_row(own, OTHERS, each, noise) for each in evaluate_fits(fits, LEVEL, RECORDED))
+        return
     groups = evaluate_fits(fits.with_tests(measured), LEVEL, ("B",))[0]
     yield _without_choices(_row(own, MEASURED, replace(groups, protocol=GROUPS), {}))
     tests = device.tests_of(idea, TESTS)

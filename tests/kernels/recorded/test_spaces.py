@@ -14,6 +14,11 @@ def test_there_are_eleven_tables():
     assert ("a100", "a4000", "mi250x", "w6600") == cards("convolution15")
 
 
+def test_a_card_that_is_not_there_is_named():
+    with pytest.raises(LookupError, match="recorded on rtx-2080-ti, rtx-3090, and not on a100"):
+        recorded("gemm", "a100")
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_the_configurations_are_those_that_were_recorded(name):
     allowed = {tuple(sorted(configuration.items())) for configuration in space(name).configurations}

@@ -50,6 +50,13 @@ def test_models_stand_in_the_order_of_groups_left_out():
     assert "Not fitted: `broken`: it needs a fact" in page
 
 
+def test_recorded_kernels_have_their_own_tables():
+    page = scoreboard_page("", [scoring(model="a", protocol="groups", kernels="recorded", regret=1.5)], ())
+    text = section(page, "### Recorded kernels, protocol groups")
+    assert "cases, all by others; measured kernels, each by a fit without its group." in text
+    assert "1.5" == rows_of(text)[2][4]
+
+
 def test_goals_say_met_or_not_with_the_number():
     head, _, better, worse = rows_of(section(scoreboard_page("", ROWS, ()), "### Goals, protocol B"))
     assert ("model", "error (at most 12.0 %)", "met") == (head[0], head[1], head[-1])

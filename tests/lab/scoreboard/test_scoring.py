@@ -10,7 +10,7 @@ import pytest
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from scripts.lab.scoreboard.ideas import Idea
-from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS
+from scripts.lab.scoreboard.scored_device import ALL, MEASURED, OTHERS, PAPER, TESTS
 from scripts.lab.scoreboard.scoring import SCORED, score
 from tests.scored import IDEA, STAMP, device, tagged
 from tests.standins import Rows
@@ -32,6 +32,12 @@ def test_the_tests_are_those_that_are_not_the_papers():
     found = rows(score(own, IDEA, STAMP))
     assert [("groups", MEASURED), *((name, TESTS) for name in SCORED)] == list(found)
     assert (16, 4, 4) == (found["groups", MEASURED].cases, found["A", TESTS].cases, found["B", TESTS].cases)
+
+
+def test_recorded_times_are_judged_by_kernels_left_out_and_have_choices():
+    found = rows(score(replace(device(), recorded=True), IDEA, STAMP))
+    assert [(name, OTHERS) for name in ("groups", "kernels", "variants")] == list(found)
+    assert found["groups", OTHERS].cases == 16
 
 
 def test_figures_by_hand():

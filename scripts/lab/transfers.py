@@ -1,0 +1,328 @@
+"""Weights of one card on another by facts, held against recorded times: the predictions, their errors, and a table.
+
+Times: whole search spaces of Kernel Tuner's users (``test_kernels/recorded``), an equal number of rows of each space on
+the TITAN V, and the simulated GTX 480. Weights are those of the TITAN V; on the TITAN V those of the simulated card.
+No time of a card helps to predict that card. :func:`predict_cards` is slow, since it counts the kernels; all else works
+from the rows that it returns, which ``docs/data/transfers.csv.gz`` keeps.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from perfmodel.compare.figures import Choice
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.counting import tabulate
+from perfmodel.documents import json_text
+from perfmodel.errors import PerfModelError
+from perfmodel.facts import DeviceFacts, Fact, published, published_devices
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.selection import VariantErrors, estimate_scatter
+from perfmodel.io import write_whole
+from perfmodel.predicting.model import FittedModel, load
+from perfmodel.predicting.transfer import ERRORS_FILE, TransferErrors, transferred
+from perfmodel.store import read
+from scripts.lab.markdown import markdown_table
+from test_kernels import recorded
+
+FAMILIES = ("multithreaded", "stevens_kloeckner_2016", "overlap", "roofline")
+TITAN_V, GTX_480 = "titan-v", "gtx-480-simulated"
+FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx480"}
+SAMPLED = 100  # configurations of each space
+FEW = 4  # rows of each space on the TITAN V
+QUANTILES = 25  # of the errors on each card, that stand for all
+
+_CONFIG = "GPGPU-Sim 4.2.0, SM2_GTX480/gpgpusim.config"
+#: Facts of the simulated card that its own fits do without.
+SIMULATED: Mapping[str, Fact] = {
+    "clock_hz": Fact(1.401e9, "Hz", "NVIDIA's specification: clock of the cores, twice that of the rest"),
+    "memory_bandwidth_bytes_per_s": Fact(1.774e11, "B/s", "NVIDIA's specification: nominal"),
+    "l2_bandwidth_bytes_per_s": Fact(2.688e11, "B/s", f"{_CONFIG}: 12 parts of 32 bytes a cycle at 700 MHz"),
+    "peak_flops_float32": Fact(1.345e12, "operation/s", "NVIDIA's specification: two for each core at 1401 MHz"),
+    "peak_flops_float64": Fact(1.681e11, "operation/s", "NVIDIA's specification: an eighth of float32"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recorded time [s] of one configuration on a card, and what transferred weights of each family predict [s]."""
+
+    card: str
+    space: str
+    configuration: str
+    seconds: float
+    predicted: Mapping[str, float] = field(default_factory=dict)  # NaN where a family withholds it
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A configuration to predict: its row, its sizes, and a function from a sub-group size to its counts."""
+
+    row: Row
+    sizes: Mapping[str, int]
+    counts: Callable[[int], KernelCounts]
+
+
+# {{{ kernels and their predictions
+
+def cards() -> tuple[str, ...]:
+    """Return all cards with recorded times."""
+    tuned = {card for space in recorded.SIZES for card in recorded.cards(space)}
+    return (TITAN_V, GTX_480, *sorted(tuned))
+
+
+def facts_of(card: str, folders: Path) -> DeviceFacts:
+    """Return what is known of a card."""
+    if card in FOLDERS:
+        known = read(folders / FOLDERS[card]).facts or published(card)
+        return known.updated(SIMULATED) if card == GTX_480 else known
+    return published(card if card in published_devices() else f"rtx-{card}")
+
+
+def kernels_of(card: str, folders: Path, most: int = SAMPLED) -> Iterator[Kernel]:
+    """Yield kernels with a recorded time on a card: the same ones on all cards of a space, where they have a time."""
+    if card in FOLDERS:
+        yield from _stored(card, folders, most)
+        return
+    for name in recorded.SIZES:
+        if card in recorded.cards(name):
+            for one in sampled(recorded.recorded(name, card), most):
+                row = Row(card, name, _text(one.configuration), one.seconds or math.nan)
+                counts = partial(counts_of, name, tuple(one.configuration.items()))
+                yield Kernel(row, recorded.SIZES[name], counts)
+
+
+@lru_cache(maxsize=2)
+def counts_of(space: str, configuration: tuple[tuple[str, int], ...], lanes: int) -> KernelCounts:
+    """Return the counts of a configuration; several cards ask for them one after the other."""
+    return count(_space(space).build(**dict(configuration)), lanes)
+
+
+_space = cache(recorded.space)
+
+
+def sampled(rows: Sequence[recorded.RecordedTime], most: int) -> list[recorded.RecordedTime]:
+    """Return at most so many rows with a time, the same configurations whatever card they are of."""
+    order = sorted(rows, key=lambda row: Random(_text(row.configuration)).random())
+    return [row for row in order if row.seconds][:most]
+
+
+def _stored(card: str, folders: Path, most: int) -> Iterator[Kernel]:
+    """Yield rows of a store; on the TITAN V few of each space, as it has many."""
+    store = read(folders / FOLDERS[card])
+    few, taken = (FEW if card == TITAN_V else most), Counter[str]()
+    for measured in sorted(store, key=lambda row: Random(f"{row.kernel}{row.variant}{row.parameters}").random()):
+        space = f"{measured.kernel} {_text(measured.parameters)}"
+        taken[space] += 1
+        if taken[space] <= few:
+            counts = partial(recounted, store.counts[measured.counts_hash])
+            row = Row(card, space, repr(sorted(measured.variant.items())), measured.median)
+            yield Kernel(row, measured.parameters, counts)
+
+
+def recounted(counts: KernelCounts, lanes: int) -> KernelCounts:
+    """Return the counts for sub-groups of another size."""
+    if counts.subgroup_size == lanes:
+        return counts
+    return tabulate(counts.program, lanes, counts.launch, counts.budget)
+
+
+def _text(configuration: Mapping[str, object]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(configuration.items()))
+
+
+def models_for(card: str, folders: Path, families: Iterable[str] = FAMILIES) -> dict[str, FittedModel]:
+    """Return the models of a card by facts, with weights of the TITAN V, on the TITAN V of the simulated card."""
+    source = GTX_480 if card == TITAN_V else TITAN_V
+    known, target = facts_of(source, folders), facts_of(card, folders)
+    paths = {name: folders / FOLDERS[source] / f"{name}.json" for name in families}
+    return {
+        name: transferred(replace(load(path), facts=known), target) for name, path in paths.items() if path.is_file()
+    }
+
+
+def predict_cards(
+    folders: Path, wanted: Iterable[str] | None = None, most: int = SAMPLED, families: Iterable[str] = FAMILIES,
+    tell: Callable[[str], None] = print,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield all rows with what each family predicts; `folders` are the devices' folders."""
+    models = {card: models_for(card, folders, families) for card in (cards() if wanted is None else wanted)}
+    kernels = [kernel for card in models for kernel in kernels_of(card, folders, most)]
+    kernels.sort(key=lambda kernel: (kernel.row.space, kernel.row.configuration))  # one is counted for several cards
+    for number, kernel in enumerate(kernels):
+        if number % 100 == 0:
+            tell(f"{number} of {len(kernels)} kernels are predicted")
+        yield replace(kernel.row, predicted=_predicted(kernel, models[kernel.row.card]))
+
+
+def _predicted(kernel: Kernel, models: Mapping[str, FittedModel]) -> dict[str, float]:
+    found = dict.fromkeys(models, math.nan)
+    try:
+        counts = kernel.counts(next(iter(models.values())).fitted.subgroup_size)
+    except PerfModelError:
+        return found
+    for name, model in models.items():
+        try:
+            found[name] = float(model.predict(counts, kernel.sizes).seconds)
+        except PerfModelError:  # a feature without a weight, or a walk that takes too long: it stays withheld
+            continue
+    return found
+
+
+# }}}
+
+# {{{ the file of rows
+
+def write_rows(rows: Iterable[Row], path: Path) -> None:
+    """Write rows as compressed CSV."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("card", "space", "configuration", "seconds", *FAMILIES))
+    for row in rows:
+        times = (f"{row.predicted.get(name, math.nan):.6g}" for name in FAMILIES)
+        table.writerow((row.card, row.space, row.configuration, f"{row.seconds:.6g}", *times))
+    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """Read the rows that :func:`write_rows` wrote."""
+    lines = csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode()))
+    return tuple(
+        Row(line["card"], line["space"], line["configuration"], float(line["seconds"]),
+            {name: float(line[name]) for name in FAMILIES})
+        for line in lines
+    )  # fmt: skip
+
+
+# }}}
+
+# {{{ errors, for intervals
+
+def errors_by_family(rows: Sequence[Row]) -> dict[str, TransferErrors]:
+    """Return for each family how far transferred weights are off, each card a group."""
+    return {name: errors for name in FAMILIES if (errors := errors_of(rows, name)) is not None}
+
+
+def errors_of(rows: Sequence[Row], family: str) -> TransferErrors | None:
+    """Return how far a family's transferred weights are off; None where it predicts no row."""
+    scores: list[float] = []
+    groups: list[str] = []
+    cells: list[VariantErrors] = []
+    known = [row for row in rows if row.predicted.get(family, math.nan) > 0]
+    for card, of_card in grouped(known, lambda row: row.card).items():
+        off = [abs(math.log(row.seconds / row.predicted[family])) for row in of_card]
+        levels = (np.arange(QUANTILES) + 0.5) / QUANTILES
+        scores += np.quantile(off, levels).round(4).tolist()
+        groups += [card] * QUANTILES
+        for space, variants in grouped(of_card, lambda row: row.space).items():
+            times, predicted = (np.log([v.seconds for v in variants]), np.log([v.predicted[family] for v in variants]))
+            if len(variants) > 1:
+                cells.append(VariantErrors(f"{card} {space}", card, times, times - predicted))
+    if not known:
+        return None
+    return TransferErrors(
+        conformal=Conformal(scores=tuple(scores), groups=tuple(groups)), scatter=estimate_scatter(cells)
+    )
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
+    """Return rows by a key, in the order in which the keys first occur."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[key(row)].append(row)
+    return found
+
+
+# }}}
+
+# {{{ the table
+
+@dataclass(frozen=True)
+class Prior:
+    """How good choices in a space on a card are by a prior, and how far its times are off (NaN of a table)."""
+
+    card: str
+    space: str
+    prior: str
+    choices: tuple[Choice, ...]
+    factor: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its row of the table."""
+        tau = float(np.mean([choice.tau for choice in self.choices]))
+        top = float(np.mean([choice.regret == 1 for choice in self.choices]))
+        regret, chance = (
+            math.exp(float(np.mean(np.log([getattr(choice, name) for choice in self.choices]))))
+            for name in ("regret", "random_regret")
+        )
+        factor = "-" if math.isnan(self.factor) else f"{self.factor:.2f}"
+        return (self.card, self.space, self.prior, factor, f"{tau:.2f}", f"{top:.0%}", f"{regret:.2f}", f"{chance:.2f}")
+
+
+def priors(rows: Sequence[Row]) -> Iterator[Prior]:
+    """Yield for each card and space each family by facts, and each other card's recorded table."""
+    spaces = {place: _only(of) for place, of in _places(rows).items()}
+    for (card, space), choices in spaces.items():
+        for family in FAMILIES:
+            yield from _by_family(card, space, family, choices)
+        for (other, same), others in spaces.items():
+            if same == space and other != card and card not in FOLDERS:
+                times = {row.configuration: row.seconds for row in others[0]}
+                both = [row for row in choices[0] if row.configuration in times]
+                choice = Choice(tuple(r.seconds for r in both), tuple(times[r.configuration] for r in both))
+                yield Prior(card, space, f"table of {other}", (choice,), math.nan)
+
+
+def _places(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return rows by card and space; the spaces of a measured device together."""
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row.card, "all" if row.card in FOLDERS else row.space].append(row)
+    return found
+
+
+def _only(rows: Sequence[Row]) -> list[list[Row]]:
+    return [variants for variants in grouped(rows, lambda row: row.space).values() if len(variants) > 1]
+
+
+def _by_family(card: str, space: str, family: str, choices: Sequence[Sequence[Row]]) -> Iterator[Prior]:
+    known = [[row for row in rows if row.predicted.get(family, math.nan) > 0] for rows in choices]
+    made = tuple(
+        Choice(tuple(row.seconds for row in rows), tuple(row.predicted[family] for row in rows))
+        for rows in known if len(rows) > 1
+    )  # fmt: skip
+    if made:
+        logs = [math.log(row.seconds / row.predicted[family]) for rows in known for row in rows]
+        off = np.maximum(np.expm1(np.abs(logs)), 1e-3)
+        source = GTX_480 if card == TITAN_V else TITAN_V
+        yield Prior(card, space, f"`{family}` of {source}", made, math.exp(float(np.mean(np.log(off)))))
+
+
+def draw_transfers(folders: Path, rows_file: Path, errors_file: Path = ERRORS_FILE, most: int = SAMPLED) -> str:
+    """Predict all rows, write them and the errors that intervals rest on, and return the table."""
+    write_rows(predict_cards(folders, most=most), rows_file)
+    rows = read_rows(rows_file)
+    errors = {name: value.model_dump(mode="json") for name, value in errors_by_family(rows).items()}
+    write_whole(errors_file, f"{json_text(errors)}\n".encode())
+    return transfers_section(rows)
+
+
+def transfers_section(rows: Sequence[Row]) -> str:
+    """Return the table of the page on real GPUs: from which card to which, beside random choice."""
+    head = ("card", "space", "by", "factor - 1", "tau", "top-1", "regret", "random regret")
+    return markdown_table([head, ("---",) * 3 + ("---:",) * 5, *(prior.cells for prior in priors(rows))])
+
+
+# }}}

@@ -1,0 +1,86 @@
+"""Transferred weights held against recorded times: figures by hand, the file of rows, and the kernels."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import perfmodel as pm
+from scripts.lab import transfers
+from scripts.lab.transfers import Row, errors_by_family, priors, read_rows, transfers_section, write_rows
+from test_kernels.recorded import recorded
+from tests.recorded import FOLDER
+from tests.test_arguments import UNIT
+
+E = math.e
+ROWS = (
+    Row("a", "gemm", "x=1", 1.0, {"roofline": 1.0}),
+    Row("a", "gemm", "x=2", 2.0, {"roofline": 4.0}),
+    Row("a", "gemm", "x=3", 4.0, {"roofline": 2.0}),
+    Row("b", "gemm", "x=1", E, {"roofline": 1.0}),
+    Row("b", "gemm", "x=2", E, {"roofline": 1.0}),
+    Row("b", "gemm", "x=4", E, {"roofline": math.nan}),
+)
+
+
+def test_errors_of_a_family():
+    """Both rows of b are off by the factor e; those of a by 1, 2 and 2. Two cards give bounds up to 2/3."""
+    (name, errors), = errors_by_family(ROWS).items()
+    assert "roofline" == name
+    assert 2 == errors.conformal.group_count
+    of_b = [s for s, card in zip(errors.conformal.scores, errors.conformal.groups, strict=True) if card == "b"]
+    assert [1.0] * transfers.QUANTILES == of_b
+    assert 1.0 == errors.conformal.quantile(0.66)
+    assert math.inf == errors.conformal.quantile(0.9)
+    assert 2 == errors.scatter.cells
+
+
+def test_choices_by_facts_and_by_another_card():
+    """On a, x=1 is the fastest, and predicted so. The middle pair is in the wrong order: 2 of 3 pairs agree."""
+    by = {(prior.card, prior.prior): prior for prior in priors(ROWS)}
+    assert {(card, "`roofline` of titan-v") for card in "ab"} | {("a", "table of b"), ("b", "table of a")} == set(by)
+    prior = by["a", "`roofline` of titan-v"]
+    assert pytest.approx(1 / 3) == prior.choices[0].tau
+    assert 1.0 == prior.choices[0].regret
+    assert pytest.approx((1e-3 * 1 * 1) ** (1 / 3)) == prior.factor  # factors less 1 of 1, 2 and 2; the least is 0.1 %
+    # b has x=1 and x=2 of a; whichever it takes is the best
+    assert (E, E) == by["b", "table of a"].choices[0].measured
+    assert 2.0 == pytest.approx(by["a", "`roofline` of titan-v"].choices[0].random_regret)
+
+
+def test_the_section():
+    head, _, first, *_ = transfers_section(ROWS).splitlines()
+    assert ["card", "space", "by"] == [cell.strip() for cell in head.split("|")[1:4]]
+    assert ["a", "gemm", "`roofline` of titan-v", "0.10", "0.33", "100%", "1.00", "2.00"] == [
+        cell.strip() for cell in first.split("|")[1:-1]
+    ]
+
+
+def test_rows_written_and_read(tmp_path):
+    write_rows(ROWS, tmp_path / "rows.csv.gz")
+    again = read_rows(tmp_path / "rows.csv.gz")
+    assert [row.seconds for row in again] == pytest.approx([row.seconds for row in ROWS], rel=1e-5)
+    assert 4.0 == again[1].predicted["roofline"]
+    assert math.isnan(again[0].predicted["multithreaded"])
+
+
+def test_the_same_configurations_on_every_card():
+    """At most those without a time on one of them differ."""
+    a, b = ({row.row.configuration for row in transfers.kernels_of(card, FOLDER, 20)} for card in ("a4000", "w6600"))
+    assert 40 == len(a) == len(b)
+    assert 35 <= len(a & b)
+    assert all(row.seconds for row in transfers.sampled(recorded("convolution15", "a100"), 50))
+
+
+def test_counts_for_another_sub_group():
+    counted = transfers.recounted(pm.count(UNIT, 32), 64)
+    assert pm.count(UNIT, 64).sub_groups()(n=1024) == counted.sub_groups()(n=1024)
+    assert 64 == counted.subgroup_size
+
+
+def test_weights_of_another_card_by_facts():
+    """The roofline has the facts of the A100; a launch takes as long as theirs."""
+    model = transfers.models_for("a100", FOLDER, ["roofline"])["roofline"]
+    assert (1.555e12, 5.7e-6) == (model.weights["w_bandwidth"], pytest.approx(model.facts.value("launch_s")))
+    assert "NVIDIA TITAN V" == model.fitted.transferred_from
