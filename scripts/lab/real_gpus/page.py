@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
 from scripts.lab.markdown import drawn_between, markdown_table
 from scripts.lab.real_gpus.pictures import PICTURES
-from scripts.lab.real_gpus.study import STRICT, Recorded, missed, oddities, worst
+from scripts.lab.real_gpus.study import STRICT, Recorded, missed, oddities, study, worst
 
 COMMAND = "scripts/redraw real-gpus"
 
@@ -49,6 +49,15 @@ CLAIMS = (
     Claim("work_depth", "none: a bound", "-", "-", "Kim et al. 2012, chapter 2"),
 )  # fmt: skip
 """The papers' own figures; of `overlap` and of perfmodel's own families there are none."""
+
+
+def real_gpus(folder: Path, docs: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[str]:
+    """Draw the page of a folder's recorded rows below a folder of docs; yield each family's name."""
+    for one in study(folder, names, jobs):
+        if isinstance(one, str):
+            yield one
+        else:
+            draw_real_gpus(one, docs)
 
 
 def draw_real_gpus(recorded: Recorded, docs: Path) -> None:

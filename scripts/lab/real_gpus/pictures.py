@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 MOST_REGRET = 100.0
 """Largest regret that a picture shows in its place; larger ones stand at the edge."""
-SPACES, FAMILIES = 8, 4
-"""How many spaces, the largest ones, and how many families the picture of choices has."""
-COMPARED = "stevens_kloeckner_2016"
-"""The family that is always in the picture of choices."""
+SPACES = 8
+"""How many spaces, the largest ones, the picture of choices has."""
+SHOWN = ("multithreaded", "threaded_manycore_linear", "mwp_cwp_l2", "stevens_kloeckner_2016")
+"""The families in the picture of choices; the first ones where none of them was judged."""
+TICKS = (1, 3, 10, 30, 100, 300)
+"""Ratios that axes name."""
 
 
 def families_figure(recorded: Recorded) -> Figure:
@@ -41,9 +43,10 @@ def families_figure(recorded: Recorded) -> Figure:
             left.plot(found.regret, place, marker, color=colour, markersize=6, zorder=3)
             right.plot(found.tau, place, marker, color=colour, markersize=6, zorder=3,
                        label=f"{protocol} left out" if place == 0 else None)  # fmt: skip
-    for axes, random in ((left, recorded.random.random_regret), (right, 0.0)):
-        axes.axvline(random, color=VERMILION, linestyle="--", zorder=2, label="random choice")
-        quiet_grid(axes, "x")
+    left.axvline(recorded.random.random_regret, color=VERMILION, linestyle="--", zorder=2)
+    right.axvline(0.0, color=VERMILION, linestyle="--", zorder=2, label="random choice")
+    quiet_grid(left, "x")
+    quiet_grid(right, "x")
     left.set(xscale="log", xlim=(0.95, MOST_REGRET * 1.05), xlabel="regret: chosen over best time")
     left.set_yticks(range(len(judged)), [family.family for family in judged], fontsize="small")
     left.set_xticks([1, 2, 3, 5, 10, 30, 100], ["1", "2", "3", "5", "10", "30", "100"])
@@ -106,8 +109,8 @@ def _draw_map(axes: Axes, values: Sequence[Sequence[float]], form: str, shades: 
 def choices_figure(recorded: Recorded) -> Figure:
     """Return predicted against recorded times of the largest spaces, each over its space's least, by some families."""
     judged = recorded.judged
-    shown = [*(one for one in judged if one.family != COMPARED)][: FAMILIES - 1]
-    shown += [one for one in judged if one.family == COMPARED]
+    shown = sorted((one for one in judged if one.family in SHOWN), key=lambda one: SHOWN.index(one.family))
+    shown = shown or list(judged[: len(SHOWN)])
     spaces = sorted(by_space(judged[0].by(STRICT).rows).items(), key=lambda item: (-len(item[1]), item[0]))
     names = [name for name, _ in spaces[:SPACES]]
     figure = empty_figure(1.75 * len(names), 1.9 * len(shown) + 0.6)
@@ -137,8 +140,12 @@ def _draw_choice(axes: Axes, rows: Sequence[Comparison]) -> None:
     axes.plot(ends, ends, "--", color="0.7", linewidth=0.8, zorder=1)
     axes.plot(recorded, predicted, ".", color=BLUE, markersize=3, alpha=0.6, zorder=2)
     axes.plot(recorded[chosen], 1, "D", color=VERMILION, markersize=5, zorder=3)
-    axes.set(xscale="log", yscale="log")
-    axes.set_title(f"regret {recorded[chosen]:.2f}", fontsize=6, loc="right", y=0.02)
+    axes.set(xscale="log", yscale="log", xlim=(0.9, 1.1 * ends[1]), ylim=(0.9, 1.1 * ends[1]))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(TICKS, [str(tick) for tick in TICKS])
+        axis.set_ticks([], minor=True)
+        axis.set_view_interval(0.9, 1.1 * ends[1], ignore=True)
+    axes.set_title(f"regret {recorded[chosen]:.2f}", fontsize=6.5, loc="left", x=0.05, y=0.86)
 
 
 PICTURES = {"families": families_figure, "transforms": transforms_figure, "choices": choices_figure,
