@@ -69,7 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "real-gpus": lambda: print_each(
             real_gpus(options.devices / RECORDED, options.out, options.family, options.jobs)
         ),
-        "transfers": lambda: print(draw_transfers(options.devices, options.out / "data" / "transfers.csv.gz")),
+        "transfers": lambda: draw_transfers(
+            options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
+        ),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
     }  # fmt: skip

@@ -203,7 +203,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
     """Return the weights of each folder that has these words in its name or in its device's slug; without, of all."""
     wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
-    for origin, folder, facts in _devices():
+    for origin, folder, facts in fitted_devices():
         path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"
         if path is not None and (device is None or wanted in names):
             found.append(FoundWeights(path, facts, origin))
@@ -213,7 +213,7 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
 def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     """Return the weights of a device; raise NoWeightsError where there are none."""
     known = []
-    for origin, folder, facts in _devices():
+    for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
         if path is not None and not differ:
             return FoundWeights(path, facts, origin)
@@ -245,14 +245,14 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
 
 
 def _no_weights(problem: str) -> NoWeightsError:
-    return NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in _devices()))
+    return NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in fitted_devices()))
 
 
 def _type_of(facts: DeviceFacts | None) -> str:
     return str(facts.value("device_type")) if facts is not None and "device_type" in facts else ""
 
 
-def _devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
+def fitted_devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
     """Yield each folder of a device, the words for its place, and its device; what cannot be read is passed over."""
     seen = set()
     for origin, place in places():

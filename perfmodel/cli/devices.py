@@ -84,6 +84,9 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
     for device in known:
         for key, fact in assumed_facts(device.facts).items():
             yield f"device {device.index}: {key} = {fact.value}, {fact.source}"
+    for _, folder, facts in calibration.recommended.fitted_devices():
+        if facts.recorded:
+            yield f"not here: {facts.name} (--device {folder.name}), whose times others recorded: {facts.recorded}"
 
 
 def _reports_width(device: Device) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -188,8 +189,12 @@ class KernelCounts(Lazy):
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
             return total(row.count for row in self.access_table if rows.matches(row, wanted))
-        domains = (domain for domain, access in self.access_maps if rows.matches(access, wanted))
-        return total((self._cardinalities.count(domain, granularity) for domain in domains), granularity)
+        key = ("accesses", granularity, *wanted.values())
+        if key not in self._answers:
+            domains = Counter(domain for domain, access in self.access_maps if rows.matches(access, wanted))
+            counts = (times * self._cardinalities.count(domain, granularity) for domain, times in domains.items())
+            self._answers[key] = total(counts, granularity)
+        return self._answers[key]
 
     @alone
     def footprint(self, array: str, direction: str = "load") -> Count:
@@ -248,7 +253,15 @@ class KernelCounts(Lazy):
         """
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
-        return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
+        key = ("bank conflicts", array, int(banks), direction)
+        if key not in self._answers:
+            self._answers[key] = bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
+        return self._answers[key]
+
+    @cached_property
+    def _answers(self) -> dict[tuple[object, ...], Count]:
+        """Counts that were asked for; predictions at other sizes ask again."""
+        return {}
 
     def traffic(
         self, array: str | None = None, capacity: int = 32768, line_bytes: int = 64, sets: int = 0,

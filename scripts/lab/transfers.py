@@ -33,14 +33,16 @@ from perfmodel.io import write_whole
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.transfer import ERRORS_FILE, TransferErrors, transferred
 from perfmodel.store import read
-from scripts.lab.markdown import markdown_table
+from scripts.lab.markdown import below_marker, markdown_table
 from test_kernels import recorded
 
+BEGIN = "<!-- what follows is drawn by scripts/redraw transfers -->"
 FAMILIES = ("multithreaded", "stevens_kloeckner_2016", "overlap", "roofline")
 TITAN_V, GTX_480 = "titan-v", "gtx-480-simulated"
 FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx480"}
 SAMPLED = 100  # configurations of each space
 FEW = 4  # rows of each space on the TITAN V
+BUDGET = 0.01  # of counts: sets with guards are counted at the size, which gives the same numbers sooner
 QUANTILES = 25  # of the errors on each card, that stand for all
 
 _CONFIG = "GPGPU-Sim 4.2.0, SM2_GTX480/gpgpusim.config"
@@ -106,7 +108,7 @@ def kernels_of(card: str, folders: Path, most: int = SAMPLED) -> Iterator[Kernel
 @lru_cache(maxsize=2)
 def counts_of(space: str, configuration: tuple[tuple[str, int], ...], lanes: int) -> KernelCounts:
     """Return the counts of a configuration; several cards ask for them one after the other."""
-    return count(_space(space).build(**dict(configuration)), lanes)
+    return count(_space(space).build(**dict(configuration)), lanes, budget=BUDGET)
 
 
 _space = cache(recorded.space)
@@ -310,13 +312,15 @@ def _by_family(card: str, space: str, family: str, choices: Sequence[Sequence[Ro
         yield Prior(card, space, f"`{family}` of {source}", made, math.exp(float(np.mean(np.log(off)))))
 
 
-def draw_transfers(folders: Path, rows_file: Path, errors_file: Path = ERRORS_FILE, most: int = SAMPLED) -> str:
-    """Predict all rows, write them and the errors that intervals rest on, and return the table."""
+def draw_transfers(
+    folders: Path, page: Path, rows_file: Path, errors_file: Path = ERRORS_FILE, most: int = SAMPLED
+) -> None:
+    """Predict all rows, write them and the errors that intervals rest on, and draw a page's table."""
     write_rows(predict_cards(folders, most=most), rows_file)
     rows = read_rows(rows_file)
     errors = {name: value.model_dump(mode="json") for name, value in errors_by_family(rows).items()}
     write_whole(errors_file, f"{json_text(errors)}\n".encode())
-    return transfers_section(rows)
+    write_whole(page, below_marker(page.read_text(encoding="utf-8"), BEGIN, [transfers_section(rows)]).encode() + b"\n")
 
 
 def transfers_section(rows: Sequence[Row]) -> str:

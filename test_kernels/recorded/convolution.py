@@ -39,7 +39,7 @@ def kernel(
     columns, rows = block_size_x * tile_size_x, block_size_y * tile_size_y
     inside = f"{rows}*gy + {block_size_y}*{{0}} + ly < n and {columns}*gx + {block_size_x}*{{1}} + lx < n"
     outputs = f"0 <= {{0}} < {tile_size_y} and 0 <= {{1}} < {tile_size_x}"
-    sums = outputs if use_shmem else f"{outputs} and {inside}"  # those of no output are left out where the image ends
+    sums = outputs if use_shmem else f"{outputs} and {inside}"  # no image is read beyond its end
     domains = [
         f"{{[gy, gx]: 0 <= {rows}*gy < n and 0 <= {columns}*gx < n}}",
         f"{{[ly, lx, fy, fx]: 0 <= ly < {block_size_y} and 0 <= lx < {block_size_x} and 0 <= fy, fx < {EXTENT}}}",

@@ -23,6 +23,7 @@ from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Progra
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
+SUMMED = 16  # sub-groups of a group that are counted one by one; Barvinok counts more of them faster at once
 BOUNDED = "the points of a set are only bounded"
 Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 
@@ -87,7 +88,8 @@ class Cardinalities:
         apart = [] if whole is None else apart_from_lanes(domain, whole)
         kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in apart)
         coupled = replace(domain, points=without_dimensions(domain.points, apart), axes=kept)
-        number = self.size(in_sub_groups(coupled, launch, size))
+        parts = list(in_sub_groups(coupled, launch, size))
+        number = self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))
         if not apart:
             return number
         others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in apart))
@@ -217,13 +219,18 @@ def without_local(domain: Domain) -> isl.Set:
     return without_dimensions(domain.points, (k for k, leaves in enumerate(local) if leaves))
 
 
-def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
-    """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
+def in_sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[isl.Set]:
+    """Yield the instances of each sub-group of a group."""
     whole = completed(domain, launch, groups=False)
+    for _, lanes in sub_groups(whole, launch, size):
+        yield without_local(replace(whole, points=whole.points.intersect(lanes))).coalesce()
+
+
+def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
+    """Return the union of sets, each at another place along one more dimension."""
     pairs: isl.Set | None = None
-    for number, lanes in sub_groups(whole, launch, size):
-        points = without_local(replace(whole, points=whole.points.intersect(lanes)))
-        numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
+    for number, points in enumerate(parts):
+        numbered = points.flat_product(isl.Set(f"{{ [{number}] }}"))
         pairs = numbered if pairs is None else pairs.union(numbered)
     return pairs
 

@@ -30,18 +30,41 @@ class UnknownBeginError(Exception):
     """The acts of two paths of which only the ends are known cannot be compared."""
 
 
+@dataclass(frozen=True)
+class Choices:
+    """What a walk from unknown begins chose, in dependence of what the begins are; these are given by their numbers.
+
+    Attributes
+    ----------
+    margins : dict
+        By the begin of the path that was chosen as the longer one, that of the other path, and whether it was longer or
+        as long: by how much the first begin has to cost more, at least or more than that. A known begin is -1.
+    kept : dict
+        By a begin, an act, and how often a path has it more than its begin: whether the path has the act at all.
+    """
+
+    margins: dict[tuple[int, int, bool], Cost] = field(default_factory=dict)
+    kept: dict[tuple[int, Term, int], bool] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class Begin:
     """The unknown begin of paths, where a loop's body is walked for all of its iterations that do alike.
 
-    The walk takes it to cost what it costs in one iteration. The margins are of all begins of a walk. They say which
-    other costs lead to the same choices: of two begins, by their numbers, that of the path that was chosen costs at
-    least so much more than that of the other path, or more than that. The number of a known begin is -1.
+    The walk takes it to have the terms and the cost that it has in one iteration, and notes for which others it would
+    choose the same.
     """
 
     number: int
+    terms: Mapping[Term, int]
     cost: Cost
-    margins: dict[tuple[int, int, bool], Cost]
+    choices: Choices
+
+    def has(self, term: Term, more: int) -> bool:
+        """Whether a path has an act that it has so much more often than its begin."""
+        kept = self.terms.get(term, 0) + more != 0
+        self.choices.kept[self.number, term, more] = kept
+        return kept
 
 
 class Path(NamedTuple):  # a walk makes tens of thousands, and of values
@@ -69,19 +92,31 @@ class Path(NamedTuple):  # a walk makes tens of thousands, and of values
             raise UnknownBeginError
         if self.terms is earlier.terms:
             return {}
-        before = earlier.terms
-        grown = {
-            term: amount - before.get(term, 0) for term, amount in self.terms.items() if amount > before.get(term, 0)
+        before, begin = earlier.terms, self.begin
+        if begin is None:
+            return {
+                term: amount - before.get(term, 0) for term, amount in self.terms.items()
+                if amount > before.get(term, 0)
+            }
+        grown = {term: self.terms.get(term, 0) - before.get(term, 0) for term in {**self.terms, **before}}
+        return {
+            term: amount for term, amount in grown.items()
+            if amount > 0 and begin.has(term, self.terms.get(term, 0))
         }
-        if self.begin is not None and (
-            any(self.terms[term] < 0 for term in grown)
-            or any(amount < 0 for term, amount in before.items() if term not in self.terms)
-        ):
-            raise UnknownBeginError  # the begin decides whether the path has these acts at all
-        return grown
+
+    def amount(self, term: Term) -> int:
+        """Return how often the path has an act, with those that its begin is taken to have."""
+        return self.terms.get(term, 0) + (0 if self.begin is None else self.begin.terms.get(term, 0))
+
+    @property
+    def all_terms(self) -> Mapping[Term, int]:
+        """The acts of the path, with those that its begin is taken to have."""
+        if self.begin is None:
+            return self.terms
+        return {term: self.amount(term) for term in {**self.begin.terms, **self.terms}}
 
 
-NO_BEGIN = Begin(-1, 0, {})
+NO_BEGIN = Begin(-1, {}, 0, Choices())
 START = Path({})
 
 
@@ -95,7 +130,7 @@ def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0)
 
 def _note_margin(begin: Begin | None, other: Begin | None, difference: Cost) -> None:
     """Note that of two paths with these begins the first one costs so much more."""
-    margins = (begin or other or NO_BEGIN).margins
+    margins = (begin or other or NO_BEGIN).choices.margins
     if difference <= 0:
         begin, other = other, begin
     chosen, left = begin or NO_BEGIN, other or NO_BEGIN

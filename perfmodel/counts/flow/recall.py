@@ -1,8 +1,8 @@
 """What the body of a loop does, recalled for iterations in which it does alike.
 
 A body is walked once from paths with unknown begins (:class:`~perfmodel.counts.flow.execution.Begin`). Each path after
-it is a begin and the acts that follow. That holds for every state of the same cells where the costs of the begins keep
-the margins by which the walk chose the longest paths.
+it is a begin and the acts that follow. That holds for every state of the same cells where the begins lead to the same
+choices of the longest paths.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perfmodel.counts.flow.execution import START, Begin, Cells, CellValue, Cost, Path, State, costlier
+from perfmodel.counts.flow.execution import START, Begin, Cells, CellValue, Choices, Path, State, costlier
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,12 @@ def outset(state: State, body: Body) -> tuple[Hashable, list[Path]]:
     return (*held, *whole), paths
 
 
-def with_unknown_begins(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Margins]:
-    """Return what a body finds in a state where all paths are begins, and the margins of these."""
-    margins: Margins = {}
-    begins = {id(path): Path({}, path.cost, Begin(k, path.cost, margins)) for k, path in enumerate(paths)}
+def with_unknown_begins(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
+    """Return what a body finds in a state where all paths are begins, and where choices between these are noted."""
+    choices = Choices()
+    begins = {
+        id(path): Path({}, path.cost, Begin(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)
+    }
     begins[id(START)] = START
     unknown = State(paths={name: begins[id(path)] for name, path in state.paths.items()})
     unknown.loose |= state.loose.intersection(body.touched)
@@ -65,10 +67,7 @@ def with_unknown_begins(state: State, body: Body, paths: Sequence[Path]) -> tupl
         if name in state.cells:
             cells = state.cells[name].items()
             unknown.replace(name, {cell: CellValue(begins[id(value.path)], value.sources) for cell, value in cells})
-    return unknown, margins
-
-
-Margins = dict[tuple[int, int, bool], Cost]
+    return unknown, choices
 
 
 @dataclass(frozen=True)
@@ -78,22 +77,23 @@ class Recalled:
     cells: Mapping[str, Cells]
     paths: Mapping[str, Path]
     loose: frozenset[str]
-    margins: Margins
+    choices: Choices
 
     @classmethod
-    def of(cls, state: State, body: Body, margins: Margins) -> Recalled:
+    def of(cls, state: State, body: Body, choices: Choices) -> Recalled:
         """Return the outcome of a walk from unknown begins that ended in a state."""
         cells = {name: state.cells[name] for name in body.changed if name in state.cells}
-        return cls(cells, state.paths, frozenset(state.loose), margins)
+        return cls(cells, state.paths, frozenset(state.loose), choices)
 
     def holds(self, begins: Sequence[Path]) -> bool:
         """Whether a walk that begins with these paths makes the same choices."""
         costs = [*[path.cost for path in begins], 0]
-        for (chosen, other, more), margin in self.margins.items():
+        for (chosen, other, more), margin in self.choices.margins.items():
             difference = costs[chosen] - costs[other]
             if difference < margin or (more and difference == margin):
                 return False
-        return True
+        kept = self.choices.kept.items()
+        return all((begins[k].amount(term) + amount != 0) == present for (k, term, amount), present in kept)
 
     def apply(self, state: State, begins: Sequence[Path]) -> None:
         """Change a state as the body does that finds these paths in it."""
@@ -114,10 +114,14 @@ class Recalled:
         state.loose |= self.loose
 
     def _pass_on(self, begins: Sequence[Path]) -> None:
-        """Note the margins where these paths have unknown begins themselves."""
-        for (chosen, other, more), margin in self.margins.items():
+        """Note the choices where these paths have unknown begins themselves."""
+        for (chosen, other, more), margin in self.choices.margins.items():
             if begins[chosen].begin is not begins[other].begin:
                 if more:
                     costlier(begins[chosen], begins[other], 0, margin)
                 else:
                     costlier(begins[other], begins[chosen], margin)
+        for k, term, amount in self.choices.kept:
+            path = begins[k]
+            if path.begin is not None:
+                path.begin.has(term, path.terms.get(term, 0) + amount)

@@ -182,9 +182,6 @@ class Walkthrough:
             self.block(node.body, at)
             return
         found, paths = outset(self.state, body)
-        if any(amount < 0 for path in paths for amount in path.terms.values()):
-            self.block(node.body, at)  # not all acts that a path has since its begin are acts that were added
-            return
         key = (id(node), tuple([at.offsets.get(name) for name in body.inames]), found)
         outcomes = self._outcomes.setdefault(key, [])
         outcome = next((outcome for outcome in outcomes if outcome is not None and outcome.holds(paths)), None)
@@ -199,10 +196,10 @@ class Walkthrough:
     def outcome(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Recalled | None:
         """Return what a body makes of states that hold such paths; None where that depends on how they begin."""
         state = self.state
-        self.state, margins = with_unknown_begins(state, body, paths)
+        self.state, choices = with_unknown_begins(state, body, paths)
         try:
             self.block(node.body, at)
-            return Recalled.of(self.state, body, margins)
+            return Recalled.of(self.state, body, choices)
         except UnknownBeginError:
             return None
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -14,7 +15,8 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount
 from perfmodel.lazy import Lazy, cached_property
 
-IN, SET = isl.dim_type.in_, isl.dim_type.set
+IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
+LINE = 512  # points along an iname that are looked at
 NO_BYTES = Count.constant(0, "byte")
 
 
@@ -59,7 +61,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def _address(access: Access, domain: Domain) -> Address | None:
-    if access.cells is None:
+    if access.cells is None or _bends(access.cells, domain.points):
         return None
     function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
     start: Count = Fraction(access.bits, 8) * _distance(access.offset)
@@ -79,6 +81,38 @@ def _address(access: Access, domain: Domain) -> Address | None:
         constant = isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(form)).project_domain_on_params()
         start = start + distance.times(_distance(constant))
     return Address(start, steps)
+
+
+def _bends(cells: isl.Map, points: isl.Set) -> bool:
+    """Whether an index with floors is seen not to be affine, by its values along each iname through one point.
+
+    isl takes seconds to write some of these as pieces that are affine.
+    """
+    if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
+        return False
+    indices, middle = isl.PwMultiAff.from_map(cells), points.sample_point()
+    for k in range(points.dim(SET)):
+        line = points.intersect(isl.Set.from_point(middle).eliminate(SET, k, 1))
+        low = line.dim_min_val(k)
+        on_line: list[isl.Point] = []
+        if low.is_int():
+            line.upper_bound_val(SET, k, low.add(isl.Val(LINE))).foreach_point(on_line.append)
+        if any(_turns(indices.get_pw_aff(axis), k, on_line) for axis in range(indices.dim(OUT))):
+            return True
+    return False
+
+
+def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
+    """Whether an index has two slopes on a line of points along its dimension k."""
+    if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
+        return False
+    slope: Fraction | None = None
+    values = ((point.get_coordinate_val(SET, k).to_python(), index.eval(point).to_python()) for point in on_line)
+    for (here, value), (there, next_value) in pairwise(values):
+        latest, slope = slope, Fraction(next_value - value, there - here)
+        if latest not in (None, slope):
+            return True
+    return False
 
 
 def _distance(function: isl.PwQPolynomial) -> Count:

@@ -180,9 +180,12 @@ class SummandsAtSizes:
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
         total, exact = Fraction(0), True
         for factor, keys in self._products:
-            low, high = factor, factor
-            for key in keys:
-                corners = [end * value for end in (low, high) for value in values[key]]
+            low = high = factor.numerator if factor.denominator == 1 else factor
+            for least, most in map(values.__getitem__, keys):
+                if low == high and least == most:  # by far the most frequent case
+                    low = high = low * least
+                    continue
+                corners = [end * value for end in (low, high) for value in (least, most)]
                 low, high = min(corners), max(corners)
             total, exact = total + high, exact and low == high
         return ValueAtSize(int(total) if total.denominator == 1 else total, exact)

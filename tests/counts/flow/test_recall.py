@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from perfmodel.counts.flow import execution, walkthrough
-from perfmodel.counts.flow.execution import START, Begin, Path, Position, Rules, UnknownBeginError, costlier
+from perfmodel.counts.flow.execution import START, Begin, Choices, Path, Position, Rules, UnknownBeginError, costlier
 from perfmodel.counts.flow.trips import LoopNest, Span
 from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.program.program import (
@@ -115,7 +115,7 @@ def test_a_walk_that_recalls_gives_what_a_walk_without_does(
     rules: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recalled = 0
-    for seed in range(60):
+    for seed in range(50):
         program = MadeUp(seed)
         monkeypatch.setattr(walkthrough, "WORTH_RECALLING", 2)
         walk = program.walked(**rules)
@@ -152,17 +152,31 @@ def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.Mon
 
 
 def test_margins_say_for_which_costs_a_choice_is_the_same() -> None:
-    margins: dict[tuple[int, int, bool], float] = {}
-    first, second = (Path({}, cost, Begin(k, cost, margins)) for k, cost in enumerate((10, 7)))
+    choices = Choices()
+    first, second = (Path({}, cost, Begin(k, {}, cost, choices)) for k, cost in enumerate((10, 7)))
     assert not costlier(second, first, added=2)  # so while the first costs at least 2 more
     assert costlier(second, first, added=4)  # and the second more than it less 4
     assert costlier(first, START)
-    assert {(0, 1, False): 2, (1, 0, True): -4, (0, -1, True): 0} == margins
+    assert {(0, 1, False): 2, (1, 0, True): -4, (0, -1, True): 0} == choices.margins
 
 
 def test_acts_of_paths_with_different_begins_cannot_be_compared() -> None:
-    first, second = (Path({}, 0, Begin(k, 0, {})) for k in range(2))
+    first, second = (Path({}, 0, Begin(k, {}, 0, Choices())) for k in range(2))
     with pytest.raises(UnknownBeginError):
         first.since(second)
     longer = first.plus([((ACTS[0], ()), 2)], 4)
     assert {(ACTS[0], ()): 2} == longer.since(first)
+
+
+@pytest.mark.parametrize("worth_recalling", [2, 10**9])
+def test_a_loop_of_two_trips_is_followed_twice(worth_recalling: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # each of 4 sums gets 36*2 additions; the innermost loop runs too often in all to be followed, were it longer
+    monkeypatch.setattr(walkthrough, "WORTH_RECALLING", worth_recalling)
+    cell: Cell = ((0, (("r", 1),)),)
+    add = Step("add", (Reading("q", cell, (ACTS[0],)),), (Writing("q", cell, "private"),), ())
+    nest = Loop("o", (Loop("r", (Loop("k", (Run("add"),)),)),))
+    hand: Any = ByHand({"o": 36, "r": 4, "k": 2}, frozenset("ork"))
+    walk = Walkthrough(Dataflow((add,)), hand, Rules(lambda act: COSTS[act[1]]))
+    walk.block((DeviceKernel("sums", (nest,)),), Position())
+    expected = {((r, ()),): {(ACTS[0], ()): 72} for r in range(4)}
+    assert expected == {cell: dict(value.path.terms) for cell, value in walk.state.cells["q"].items()}

@@ -41,7 +41,7 @@ def copied(size, tile):
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [(name, place) for name in ("convolution15", "convolution15-wide") for place in (3, 1500, 3333)],
+    [(name, place) for name in ("convolution15", "convolution15-wide") for place in (1500, 3333)],
 )
 def test_convolution(name, place):
     check_convolution(name, space(name).configurations[place])
@@ -80,8 +80,8 @@ def check_convolution(name, given):
     assert local == counts.launch.local_bytes
 
 
-@pytest.mark.parametrize("name", ["convolution15", "dedispersion"])
-def test_kernels_of_fixed_sizes_have_the_same_counts(name):
+def test_kernels_of_fixed_sizes_have_the_same_counts():
+    name = "convolution15"
     configuration = space(name).configurations[1234]
     counts, fixed = (count(space(name, how).build(**configuration), cache=False) for how in (False, True))
     assert () == tuple(fixed.parameters)
@@ -92,7 +92,7 @@ def test_kernels_of_fixed_sizes_have_the_same_counts(name):
     assert counts.work_groups()(**SIZES[name]) == fixed.work_groups()()
 
 
-@pytest.mark.parametrize("place", some("dedispersion", 4, 400))
+@pytest.mark.parametrize("place", some("dedispersion", 2, 400))
 def test_dedispersion(place):
     given = configured("dedispersion", place, 400)
     counts, operations, accesses = counted("dedispersion", given)
@@ -108,7 +108,7 @@ def test_dedispersion(place):
         assert 1536 * outputs <= operations(kind) <= 1539 * outputs
 
 
-@pytest.mark.parametrize("place", some("gemm", 4, 400))
+@pytest.mark.parametrize("place", some("gemm", 2, 400))
 def test_gemm(place):
     given = configured("gemm", place, 400)
     counts, operations, accesses = counted("gemm", given)

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Unable to generate code to automatically"),  # find sizes, which are given
 ]
 #: Configurations of a space in a nightly run.
-MANY = [pytest.param(number, marks=pytest.mark.nightly) for number in range(40)]
+MANY = [pytest.param(number, marks=pytest.mark.nightly) for number in range(24)]
 
 
 def chosen(name, given, allowed=lambda **_: True):
