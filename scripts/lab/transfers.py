@@ -83,6 +83,7 @@ def cards() -> tuple[str, ...]:
     return (TITAN_V, GTX_480, *sorted(tuned))
 
 
+@cache
 def facts_of(card: str, folders: Path) -> DeviceFacts:
     """Return what is known of a card."""
     if card in FOLDERS:
