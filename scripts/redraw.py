@@ -1,14 +1,14 @@
 """Draw parts of docs/ again from committed data, without a device.
 
-quickstart, isolation, probes, packages and choice (minutes) draw pictures and pages; notebooks executes the examples
-again; papers prints tables of two pages; transfers (an hour) predicts kernels by weights of other cards.
+quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
+examples again; papers prints tables of two pages; transfers (an hour) predicts kernels by weights of other cards.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from perfmodel.calibration.recommended import recommended_weights
@@ -22,12 +22,15 @@ from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
+from scripts.lab.real_gpus.page import real_gpus
 from scripts.lab.transfers import draw_transfers
 from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("quickstart", "isolation", "probes", "packages", "choice", "notebooks", "papers", "transfers")
+RECORDED = "nvidia-titan-v"
+UNASKED = ("quickstart", "isolation", "probes", "packages")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -39,33 +42,42 @@ def quickstart(data: Path, picture: Path) -> None:
     print(f"\nwrote {picture}")
 
 
+def print_each(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, flush=True)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/redraw", description=__doc__)
     parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart, isolation, probes and packages")
     parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "calibrate-quick", help="for quickstart")
     parser.add_argument("--devices", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
+    parser.add_argument("--family", action="append", default=[], help="for real-gpus: a model family; all by default")
+    parser.add_argument("--jobs", type=int, default=2, help="for real-gpus: processes")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the pages and pictures")
     options = parser.parse_args(argv)
     lab = options.out / "lab"
+    draw: dict[str, Callable[[], object]] = {
+        "quickstart": lambda: quickstart(options.data, options.out / "quickstart.png"),
+        "isolation": lambda: draw_isolation(options.devices, lab / "isolation.md"),
+        "probes": lambda: draw_probes(options.devices, options.out),
+        "packages": lambda: draw_packages(ROOT / "perfmodel", options.out / "packages.svg"),
+        "choice": lambda: print(draw_choice(
+            measured_folders(options.devices), lab / "choice.png", lab / "choosing.md", options.draws
+        )),
+        "real-gpus": lambda: print_each(
+            real_gpus(options.devices / RECORDED, options.out, options.family, options.jobs)
+        ),
+        "transfers": lambda: draw_transfers(
+            options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
+        ),
+        "notebooks": notebooks.redraw,
+        "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
+    }  # fmt: skip
     try:
-        if options.part in (None, "quickstart"):
-            quickstart(options.data, options.out / "quickstart.png")
-        if options.part in (None, "isolation"):
-            draw_isolation(options.devices, lab / "isolation.md")
-        if options.part in (None, "probes"):
-            draw_probes(options.devices, options.out)
-        if options.part in (None, "packages"):
-            draw_packages(ROOT / "perfmodel", options.out / "packages.svg")
-        if options.part == "choice":
-            folders = measured_folders(options.devices)
-            print(draw_choice(folders, lab / "choice.png", lab / "choosing.md", options.draws))
-        if options.part == "transfers":
-            draw_transfers(options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz")
-        if options.part == "notebooks":
-            notebooks.redraw()
-        if options.part == "papers":
-            print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()]))
+        for part in [options.part] if options.part else UNASKED:
+            draw[part]()
     except PerfModelError as error:
         print(f"redraw: error: {error}", file=sys.stderr)
         return 2

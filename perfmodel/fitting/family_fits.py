@@ -138,17 +138,17 @@ SOURCE = "chosen by cross-validation over groups of measured kernels"
 
 
 def with_chosen_facts(
-    measurements: Measurements, family: Family, options: FitOptions | None = None
+    measurements: Measurements, family: Family, options: FitOptions | None = None, folds: int | None = None
 ) -> Measurements:
     r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
     They are chosen one after the other, in the family's order: each is the candidate with the smallest mean over
-    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group, with the facts that are chosen
-    already and with the first candidate of those that are not. Facts that are known already stay.
+    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group (:func:`dealt` to `folds`), with the
+    facts that are chosen already and with the first candidate of those that are not. Facts that are known already stay.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
-    groups = [row.group for row in measurements] if choices else []
+    groups = dealt([row.group for row in measurements], folds) if choices else []
     if not groups:
         return measurements
     chosen = {key: values[0] for key, values in choices.items()}
@@ -166,7 +166,7 @@ def with_chosen_facts(
     return _with(measurements, chosen)
 
 
-def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[str]) -> float:
+def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[int | None]) -> float:
     table = build_design(measurements, family, options)
     unseen = Refits(table, family, options).left_out(groups)
     by_kernel: dict[str, list[float]] = defaultdict(list)
@@ -208,7 +208,7 @@ class FamilyFits(Lazy):
     @cached_property
     def known(self) -> Measurements:
         """The measured rows, with the facts of the device that the family's fit chooses."""
-        return with_chosen_facts(self.measured, self.family, self.options)
+        return with_chosen_facts(self.measured, self.family, self.options, self.folds)
 
     @cached_property
     def design(self) -> Design:

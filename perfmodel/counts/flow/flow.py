@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules, Term
+from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
+from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import LoopNest, Trips
 from perfmodel.counts.flow.walkthrough import Walkthrough, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait

@@ -1,6 +1,6 @@
 """What the body of a loop does, recalled for iterations in which it does alike.
 
-A body is walked once from paths with unknown begins (:class:`~perfmodel.counts.flow.execution.Begin`). Each path after
+A body is walked once from paths with unknown begins (:class:`~perfmodel.counts.flow.paths.Begin`). Each path after
 it is a begin and the acts that follow. That holds for every state of the same cells where the begins lead to the same
 choices of the longest paths.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perfmodel.counts.flow.execution import START, Begin, Cells, CellValue, Choices, Path, State, costlier
+from perfmodel.counts.flow.execution import Cells, CellValue, State
+from perfmodel.counts.flow.paths import START, Begin, Choices, Path, costlier
 
 
 @dataclass(frozen=True)

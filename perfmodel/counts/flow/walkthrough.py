@@ -12,20 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import (
-    KEPT,
-    LATEST,
-    Arcs,
-    CellValue,
-    Cost,
-    Path,
-    Position,
-    Rules,
-    Snapshot,
-    State,
-    Term,
-    UnknownBeginError,
-)
+from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, CellValue, Position, Rules, Snapshot, State
+from perfmodel.counts.flow.paths import Cost, Path, Term, UnknownBeginError
 from perfmodel.counts.flow.recall import Body, Recalled, outset, with_unknown_begins
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.program import (

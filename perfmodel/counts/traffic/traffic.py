@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -349,13 +349,20 @@ class TrafficPlan:
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
         if key not in self._latest:
-            shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
-            columns = [np.broadcast_to(count.evaluate(arrays), shape).ravel() for count in self.launches.counts]
-            points = zip(*map(np.ndarray.tolist, columns), strict=True)
-            at = [TrafficAt(self.launches.with_values(point), line) for point in points]
+            at = [TrafficAt(launches, line) for launches in self._launches_at(arrays)]
             self._latest.clear()
             self._latest[key] = at
         return self._latest[key]
+
+    def _launches_at(self, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Sequence[LaunchReferences[float]]]:
+        """Yield the launches at each of the sizes."""
+        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
+        if not shape:
+            yield self.launches.at({name: values.item() for name, values in arrays.items()})
+            return
+        columns = [np.broadcast_to(count.evaluate(arrays), shape).ravel() for count in self.launches.counts]
+        for point in zip(*map(np.ndarray.tolist, columns), strict=True):
+            yield self.launches.with_values(point)
 
     @property
     def arrays(self) -> tuple[str, ...]:

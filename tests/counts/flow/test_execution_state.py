@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.counts.flow.execution import ACCESSED, FENCE, LATEST, START, CellValue, Path, State, may_be_equal
+from perfmodel.counts.flow.execution import ACCESSED, FENCE, LATEST, CellValue, State, may_be_equal
+from perfmodel.counts.flow.paths import START, Path
 from perfmodel.counts.program.program import Cell
 
 I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from perfmodel.counts.flow import execution, walkthrough
-from perfmodel.counts.flow.execution import START, Begin, Choices, Path, Position, Rules, UnknownBeginError, costlier
+from perfmodel.counts.flow.execution import Position, Rules
 from perfmodel.counts.flow.trips import LoopNest, Span
 from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.program.program import (
@@ -149,23 +149,6 @@ def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.Mon
         return len(executions)
 
     assert executions(20) == executions(200) <= 4 * 16
-
-
-def test_margins_say_for_which_costs_a_choice_is_the_same() -> None:
-    choices = Choices()
-    first, second = (Path({}, cost, Begin(k, {}, cost, choices)) for k, cost in enumerate((10, 7)))
-    assert not costlier(second, first, added=2)  # so while the first costs at least 2 more
-    assert costlier(second, first, added=4)  # and the second more than it less 4
-    assert costlier(first, START)
-    assert {(0, 1, False): 2, (1, 0, True): -4, (0, -1, True): 0} == choices.margins
-
-
-def test_acts_of_paths_with_different_begins_cannot_be_compared() -> None:
-    first, second = (Path({}, 0, Begin(k, {}, 0, Choices())) for k in range(2))
-    with pytest.raises(UnknownBeginError):
-        first.since(second)
-    longer = first.plus([((ACTS[0], ()), 2)], 4)
-    assert {(ACTS[0], ()): 2} == longer.since(first)
 
 
 @pytest.mark.parametrize("worth_recalling", [2, 10**9])

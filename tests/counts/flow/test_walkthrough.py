@@ -8,7 +8,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts.flow.execution import Path, Snapshot, State
+from perfmodel.counts.flow.execution import Snapshot, State
+from perfmodel.counts.flow.paths import Path
 from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, RSQRT, STORE, at, counted, flow_of, in_lanes, kernel
 
 

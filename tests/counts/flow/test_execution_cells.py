@@ -1,25 +1,11 @@
-"""Paths, cells and values, by hand."""
+"""Cells and values, by hand."""
 
 from __future__ import annotations
 
-from perfmodel.counts.flow.execution import START, CellValue, Path, blurred, bound, longer, may_be_equal, renamed
+from perfmodel.counts.flow.execution import CellValue, blurred, bound, may_be_equal, renamed
+from perfmodel.counts.flow.paths import START, Path
 
-ADD, MUL = (("float32", "add"), ()), (("float32", "mul"), ("k",))
 I2, I3, J = (2, (("i", 1),)), (3, (("i", 1),)), (0, (("j", 1),))
-
-
-def test_acts_are_added_and_told_apart_from_earlier_ones() -> None:
-    first = START.plus([(ADD, 1)], 1.0)
-    second = first.plus([(ADD, 2), (MUL, 1)], 10.0)
-    assert Path({ADD: 3, MUL: 1}, 11.0) == second
-    assert {ADD: 2, MUL: 1} == second.since(first)
-    assert {} == first.since(first)
-
-
-def test_the_first_of_equally_costly_paths_is_kept() -> None:
-    one, other = Path({ADD: 1}, 1.0), Path({MUL: 1}, 1.0)
-    assert longer(one, other) is one
-    assert longer(one, Path({}, 2.0)) == Path({}, 2.0)
 
 
 def test_cells_may_be_equal_unless_a_constant_differs() -> None:

@@ -1,0 +1,199 @@
+"""How every family predicts the rows that others recorded on a GPU, and which traits of a launch go with its errors.
+
+No device is needed. The quantities of the slowest families take most of the time, so that families are spread over
+processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean
+from typing import TypeAlias
+
+import numpy as np
+
+from perfmodel.compare import Comparison
+from perfmodel.compare.contenders import Contender, Contenders, contender_of, on_common_cases
+from perfmodel.compare.figures import Figures, summarise
+from perfmodel.compare.protocols import FOLDS
+from perfmodel.fitting.design import counts_of
+from perfmodel.fitting.device_folder import recorded_folder
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.weights_file import FitOptions
+from perfmodel.models import families, find_family
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.occupancy import items_per_group, launched
+from perfmodel.store import Measurements
+
+STRICT = "groups"
+"""The protocol whose predictions are looked at closely."""
+SLOWEST = ("synchronous_parallel_throughput", "multithreaded", "bottleneck", "threaded_manycore", "gpuperf")
+"""Families whose quantities take longest; they are begun first."""
+LEAST = 5
+"""Fewest rows of a space whose errors are held against traits."""
+CaseKey: TypeAlias = tuple[str, str, str]
+Traits: TypeAlias = Mapping[CaseKey, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """All families on a device's recorded rows, and traits of each row's launch."""
+
+    contenders: Contenders
+    traits: Traits
+
+    @property
+    def judged(self) -> tuple[Contender, ...]:
+        """The families that could be fitted, the one with the smallest regret first."""
+        return tuple(sorted(self.contenders.judged, key=lambda one: one.figures(STRICT).regret))
+
+    @property
+    def random(self) -> Figures:
+        """Figures of the common cases, for those of a random choice."""
+        return self.judged[0].figures(STRICT)
+
+
+def study(folder: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[str | Recorded]:
+    """Judge families, all by default, on a folder's rows in so many processes; yield their names, then the study."""
+    chosen = sorted(names or families(), key=lambda name: (name not in SLOWEST, name))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        traits = pool.submit(read_traits, folder)
+        made = {name: pool.submit(judge, folder, name) for name in chosen}
+        for name, future in made.items():
+            problem = future.result().problem
+            yield f"{name}: {problem}" if problem else name
+        judged = [made[name].result() for name in sorted(made)]
+        yield Recorded(on_common_cases(judged), traits.result())
+
+
+def judge(folder: Path, name: str) -> Contender:
+    """Judge one family on a folder's recorded rows."""
+    return contender_of(FamilyFits(_measured(folder), find_family(name), FitOptions(), None, FOLDS))
+
+
+@cache
+def _measured(folder: Path) -> Measurements:
+    return recorded_folder(folder, measured_facts=False)[0]
+
+
+def read_traits(folder: Path) -> Traits:
+    """Return the traits of every row of a folder."""
+    measured = _measured(folder)
+    return {
+        key_of(Comparison.of(row, None, (), None)): traits_of(
+            Case(counts_of(measured, row), row.parameters, measured.facts, "mwp_cwp")
+        )
+        for row in measured
+    }
+
+
+def key_of(row: Comparison) -> CaseKey:
+    """Return what tells a case from all others."""
+    return row.kernel, row.form, row.sizes
+
+
+def traits_of(case: Case) -> dict[str, float]:
+    """Return traits of a launch; those of a warp and of a unit are as Wang and Lou (2017) count them."""
+    counts, launch = case.counts, case.counts.launch
+    warp, (items, subgroups) = families()["mwp_cwp"].values(case), launched(case)
+    accesses = sum(case.value(counts.accesses(array=name, granularity="subgroup")) for name in _local_arrays(case))
+    passes = sum(case.value(counts.bank_conflicts(name, int(case.fact("banks")))) for name in _local_arrays(case))
+    return {
+        "work-items in a group": items_per_group(case),
+        "idle lanes": 1 - float(items / (subgroups * counts.subgroup_size)),
+        "rounds of groups": float(warp["rounds"]),
+        "warps held": float(warp["warps"]),
+        "local memory of a group [B]": float(launch.local_bytes),
+        "private memory of a work-item [B]": float(launch.private_bytes),
+        "instructions of a work-item": float(warp["insts"]),
+        "instructions in all": float(warp["insts"] * items),
+        "global accesses in all": float(warp["mem_insts"] * items),
+        "transactions of an access": float(1 + warp["uncoalesced"] * warp["more_per_mw"]),
+        "passes of a local access": float(passes / accesses) if accesses else 1.0,
+        "barriers of a work-item": float(case.total("barrier_local") / items),
+    }
+
+
+def _local_arrays(case: Case) -> list[str]:
+    return sorted({row.array for row in case.counts.access_table if row.space == "local"})
+
+
+# {{{ views of the predictions
+
+def by_space(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Return predicted rows by the choice that they belong to."""
+    spaces: dict[str, list[Comparison]] = {}
+    for row in rows:
+        if row.predicted is not None:
+            spaces.setdefault(f"{row.kernel} {row.sizes}".strip(), []).append(row)
+    return spaces
+
+
+def by_transform(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Return rows by what their kernel's name has before the colon."""
+    transforms: dict[str, list[Comparison]] = {}
+    for row in sorted(rows, key=lambda row: row.kernel):
+        transforms.setdefault(row.kernel.partition(":")[0], []).append(row)
+    return transforms
+
+
+def figures_by(spaces: Mapping[str, Sequence[Comparison]]) -> dict[str, Figures]:
+    """Return the figures of each part of the rows that has a choice."""
+    found = {name: summarise(rows) for name, rows in spaces.items()}
+    return {name: figures for name, figures in found.items() if figures.choices}
+
+
+def missed(rows: Sequence[Comparison], traits: Traits) -> dict[str, float]:
+    """Return for each trait how it goes with measured over predicted time within spaces.
+
+    It is the mean over spaces of Spearman's rank correlation: above zero where predictions are too short for large
+    values of the trait. Spaces with fewer than :data:`LEAST` rows, and those in which the trait is constant, do not
+    count; NaN where none counts.
+    """
+    from scipy.stats import spearmanr
+
+    found: dict[str, list[float]] = {}
+    for space in by_space(rows).values():
+        own = _ratios(space)
+        if len(own) < LEAST or len({ratio for _, ratio in own}) == 1:
+            continue
+        errors = [ratio for _, ratio in own]
+        for trait in next(iter(traits.values())):
+            values = [traits[key_of(row)][trait] for row, _ in own]
+            if len(set(values)) > 1:
+                found.setdefault(trait, []).append(float(spearmanr(values, errors).statistic))
+    return {trait: mean(found[trait]) if trait in found else math.nan for trait in next(iter(traits.values()))}
+
+
+def worst(rows: Sequence[Comparison]) -> tuple[Comparison, Comparison]:
+    """Return the row whose prediction is the most too short, and the one whose prediction is the most too long."""
+    ratios = sorted(_ratios(rows), key=lambda pair: pair[1])
+    return ratios[-1][0], ratios[0][0]
+
+
+def _ratios(rows: Sequence[Comparison]) -> list[tuple[Comparison, float]]:
+    """Return rows that are predicted above zero, each with its measured over its predicted time."""
+    return [(row, row.measured / row.predicted) for row in rows if row.predicted is not None and row.predicted > 0]
+
+
+Oddity: TypeAlias = tuple[str, float, float]
+"""A trait that sets a row apart, its value, and the median of its space."""
+
+
+def oddities(row: Comparison, rows: Sequence[Comparison], traits: Traits, most: int = 2) -> list[Oddity]:
+    """Return the traits that most set a row apart from its space."""
+    space = [other for other in rows if (other.kernel, other.sizes) == (row.kernel, row.sizes)]
+    apart = []
+    for trait, value in traits[key_of(row)].items():
+        median = float(np.median([traits[key_of(other)][trait] for other in space]))
+        if value != median:
+            apart.append((abs(math.log((value + 1e-2) / (median + 1e-2))), trait, value, median))
+    return [(trait, value, median) for _, trait, value, median in sorted(apart, reverse=True)[:most]]
+
+# }}}

@@ -1,0 +1,118 @@
+"""Recorded rows by hand: how a trait goes with errors, which rows are the worst, and what sets them apart."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.compare import Comparison, Comparisons, Evaluation
+from perfmodel.compare.contenders import Contender, Contenders
+from perfmodel.counts import count
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.quantities.case import Case
+from scripts.lab.real_gpus.study import (
+    Recorded,
+    by_space,
+    by_transform,
+    figures_by,
+    key_of,
+    missed,
+    oddities,
+    study,
+    traits_of,
+    worst,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+SIZES = (1, 2, 3, 4, 5, 6)
+# Of the space "tile: a" each row takes as many seconds as its variant says; the model says 1 for all.
+ROWS = Comparisons(
+    [Comparison("tile: a", {}, float(size), 1.0, variant={"size": size}, interval=(0.5, 2.5)) for size in SIZES]
+    + [
+        Comparison("plain: a", {}, 2.0, 8.0, variant={"size": 1}),
+        Comparison("plain: a", {}, 4.0, 1.0, variant={"size": 2}),
+    ]
+)
+TRAITS = {
+    key_of(row): {"size": float(row.variant["size"]), "rest": -float(row.variant["size"]), "same": 1.0} for row in ROWS
+}
+EXACT = Comparisons([Comparison(row.kernel, {}, row.measured, row.measured, variant=row.variant) for row in ROWS])
+
+
+def contender(name: str, rows: Comparisons) -> Contender:
+    evaluations = tuple(Evaluation(by, name, "GPU", 0.9, rows) for by in ("groups", "kernels", "variants"))
+    return Contender(name, "GPU", 2, 0.1, 0.1, evaluations)
+
+
+def recorded() -> Recorded:
+    failed = Contender("needy", "GPU", problem="a fact is missing")
+    return Recorded(Contenders([contender("flat", ROWS), contender("exact", EXACT), failed]), TRAITS)
+
+
+def test_rows_by_space_and_by_transform():
+    assert {"tile: a": 6, "plain: a": 2} == {name: len(rows) for name, rows in by_space(ROWS).items()}
+    found = figures_by(by_transform(ROWS))
+    assert ["plain", "tile"] == list(found)
+    assert (2.0, -1.0) == (found["plain"].regret, found["plain"].tau)
+    assert pytest.approx(math.factorial(6) ** (1 / 6)) == found["tile"].random_regret
+
+
+def test_families_stand_in_the_order_of_their_regret():
+    study_of = recorded()
+    assert ["exact", "flat"] == [one.family for one in study_of.judged]
+    assert 2 == study_of.random.choices
+
+
+def test_what_goes_with_errors_counts_in_spaces_of_several_rows_only():
+    """In the large space the time grows with the size and the prediction does not; the small space does not count."""
+    found = missed(ROWS, TRAITS)
+    assert pytest.approx((1.0, -1.0)) == (found["size"], found["rest"])
+    assert math.isnan(found["same"])
+    assert all(math.isnan(value) for value in missed(EXACT, TRAITS).values())
+
+
+def test_the_worst_rows_and_what_sets_them_apart():
+    short, long = worst(ROWS)
+    assert (("tile: a", 6.0), ("plain: a", 2.0)) == ((short.kernel, short.measured), (long.kernel, long.measured))
+    assert ("size", 6.0, 3.5) in oddities(short, ROWS, TRAITS)
+    assert "same" not in {trait for trait, *_ in oddities(short, ROWS, TRAITS, most=9)}
+
+
+def test_traits_of_a_launch():
+    """A group has 48 work-items in two warps; the lanes read a column of 48 rows, so that each needs a transaction."""
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < 48 and 0 <= j < 480}", "out[j, i] = a[i, j] + 1",
+        [lp.GlobalArg("out", np.float32, (480, 48)), lp.GlobalArg("a", np.float32, (48, 480))],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"i": "l.0", "j": "g.0"}), subgroup_size=32)
+    values = {"compute_units": 8, "max_groups_per_unit": 16, "max_items_per_unit": 1024, "banks": 32,
+              "global_transaction_bytes": 32}  # fmt: skip
+    known = {name: Fact(value, "", "made up") for name, value in values.items()}
+    found = traits_of(Case(counts, {}, DeviceFacts.from_mapping("GPU", "P", "1", known), "mwp_cwp"))
+    assert (48.0, 0.25) == (found["work-items in a group"], found["idle lanes"])
+    assert 480 / (8 * 16) == found["rounds of groups"]
+    assert 2 * 16 == found["warps held"]
+    assert 2 * 480 * 48 == found["global accesses in all"]
+    # half of the accesses are the loads, with 32 transactions each; a store counts as 1
+    assert pytest.approx(1 + 0.5 * 31) == found["transactions of an access"]
+    assert (0.0, 1.0) == (found["local memory of a group [B]"], found["passes of a local access"])
+
+
+@pytest.mark.nightly
+def test_families_are_judged_in_processes(tmp_path):
+    """The committed rows of one kernel of the device's folder."""
+    source = ROOT / "fitted_weights" / "nvidia-titan-v"
+    lines = [line for line in (source / "measurements.jsonl").read_text().splitlines() if "re_rij_ej_to_ei" in line]
+    (tmp_path / "measurements.jsonl").write_text("\n".join(lines[:40]) + "\n")
+    for name in ("device.json", "facts.yaml", "counts.jsonl.xz"):
+        (tmp_path / name).symlink_to(source / name)
+    *names, found = study(tmp_path, ["roofline"], jobs=1)
+    assert ["roofline"] == names
+    assert isinstance(found, Recorded)
+    assert ("groups", "kernels", "variants") == found.judged[0].protocols
+    assert {key_of(row) for row in found.judged[0].by("groups").rows} == set(found.traits)
