@@ -76,7 +76,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       evenly by the units.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private arrays in memory, barriers, turns,
-      and operations.
+      and operations. On a device whose compiler does not move loads over tests (``guarded_loads_wait``), each load
+      behind a test counts too.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
@@ -346,6 +347,11 @@ class _Unit(Lazy):
             waits["chain_loads"] += turns if "global" in spaces else 0.0
             waits["chain_local"] += turns if "local" in spaces else 0.0
             waits["chain_turns"] += turns if issue.loops else 0.0
+        if self.case.known("guarded_loads_wait", 0):
+            waits["chain_loads"] += sum(
+                value(access.access.count) for _, access in self._accesses
+                if access.access.guarded and access.access.direction == "load" and access.access.space == "global"
+            )  # fmt: skip
         waits["chain_private"] = self._spilled
         waits["chain_operations"] = sum(
             number for issue in self.case.counts.issues for _, number in self._operations(issue)

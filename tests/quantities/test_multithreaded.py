@@ -70,6 +70,19 @@ def test_lanes_behind_a_guard_touch_nothing():
     assert (70 / 2 + 3 * 4 / 2, 3) == pytest.approx((found["sectors"], 2 * found["loads"] / 2))
 
 
+@pytest.mark.parametrize(("waits", "chain"), [(0, 1), (1, 1 + 4)])
+def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, chain):
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < 4 and j <= i }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    # 15 groups: each sub-group loads in one turn, which is written out, or waits for each of four loads
+    found = resources(counts, device(**CACHES, guarded_loads_wait=waits), n=15 * 64)
+    assert chain == pytest.approx(found["chain_loads"])
+
+
 def through_a_tile(stride, dtype=np.float32):
     """Sub-groups that store one cell each to a tile, `stride` cells apart, and read it back."""
     unit = lp.make_kernel(

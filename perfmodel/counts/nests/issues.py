@@ -149,7 +149,7 @@ class _Issues(Lazy):
             access.space, access.direction, access.array, access.bits, self.count(domain),
             self.cardinalities.count(domain), launch.group_shape, NO_BYTES if address is None else address.start,
             tuple(lanes) if access.lane_stride else None,
-            tuple(self._moves(domain, address, digits, loops, copied)), address is not None,
+            tuple(self._moves(domain, address, digits, loops, copied)), address is not None, self._guarded(domain),
         )  # fmt: skip
 
     def _moves(
@@ -189,6 +189,20 @@ class _Issues(Lazy):
     def _number(self, domain: Domain, name: str) -> Count:
         values = line_of(domain.points, domain.names.index(name))
         return self.cardinalities.wrap(self.cardinalities.size(values), granularity="value")
+
+    def _guarded(self, domain: Domain) -> bool:
+        """Whether a domain has fewer points than the box around it, at some sizes."""
+        if domain not in self._guards:
+            number = self.cardinalities.wrap(self.cardinalities.size(domain.points))
+            box = Count.constant(1)
+            for name in domain.names:
+                box = box.times(self._number(domain, name))
+            self._guards[domain] = bool(number.unexpanded) or number != box
+        return self._guards[domain]
+
+    @cached_property
+    def _guards(self) -> dict[Domain, bool]:
+        return {}
 
     def _deduplicated(self, accesses: Sequence[IssuedAccess]) -> Iterator[IssuedAccess]:
         """Yield the accesses, each with the share of its executions that is left where equal addresses are one."""

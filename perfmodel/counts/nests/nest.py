@@ -295,6 +295,8 @@ class IssuedAccess:
         affine.
     addressed : bool
         Whether the address is known: affine, but for digits of group numbers.
+    guarded : bool
+        Whether a test leaves some instances out of the box of lanes, groups, loops and copies around it.
     fresh : Fraction
         The share of the executions that compiled code makes, which accesses equal addresses of copies once.
     """
@@ -310,6 +312,7 @@ class IssuedAccess:
     lanes: tuple[Count, ...] | None
     moves: tuple[Move, ...]
     addressed: bool
+    guarded: bool
     fresh: Fraction = Fraction(1)
 
 

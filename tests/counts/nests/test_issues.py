@@ -36,6 +36,7 @@ def test_a_guard_leaves_whole_sub_groups_out() -> None:
     assert (3, 4) == (issue.operations[0].count(n=70), counts.sub_groups()(n=70))
     assert [(3, 70)] * 2 == [(one.count(n=70), one.items(n=70)) for one in issue.accesses]
     assert ((), 3) == (issue.loops, issue.turns(n=70))
+    assert [True] * 2 == [access.guarded for access in issue.accesses]
 
 
 def test_how_far_addresses_move() -> None:
@@ -66,6 +67,7 @@ def test_data_decide_where_a_gather_loads() -> None:
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32, cache=False)
     assert {"a": None} == {one.array: one.lanes for issue in counts.issues for one in issue.accesses if not one.lanes}
+    assert {False} == {access.guarded for issue in counts.issues for access in issue.accesses}  # groups are full
 
 
 def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
