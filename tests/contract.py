@@ -37,7 +37,7 @@ VALUES = {
     "global_transaction_bytes": 64, "cache_line_bytes": 64, "l2_line_bytes": 64, "l1_bytes": 2**14,
     "l2_bytes": 2**21, "memory_latency_s": 4e-7, "l2_latency_s": 2e-7, "launch_s": 5e-6,
     "registers_per_work_item": 32, "peak_flops_float64": 1e12, "local_bandwidth_bytes_per_s": 1e12,
-    "oversubscription": 1, "lane_order": "multithreaded", "odd_pitch_access": "vector",
+    "device_type": "gpu", "oversubscription": 1, "lane_order": "multithreaded", "odd_pitch_access": "vector",
 }  # fmt: skip
 #: Seconds for one unit of a feature, where a family has a weight for it: any, but not all alike.
 SECONDS = (1e-11, 1e-9)

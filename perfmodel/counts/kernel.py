@@ -18,8 +18,9 @@ from perfmodel.counts.counters.cardinality import Cardinalities, active_work_ite
 from perfmodel.counts.counters.cells import bank_conflicts
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.nests.issues import issues_of
 from perfmodel.counts.nests.nest import Issue, Nest
-from perfmodel.counts.nests.nests import issues_of, nests_of
+from perfmodel.counts.nests.nests import nests_of
 from perfmodel.counts.program.program import Access, Domain, Node, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole

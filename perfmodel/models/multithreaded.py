@@ -1,22 +1,22 @@
 r"""Resources of a compute unit whose sub-groups in flight hide each other's latency.
 
-.. math:: T = o + \left(\sum_r L_r^p + C^p\right)^{1/p} + \left(\sum_r S_r^q\right)^{1/q}
+.. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-L are the loops' and S the straight code's times of the busiest unit's resources: the instructions that it issues; the
-passes of its accesses to local memory and through the first-level cache; lines from behind that cache, and stores;
-lines from memory. C is the longest chain of a sub-group times the rounds in which the unit runs its groups, and o what
-launches and groups cost. Few groups leave units idle, and with few sub-groups in flight the chain takes longest.
+The resources are of the busiest unit: the instructions that it issues; its accesses to local memory, by bank, and the
+sectors that its loads and stores touch and fetch; the bytes that its share of memory's bandwidth moves. The last one is
+the chain of one sub-group, its waits one after the other, times the rounds in which the unit runs its groups: few
+groups leave units idle, and with few sub-groups in flight the chain takes longest. o is what launches and groups cost.
 
-The resources are those of Sim et al. in Kim et al. (2012), section 4.1, whose Eq. 4.1 subtracts an overlap that
-follows from warp counts; here a p-norm overlaps them, as in section 6.2 (outlook) of Stevens and Klöckner (2016).
-
-Prices are tied, since a few dozen small measurements determine little: a simple operation, half the turn of a loop, a
-pass and a load from local memory take one issue slot each; an instruction on the chain takes ``w_depth`` times its
-issue. The exponents p and q, the ties and the constants of :mod:`perfmodel.quantities.multithreaded` were chosen by
-leaving out one group of measurement kernels at a time on a simulated GTX 480 (docs/lab/families.md).
+The resources are those of Sim et al. in Kim et al. (2012), section 4.1, whose Eq. 4.1 subtracts an overlap that follows
+from warp counts; here a p-norm overlaps them, as in section 6.2 (outlook) of Stevens and Klöckner (2016). Quantities
+were chosen by leaving out einsums of the times recorded on a TITAN V, and groups of kernels of a simulated GTX 480
+(docs/lab/real-gpus.md).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
 
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.advice import (
@@ -26,42 +26,44 @@ from perfmodel.quantities.advice import (
     LESS_OVERHEAD,
     SHORTER_CHAINS,
 )
-from perfmodel.quantities.multithreaded import FUNCTIONS, MULTITHREADED_UNITS, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
 
-IN_LOOPS, STRAIGHT = 10, 2
-PRICED = {**FUNCTIONS, "other": "another function"}
+SHARPNESS = (2.0, 1.25, 1.5, 3.0, 5.0, 8.0)
+"""Sharpness that a fit tries."""
 
-
-def issue(part: str) -> str:
-    """Return the time to issue the instructions of a part of the kernel."""
-    functions = " + ".join(f"w_{kind}*{part}_{kind}" for kind in PRICED)
-    return f"w_issue*{part}_instructions + w_double*{part}_doubles + {functions}"
-
-
-def resources(part: str) -> dict[str, str]:
-    """Return the time of each resource in a part of the kernel."""
-    return {
-        f"{part}_issue": issue(part),
-        f"{part}_pass": f"w_issue*{part}_passes",
-        f"{part}_near": f"w_line*{part}_near_lines + w_store*{part}_store_lines",
-        f"{part}_memory": f"w_memory*{part}_memory_lines",
-    }
-
-
-def norm(power: int, *names: str) -> str:
-    """Return the p-norm of steps of the expression."""
-    first, *rest = names
-    return f"smooth_max({first}, {norm(power, *rest)}, {power})" if rest else first
-
-
-LOOPS, OUTSIDE = resources("loop"), resources("straight")
-PLACES = {"loop": "in loops", "straight": "outside of loops"}
-TIMES = {
-    "issue": "issuing instructions",
-    "pass": "accesses to local memory and the first-level cache",
-    "near": "cache lines fetched and stored",
-    "memory": "cache lines from memory",
+OVERHEADS = ("started", "dealt_groups")
+RESOURCES = {
+    "issue": ("arithmetic", "loads", "turns"),
+    "near": ("wavefronts", "sectors", "near_sectors", "stored_sectors"),
+    "memory": ("memory_bytes", "stored_bytes"),
+    "chain": tuple(name for name in MULTITHREADED_UNITS if name.startswith("chain_")),
 }
+#: Of each quantity: what one unit of it is, what a rate of it counts, and of which rate its weight is a multiple.
+WORDS = {
+    "started": ("a launch", "", "launch"),
+    "dealt_groups": ("a work-group", "", "cycle"),
+    "arithmetic": ("a cycle of arithmetic at the peak", "", "cycle"),
+    "loads": ("issuing a load from global memory", "load", "cycle"),
+    "turns": ("a turn of a loop", "turn", "issue"),
+    "wavefronts": ("a wavefront of local memory", "wavefront", "cycle"),
+    "sectors": ("a sector that a load touches", "sector", "cycle"),
+    "near_sectors": ("a sector fetched into the first-level cache", "sector", "l2"),
+    "stored_sectors": ("a sector that a store touches", "sector", "l2"),
+    "memory_bytes": ("a byte fetched from memory", "byte", "memory"),
+    "stored_bytes": ("a byte stored to memory", "byte", "memory"),
+    "chain_loads": ("waiting for loads from global memory", "", "l2_latency"),
+    "chain_local": ("waiting for loads from local memory", "", "cycle"),
+    "chain_private": ("waiting for private data in memory", "", "cycle"),
+    "chain_barriers": ("waiting at a barrier", "", "cycle"),
+    "chain_turns": ("waiting for the test of a loop", "", "cycle"),
+    "chain_operations": ("waiting for an operation's result", "", "cycle"),
+}
+
+
+def weighted(names: Iterable[str]) -> str:
+    """Return the time of a resource."""
+    return " + ".join(f"w_{name}*{name}" for name in names)
+
 
 FAMILY = Family(
     name="multithreaded",
@@ -72,44 +74,28 @@ FAMILY = Family(
     quantities=multithreaded_resources,
     units=MULTITHREADED_UNITS,
     weights=(
-        Weight("w_launch", "s/launch", start=2e-8, words="a launch", scale="launch"),
-        Weight("w_group", "s/work-group", start=1e-8, words="a work-group", scale="cycle"),
-        Weight("w_issue", "s/operation", start=1e-9, lower=1e-14,
-               words="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
-        Weight("w_double", "s/operation", start=5e-9,
-               words="an instruction in float64, beside issuing it,", counted="instruction", scale="double"),
         *(
-            Weight(f"w_{kind}", "s/operation", start=2e-8, words=f"{words} of a sub-group", counted="op", scale="issue")
-            for kind, words in PRICED.items()
+            Weight(f"w_{name}", f"s/{unit}", start=None, words=WORDS[name][0], counted=WORDS[name][1],
+                   scale=WORDS[name][2])
+            for name, unit in MULTITHREADED_UNITS.items()
         ),
-        Weight("w_line", "s/access", start=1e-8,
-               words="a cache line fetched into the first-level cache", counted="line", scale="l2"),
-        Weight("w_store", "s/access", start=1e-8, words="a cache line stored to", counted="line", scale="l2"),
-        Weight("w_memory", "s/access", start=2e-8, words="a cache line fetched from memory", counted="line",
-               scale="memory"),
-        Weight("w_depth", "", start=15.0, upper=100.0,
-               words="the wait for an instruction's result, in times of its issue,"),
-        Weight("w_hit", "s/access", start=1e-7, words="waiting for a load that a cache answers", scale="l2_latency"),
-        Weight("w_miss", "s/access", start=5e-7, words="waiting for a load that memory answers",
-               scale="memory_latency"),
-        Weight("w_barrier", "s/barrier", start=1e-7, words="waiting at a barrier", scale="cycle"),
+        Weight("w_sharpness", "", start=2.0, lower=1.0, upper=64.0, fact="resource_sharpness",
+               words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
-    parts={
-        "overhead": "w_launch*started + w_group*dealt_groups",
-        **LOOPS, **OUTSIDE,
-        "chain": f"w_depth*({issue('chain')}) + w_hit*chain_hits + w_miss*chain_misses + w_barrier*chain_barriers",
-    },
-    expression=f"overhead + {norm(IN_LOOPS, *LOOPS, 'chain')} + {norm(STRAIGHT, *OUTSIDE)}",
+    parts={"overhead": weighted(OVERHEADS), **{name: weighted(names) for name, names in RESOURCES.items()}},
+    expression="overhead + " + reduce(lambda left, right: f"smooth_max({left}, {right}, w_sharpness)", RESOURCES),
     additive=False,
+    resources=RESOURCES,
+    choices={"resource_sharpness": SHARPNESS},
     words={
         "overhead": "launches and work-groups",
-        **{f"{part}_{name}": f"{words} {where}" for part, where in PLACES.items() for name, words in TIMES.items()},
-        "chain": "the longest chain of a sub-group: operations and accesses that wait for each other",
+        "issue": "issuing instructions",
+        "near": "accesses to local memory, and sectors of global memory touched and fetched",
+        "memory": "bytes from and to memory",
+        "chain": "the chain of a sub-group: turns, loads and barriers that wait for each other",
     },
     advice={
-        "overhead": LESS_OVERHEAD, "chain": SHORTER_CHAINS,
-        **{f"{part}_{name}": advice for part in PLACES for name, advice in (
-            ("issue", FEWER_INSTRUCTIONS), ("pass", LESS_LOCAL_MEMORY), ("near", FEWER_BYTES),
-            ("memory", FEWER_BYTES))},
+        "overhead": LESS_OVERHEAD, "issue": FEWER_INSTRUCTIONS, "near": LESS_LOCAL_MEMORY, "memory": FEWER_BYTES,
+        "chain": SHORTER_CHAINS,
     },
 )  # fmt: skip

@@ -1,57 +1,63 @@
 r"""What a device's busiest compute unit does whose sub-groups in flight hide each other's latency.
 
 Such a unit (a GPU's multiprocessor) holds several work-groups at once. It issues instructions of their sub-groups in
-turn, each for all lanes together, and accesses memory in segments. Each quantity is an amount that some resource of
-the unit works through. Groups are dealt evenly: of G groups the busiest of U units runs
-:math:`\lceil G/U \rceil`, so that a sum over all groups counts :math:`\lceil G/U \rceil/G` times. A unit holds B
-groups at once (:func:`~perfmodel.quantities.occupancy.groups_held`) and runs its groups in
+turn, each for all lanes together. Each quantity is an amount that some resource of the unit works through. Groups are
+dealt evenly: of G groups the busiest of U units runs :math:`\lceil G/U \rceil`, so that a sum over all groups counts
+:math:`\lceil G/U \rceil/G` times. A unit holds B groups at once and runs its groups in
 :math:`\max(1, \lceil G/U \rceil/B)` rounds, each of which lasts at least as long as one sub-group alone.
 
-Amounts in loops and in the straight code before and after them are apart: all sub-groups of a round are in a loop at
-about the same time, and what they do before and after it does not overlap with it.
+Accesses are those of compiled code (:mod:`perfmodel.counts.nests.issues`): short loops are written out, equal addresses
+of a register tile are accessed once. Each access of a sub-group touches sectors of global memory, or words in banks of
+local memory; the first-level cache and the last one fetch what :func:`~perfmodel.quantities.reuse.lines_fetched` says.
 
 The resources are those of Sim et al. in Kim et al. (2012), section 4.1, and of Wang and Lou (2017), section 3; but
-each access counts by itself, with the lines that caches have to fetch for it.
+each access counts by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from perfmodel.counts.nests.nest import Issue, IssuedAccess
-from perfmodel.errors import FlowUnknownError
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
-from perfmodel.quantities.occupancy import groups_held, groups_per_launch
-from perfmodel.quantities.traffic import EVERYTHING, fetched_lines, last_cache, local_passes, segments, touched_lines
+from perfmodel.quantities.occupancy import groups_held
+from perfmodel.quantities.reuse import AddressWalk, lines_fetched
+from perfmodel.quantities.traffic import bank_passes, last_cache, segments_touched
 
-FUNCTIONS: Mapping[str, str] = MappingProxyType({
-    "div": "a division", "pow": "a power", "sqrt": "a square root", "rsqrt": "an inverse square root",
-    "exp": "an exponential", "log": "a logarithm", "sin": "a sine", "cos": "a cosine", "tanh": "a hyperbolic tangent",
+FUNCTIONS: Mapping[str, float] = MappingProxyType({
+    "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
 })  # fmt: skip
-"""Operations on float32 with a cost of their own, in words; all others that are not simple share one."""
-TURN = 2
-"""Instructions of a turn of a loop: its counter, and the test of it."""
-LINE_BYTES, SECTOR_BYTES = 128, 32
-"""Bytes of a segment of memory where no fact gives them, and of the part of it that a scattered store sends."""
+"""Multiply-adds of the same type that take as long as one of these operations, about as on a simulated GTX 480."""
+OTHER_FUNCTION = 16
+"""The same of another function."""
+SECTOR_BYTES = 32
+"""Bytes of a transaction with global memory where no fact gives them."""
+REGISTERS = 40
+"""Registers of a work-item beside its private arrays: addresses, counters, values on the way."""
+MOST_REGISTERS = 255
+"""Registers that a work-item can have at most, on NVIDIA's cards since Kepler and nearly so on AMD's."""
+LEAST_CACHE = 16384
+"""Bytes of a first-level cache that are left where local memory takes its part of it."""
+WORD = 4
 
-PHASES = ("loop", "straight")
-KINDS = ("instructions", "doubles", *FUNCTIONS, "other")
-AMOUNTS: Mapping[str, str] = MappingProxyType({
-    **dict.fromkeys((*KINDS, "passes"), "operation"),
-    **dict.fromkeys(("near_lines", "store_lines", "memory_lines"), "access"),
+CHAIN: Mapping[str, str] = MappingProxyType({
+    "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_barriers": "barrier",
+    "chain_turns": "operation", "chain_operations": "operation",
 })  # fmt: skip
-"""What is counted in each phase, with its unit."""
-
+ISSUED = ("arithmetic", "loads", "turns", "wavefronts", "sectors", "stored_sectors")
 MULTITHREADED_UNITS: Mapping[str, str] = MappingProxyType({
     "started": "launch", "dealt_groups": "work-group",
-    **{f"{phase}_{name}": unit for phase in PHASES for name, unit in AMOUNTS.items()},
-    **dict.fromkeys((f"chain_{kind}" for kind in KINDS), "operation"),
-    **dict.fromkeys(("chain_hits", "chain_misses"), "access"), "chain_barriers": "barrier",
+    "arithmetic": "cycle", "loads": "access", "turns": "operation",
+    "wavefronts": "access", "sectors": "access", "near_sectors": "access", "stored_sectors": "access",
+    "memory_bytes": "byte", "stored_bytes": "byte", **CHAIN,
 })  # fmt: skip
 """Unit of each quantity of :func:`multithreaded_resources`."""
 
@@ -60,115 +66,295 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return what the busiest unit works through, over all launches.
 
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
-    - ``<phase>_instructions``, ``_doubles``, ``_<function>``: instructions of sub-groups: simple operations of up to
-      32 bits and turns of loops; simple operations of 64 bits; divisions and functions. An addition and a
-      multiplication of one nest and type are one.
-    - ``<phase>_passes``: accesses to local memory, each as often as its bank conflicts repeat it, and segments of
-      global memory that loads of sub-groups touch.
-    - ``<phase>_near_lines``: lines that the first-level cache fetches for loads; without such a cache all segments.
-      ``<phase>_store_lines``: segments that stores touch; where data decide the address, a sector for each lane.
-    - ``<phase>_memory_lines``: lines that the last cache fetches for loads, shared evenly by the units.
-    - ``chain_*``: what stands on the longest chain of a sub-group, which issues in order, times the rounds:
-      instructions (with turns of loops and loads from local memory), functions, loads from global memory that the
-      first-level cache answers or does not, and barriers.
+    - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
+      multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate.
+      ``turns`` of loops that stay loops.
+    - ``loads``: loads of sub-groups from global memory. ``sectors``: sectors that they touch, each for itself;
+      ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
+    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it.
+    - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
+      evenly by the units.
+    - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
+      from global memory, in which it loads from local memory, accesses to private arrays in memory, barriers, turns,
+      and operations.
     """
-    units, groups = float(case.fact("compute_units")), np.maximum(groups_per_launch(case), 1)
-    dealt = np.ceil(groups / units)
-    line = int(case.known("global_transaction_bytes", case.known("cache_line_bytes", LINE_BYTES)))
-    phases = {
-        phase: [issue for issue in case.counts.issues if bool(issue.loops) == (phase == "loop")] for phase in PHASES
-    }
-    loaded = {phase: segments(case, _accesses(issues, "global", "load"), line) for phase, issues in phases.items()}
-    touched = sum(loaded.values())
-    near = _near_lines(case, np.minimum(dealt, groups_held(case)), line, touched)
-    memory, touched = _memory_lines(case, line), np.where(touched > 0, touched, 1)
-    resources: dict[str, Any] = {}
-    for phase, issues in phases.items():
-        amounts, share = _issued(case, issues), loaded[phase] / touched
-        amounts["passes"] = local_passes(case, _accesses(issues, "local")) + loaded[phase]
-        amounts["near_lines"] = near * share
-        amounts["store_lines"] = segments(case, _accesses(issues, "global", "store"), line, min(SECTOR_BYTES, line))
-        resources |= {f"{phase}_{name}": amount * dealt / groups for name, amount in amounts.items()}
-        resources[f"{phase}_memory_lines"] = memory * share / units
-    rounds = np.maximum(dealt / groups_held(case), 1)
+    shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
+    if not shape:
+        return _Unit(case).resources
+    sizes = {name: np.broadcast_to(size, shape) for name, size in case.parameters.items()}
+    places = [
+        _Unit(Case(case.counts, {name: int(size[place]) for name, size in sizes.items()}, case.facts, case.family))
+        for place in np.ndindex(shape)
+    ]
     return {
-        **resources, **{name: amount * rounds for name, amount in _chain(case, near / touched).items()},
-        "dealt_groups": case.value(case.counts.work_groups()) * dealt / groups,
-        "started": case.value(case.counts.launches()),
+        name: np.array([place.resources[name] for place in places]).reshape(shape) for name in MULTITHREADED_UNITS
     }
 
 
-def _accesses(issues: Sequence[Issue], space: str, direction: str = "") -> list[IssuedAccess]:
-    """Return the accesses of nests to a space, in a direction or in both."""
-    accesses = (access for issue in issues for access in issue.accesses if access.space == space)
-    return [access for access in accesses if direction in ("", access.direction)]
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """An access of compiled code at one size: how often, and what each execution by a sub-group touches."""
+
+    access: IssuedAccess
+    count: float
+    lanes: tuple[int, ...] | None
+    moves: tuple[tuple[str, int, float, bool], ...]
+    start: int
+    active: float  # lanes that execute it together
+
+    @property
+    def size(self) -> int:
+        return self.access.bits // 8
+
+    def sectors(self, subgroup: int, sector: int) -> float:
+        """Return the sectors that it touches, the mean over its executions."""
+        if self.lanes is None:
+            return self.active
+        moves = tuple((step, math.ceil(values)) for _, step, values, written in self.moves if step and not written)
+        touched = segments_touched(
+            self.lanes, self.access.shape, subgroup, self.size, sector, self.start % sector, moves
+        )
+        return min(touched, self.active * (-(-self.size // sector) + 1))
+
+    def wavefronts(self, subgroup: int, banks: int | None) -> float:
+        """Return how often it is repeated for lanes whose words share a bank."""
+        words = max(self.size / WORD, 1.0)
+        if banks is None:
+            return words
+        if self.lanes is None:
+            return self.active * words
+        return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
+
+    def path(self) -> AddressWalk | None:
+        """Return how its address moves, None where that is not known."""
+        if self.lanes is None or not self.access.addressed:
+            return None
+        lanes = tuple(zip(self.lanes, self.access.shape, strict=True))
+        copies = tuple((step, values) for _, step, values, written in self.moves if written)
+        groups = {name: (step, values) for name, step, values, _ in self.moves if name.startswith("g.")}
+        loops = tuple(
+            (name, step, values) for name, step, values, written in self.moves
+            if not written and not name.startswith("g.")
+        )  # fmt: skip
+        array = f"{self.access.direction} {self.access.array}"
+        return AddressWalk(self.size, (*lanes, *copies), groups, loops, array, self.start)
 
 
-def _issued(case: Case, issues: Sequence[Issue]) -> dict[str, Any]:
-    total = _by_cost({})
-    for issue in issues:
-        numbers = {(row.dtype, row.kind): case.value(row.count) for row in issue.operations}
-        total = {name: total[name] + value for name, value in _by_cost(numbers).items()}
-    total["instructions"] = total["instructions"] + _turns(case, issues)
-    return total
+@dataclass(frozen=True)
+class _Unit(Lazy):
+    """The busiest unit of a case at one size."""
+
+    case: Case
+
+    @cached_property
+    def resources(self) -> dict[str, Any]:
+        share = self.dealt / self.groups
+        issued = {name: amount * share for name, amount in self._issued.items()}
+        return {
+            **issued, **self._moved,
+            **{name: amount * self.rounds for name, amount in self._waited.items()},
+            "started": self.launches, "dealt_groups": self.dealt,
+        }
+
+    # {{{ work-groups
+
+    @cached_property
+    def launches(self) -> float:
+        return max(float(self.case.value(self.case.counts.launches())), 1.0)
+
+    @cached_property
+    def groups(self) -> float:
+        return max(float(self.case.value(self.case.counts.work_groups())), 1.0)
+
+    @cached_property
+    def units(self) -> float:
+        return float(self.case.fact("compute_units"))
+
+    @cached_property
+    def dealt(self) -> float:
+        return math.ceil(self.groups / self.launches / self.units) * self.launches
+
+    @cached_property
+    def subgroups(self) -> int:
+        """Sub-groups of a work-group."""
+        launch = self.case.counts.launch
+        return max(-(-math.prod(launch.group_shape) // self.case.counts.subgroup_size), 1)
+
+    @cached_property
+    def most_registers(self) -> float:
+        """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
+        if not self.case.knows("registers_per_unit"):
+            return MOST_REGISTERS
+        lanes = self.subgroups * self.case.counts.subgroup_size
+        return min(float(self.case.fact("registers_per_unit")) // lanes // 8 * 8, MOST_REGISTERS)
+
+    @cached_property
+    def registers(self) -> float:
+        """Registers of a work-item, whose private arrays take a word each where they do not lie in memory."""
+        words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
+        return min(REGISTERS + words, self.most_registers)
+
+    @cached_property
+    def held(self) -> float:
+        """Work-groups that the unit holds at once."""
+        lanes = self.subgroups * self.case.counts.subgroup_size
+        limits = [groups_held(self.case), math.ceil(self.dealt / self.launches)]
+        if self.case.knows("registers_per_unit"):
+            limits.append(self.case.fact("registers_per_unit") // (lanes * -(-self.registers // 8) * 8))
+        return max(min(limits), 1.0)
+
+    @property
+    def rounds(self) -> float:
+        return max(self.dealt / self.held, 1.0)
+
+    # }}}
+
+    # {{{ what is issued
+
+    @cached_property
+    def _accesses(self) -> list[tuple[Issue, _Access]]:
+        return [(issue, self._numbers(access)) for issue in self.case.counts.issues for access in issue.accesses]
+
+    def _numbers(self, access: IssuedAccess) -> _Access:
+        value, count = self.case.value, self.case.value(access.count)
+        return _Access(
+            access, count * float(access.fresh),
+            None if access.lanes is None else tuple(int(value(step)) for step in access.lanes),
+            tuple((move.name, int(value(move.step)), value(move.values), move.written) for move in access.moves),
+            int(value(access.start)), value(access.items) / count if count else 1.0,
+        )  # fmt: skip
+
+    @cached_property
+    def _indexed(self) -> frozenset[str]:
+        """Private arrays that loops index which stay loops: they lie in memory."""
+        return frozenset(
+            access.array for issue in self.case.counts.issues for access in issue.private if access.indexed
+        )
+
+    @cached_property
+    def _spilled(self) -> float:
+        """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
+        words = self.case.counts.launch.private_bytes / WORD
+        lacking = 0.0 if self._indexed or not words else (REGISTERS + words - self.most_registers) / words
+        share = min(max(lacking, 0.0), 1.0)
+        return sum(
+            float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
+            for issue in self.case.counts.issues for access in issue.private
+            if share or access.array in self._indexed
+        )  # fmt: skip
+
+    @cached_property
+    def _issued(self) -> dict[str, float]:
+        amounts = dict.fromkeys(ISSUED, 0.0)
+        for issue in self.case.counts.issues:
+            amounts["arithmetic"] += sum(number * self._cycles(dtype) for dtype, number in self._operations(issue))
+            if issue.loops:
+                amounts["turns"] += self.case.value(issue.turns)
+        subgroup = self.case.counts.subgroup_size
+        for _, access in self._accesses:
+            if access.access.space == "local":
+                amounts["wavefronts"] += access.count * access.wavefronts(subgroup, self.case.known("banks"))
+            elif access.access.direction == "load":
+                amounts["loads"] += access.count
+                amounts["sectors"] += access.count * access.sectors(subgroup, self.sector)
+            else:
+                amounts["stored_sectors"] += access.count * access.sectors(subgroup, self.sector)
+        return amounts
+
+    def _operations(self, issue: Issue) -> Iterable[tuple[str, float]]:
+        """Yield the multiply-adds of a type that operations of sub-groups take as long as."""
+        numbers = {(row.dtype, row.kind): self.case.value(row.count) for row in issue.operations}
+        for (dtype, kind), number in numbers.items():
+            fused = min(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
+            yield dtype, (number - fused) * (1 if kind in SIMPLE else FUNCTIONS.get(kind, OTHER_FUNCTION))
+
+    def _cycles(self, dtype: str) -> float:
+        """Return the cycles of the unit for a multiply-add of a sub-group."""
+        subgroup, lanes = self.case.counts.subgroup_size, float(self.case.known("lanes_per_unit", 0))
+        lanes = lanes or subgroup
+        if dtype == "float64":
+            lanes = lanes / 2
+            if self.case.knows("peak_flops_float64", "clock_hz"):
+                lanes = self.case.fact("peak_flops_float64") / (2 * self.case.fact("clock_hz") * self.units)
+        return subgroup / lanes
+
+    # }}}
+
+    # {{{ what caches fetch
+
+    @cached_property
+    def sector(self) -> int:
+        return int(self.case.known("global_transaction_bytes", SECTOR_BYTES))
+
+    @cached_property
+    def _moved(self) -> dict[str, float]:
+        """The unit's share of what the caches fetch, and the bytes of stores."""
+        wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
+        near = min(self._fetched("load", 1.0, self._near_capacity), self._issued["sectors"])
+        far = min(self._fetched("load", wave, last), near)
+        stored = min(self._fetched("store", wave, last), self._issued["stored_sectors"])
+        each = self.sector / self.units
+        return {
+            "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
+        }
+
+    @property
+    def _near_capacity(self) -> float:
+        """Bytes of the first-level cache for each group that a unit holds; local memory may be a part of it."""
+        cache, local = float(self.case.known("l1_bytes", 0)), float(self.case.known("local_memory_bytes", 0))
+        if cache >= local:
+            cache = max(cache - self.held * self.case.counts.launch.local_bytes, min(LEAST_CACHE, cache))
+        return cache / self.held
+
+    def _fetched(self, direction: str, concurrent: float, capacity: float) -> float:
+        """Return the sectors that a cache fetches for global accesses of a direction; all share the cache."""
+        total = 0.0
+        for launch in sorted({issue.launch for issue, _ in self._accesses}):
+            accesses = [
+                access for issue, access in self._accesses
+                if issue.launch == launch and access.access.space == "global"
+            ]  # fmt: skip
+            paths = {access: access.path() for access in accesses}
+            total += sum(
+                access.count * access.active for access, path in paths.items()
+                if path is None and access.access.direction == direction
+            )  # fmt: skip
+            known = [path for path in paths.values() if path is not None]
+            lines = lines_fetched(known, self._grid(known), concurrent, capacity, self.sector)
+            total += sum(number for array, number in lines.items() if array.startswith(direction))
+        return total
+
+    @staticmethod
+    def _grid(paths: Iterable[AddressWalk]) -> dict[str, float]:
+        """Return the digits of a launch's group numbers, fast to slow, each with its number of values."""
+        grid: dict[str, float] = {}
+        for path in paths:
+            for name, (_, values) in path.groups.items():
+                grid[name] = max(grid.get(name, 1.0), values)
+        return dict(sorted(grid.items(), key=lambda item: _place(item[0])))
+
+    # }}}
+
+    @cached_property
+    def _waited(self) -> dict[str, float]:
+        """What stands on the chain of one sub-group."""
+        number, value = self.groups * self.subgroups, self.case.value
+        waits = dict.fromkeys(CHAIN, 0.0)
+        for issue in self.case.counts.issues:
+            turns = value(issue.turns)
+            spaces = {access.space for access in issue.accesses if access.direction == "load"}
+            waits["chain_loads"] += turns if "global" in spaces else 0.0
+            waits["chain_local"] += turns if "local" in spaces else 0.0
+            waits["chain_turns"] += turns if issue.loops else 0.0
+        waits["chain_private"] = self._spilled
+        waits["chain_operations"] = sum(
+            number for issue in self.case.counts.issues for _, number in self._operations(issue)
+        )
+        items = math.prod(self.case.counts.launch.group_shape)
+        waits["chain_barriers"] = value(self.case.counts.barriers()) / items * self.subgroups
+        return {name: amount / number for name, amount in waits.items()}
 
 
-def _turns(case: Case, issues: Sequence[Issue]) -> Any:
-    """Return the instructions of turns of loops."""
-    return TURN * case.sum(*(issue.turns for issue in issues if issue.loops))
-
-
-def _by_cost(numbers: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    """Return operations by what they cost: simple ones of up to 32 and of 64 bits, and functions."""
-    costs: dict[str, Any] = dict.fromkeys(KINDS, 0.0)
-    for (dtype, kind), number in numbers.items():
-        if kind in SIMPLE:
-            fused = np.minimum(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
-            name, number = "doubles" if dtype.endswith("64") else "instructions", number - fused
-        else:
-            name = kind if kind in FUNCTIONS and dtype == "float32" else "other"
-        costs[name] = costs[name] + number
-    return costs
-
-
-def _near_lines(case: Case, held: Any, line: int, loaded: Any) -> Any:
-    """Return the lines that loads bring into first-level caches, each shared by the groups that a unit holds.
-
-    A group has its share of the sets, where the ways of the cache are known.
-    """
-    if not case.knows("l1_bytes"):
-        return loaded
-    ways = int(case.known("l1_ways", 0))
-    capacity = np.maximum(case.fact("l1_bytes") / held, max(ways, 1) * line).astype(int)
-    return np.minimum(fetched_lines(case, capacity, line, ways), loaded)
-
-
-def _memory_lines(case: Case, line: int) -> Any:
-    """Return the lines that the last cache fetches for loads.
-
-    What a launch touches is still in the cache from the launch before, if it fills no more than half of it. As
-    lines spread over its sets unevenly, the share that is not rises until it fills the cache one and a half times.
-    Without a fact of that cache each line comes from memory once.
-    """
-    size = last_cache(case, line)
-    if size is None:
-        return fetched_lines(case, EVERYTHING, line)
-    filled = touched_lines(case, line) * line / size
-    return fetched_lines(case, size, line) * np.clip(filled - 0.5, 0, 1)
-
-
-def _chain(case: Case, missed: Any) -> dict[str, Any]:
-    """Return what stands on the longest chain of a work-item."""
-    if case.counts.flow is None:
-        raise FlowUnknownError(case.counts.name)
-    chain = case.counts.flow.in_order
-    numbers = {(row.where, row.kind): case.value(row.count) for row in chain.rows if row.is_operation}
-    local, loads = case.value(chain.accesses("local", "load")), case.value(chain.accesses("global", "load"))
-    subgroups = case.value(case.counts.sub_groups()) / np.maximum(case.value(case.counts.launches()), 1)
-    costs = _by_cost(numbers)
-    costs["instructions"] = costs["instructions"] + _turns(case, case.counts.issues) / np.maximum(subgroups, 1) + local
-    return {
-        **{f"chain_{name}": value for name, value in costs.items()},
-        "chain_hits": loads * (1 - missed), "chain_misses": loads * missed,
-        "chain_barriers": case.value(chain.barriers()),
-    }
+def _place(name: str) -> tuple[str, int]:
+    axis, _, unit = name.partition("/")
+    return axis, int(unit or 1)

@@ -6,16 +6,14 @@ work-items, needs for an access: its lanes touch segments of global memory and b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.counts import AccessCount, Count
-from perfmodel.counts.nests.nest import IssuedAccess
+from perfmodel.counts import AccessCount
 from perfmodel.quantities.case import Case
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
@@ -70,40 +68,10 @@ def local_bytes(case: Case) -> Any:
     return total
 
 
-EVERYTHING = 2**50
-"""Bytes of a cache into which all data fits."""
-
-
 def last_cache(case: Case, least: int) -> int | None:
     """Return the bytes of the cache before memory, at least `least`; None where it is not known."""
     size = case.known("l3_bytes", case.known("l2_bytes", case.known("cache_bytes")))
     return None if size is None else max(int(size), least)
-
-
-def fetched_lines(case: Case, capacity: Any, line: int, ways: int = 0) -> Any:
-    """Return the lines that caches of some bytes fetch for loads of global arrays, of the sizes' shape.
-
-    With `ways` a cache has sets of so many lines; by default any line may be anywhere.
-    """
-    return _lines(case, capacity, line, "loads", ways)
-
-
-def touched_lines(case: Case, line: int) -> Any:
-    """Return the lines of global arrays that launches touch, of the sizes' shape."""
-    return _lines(case, EVERYTHING, line, "fetched")
-
-
-def _lines(case: Case, capacity: Any, line: int, field: str, ways: int = 0) -> Any:
-    arrays = sorted({row.array for row in case.counts.access_table if row.space == "global"})
-    sizes = {name: np.asarray(size) for name, size in case.parameters.items()}
-    shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
-    capacities, total = np.broadcast_to(capacity, shape), np.zeros(shape)
-    for size in np.unique(capacities):
-        sets = int(size) // line // ways if ways else 0
-        for array in arrays:
-            model = case.counts.traffic(array, sets * ways * line or int(size), line, sets, "lockstep")
-            total = total + np.where(capacities == size, getattr(model.evaluate(sizes), field), 0.0)
-    return total[()]
 
 
 # {{{ segments and banks that the lanes of a sub-group touch together
@@ -172,72 +140,6 @@ def _addresses(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int) ->
         address += step * (items % extent)
         items = items // extent
     return address
-
-
-def local_passes(case: Case, accesses: Iterable[IssuedAccess]) -> Any:
-    """Return accesses to local memory, each as often as it is repeated for lanes whose words share a bank.
-
-    Where the number of ``banks`` is not known, an access is repeated for each 4-byte word of a lane. Where data
-    decide the address, it is repeated for each lane.
-    """
-    total: Any = 0.0
-    for access in accesses:
-        words = max(access.bits / (8 * WORD), 1.0)
-        active = active_lanes(case, access)
-        if not case.knows("banks"):
-            passes: Any = words
-        elif access.lanes is None:
-            passes = active * words
-        else:
-            passes = np.minimum(_over_sizes(case, access.lanes, partial(_passes, case, access)), active * words)
-        total = total + case.value(access.count) * passes
-    return total
-
-
-def _passes(case: Case, access: IssuedAccess, steps: tuple[int, ...]) -> float:
-    return bank_passes(steps, access.shape, case.counts.subgroup_size, access.bits // 8, int(case.fact("banks")))
-
-
-def segments(case: Case, accesses: Iterable[IssuedAccess], segment: int, scattered: int | None = None) -> Any:
-    """Return the segments of memory that accesses touch, each execution by a sub-group for itself.
-
-    Where data decide the address, each active lane touches one segment, or as much of one as `scattered` bytes are.
-    """
-    total: Any = 0.0
-    for access in accesses:
-        active = active_lanes(case, access)
-        if access.lanes is None:
-            touched: Any = active * (scattered or segment) / segment
-        else:
-            counts = (access.start, *access.lanes, *(count for pair in access.moves for count in pair))
-            most = active * (-(-access.bits // 8 // segment) + 1)
-            touched = np.minimum(_over_sizes(case, counts, partial(_touched, case, access, segment)), most)
-        total = total + case.value(access.count) * touched
-    return total
-
-
-def _touched(case: Case, access: IssuedAccess, segment: int, numbers: tuple[int, ...]) -> float:
-    start, *rest = numbers
-    lanes = len(access.lanes or ())
-    moves = tuple(zip(rest[lanes::2], rest[lanes + 1::2], strict=True))
-    return segments_touched(
-        tuple(rest[:lanes]), access.shape, case.counts.subgroup_size, access.bits // 8, segment, start % segment, moves
-    )
-
-
-def active_lanes(case: Case, access: IssuedAccess) -> Any:
-    """Return the mean number of lanes that execute an access together."""
-    number = case.value(access.count)
-    return case.value(access.items) / np.where(number > 0, number, 1)
-
-
-def _over_sizes(case: Case, counts: Sequence[Count], value: Callable[[tuple[int, ...]], float]) -> Any:
-    """Return a function of counts at each of the sizes."""
-    table = np.broadcast_arrays(*(np.asarray(case.value(count)) for count in counts))
-    values = np.empty(table[0].shape)
-    for place in np.ndindex(values.shape):
-        values[place] = value(tuple(int(column[place]) for column in table))
-    return values[()]
 
 
 # }}}

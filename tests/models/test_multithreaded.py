@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
+from perfmodel.facts.rates import RATES
 from perfmodel.models import find_family
-from perfmodel.models.model import RunTime, bind
-from perfmodel.models.multithreaded import IN_LOOPS, STRAIGHT, norm
+from perfmodel.models.model import RunTime
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import FUNCTIONS
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS
 from tests.models.test_threaded_manycore import counted
-from tests.quantities.test_multithreaded import CACHES, chain, device
+from tests.quantities.test_multithreaded import CACHES, device
 
 FAMILY = find_family("multithreaded")
-#: Seconds of one unit of each resource, and cycles of an instruction on a chain for one of its issue.
 WEIGHTS = {
-    "w_launch": 1e-6, "w_group": 1e-8, "w_issue": 1e-9, "w_double": 4e-9, "w_line": 8e-9, "w_store": 1e-8,
-    "w_memory": 2e-8, "w_depth": 20.0, "w_hit": 5e-8, "w_miss": 3e-7, "w_barrier": 1e-7,
-    **{f"w_{kind}": 3e-9 for kind in (*FUNCTIONS, "other")},
+    **{f"w_{name}": 0.0 for name in MULTITHREADED_UNITS}, "w_started": 1e-6, "w_dealt_groups": 1e-8,
+    "w_arithmetic": 1e-9, "w_loads": 2e-9, "w_sectors": 1e-9, "w_near_sectors": 3e-9, "w_stored_sectors": 4e-9,
+    "w_memory_bytes": 1e-10, "w_chain_loads": 4e-7, "w_sharpness": 2.0,
 }  # fmt: skip
 
 
@@ -28,36 +26,24 @@ def seconds(counts, **sizes):
 
 
 def test_a_scaled_copy():
-    # the busiest unit has two groups of two sub-groups: tests/quantities/test_multithreaded.py
+    # the quantities of tests/quantities/test_multithreaded.py: four sub-groups of the busiest unit, one wait
     total, parts = seconds(counted(), n=30 * 64)
-    straight = np.linalg.norm([4e-9, 4e-9, 4 * 8e-9 + 4 * 1e-8], STRAIGHT)
-    assert 1e-6 + 2e-8 + (20e-9 + 3e-7) + straight == pytest.approx(total)
-    assert (1.02e-6, 20e-9 + 3e-7) == pytest.approx((parts["overhead"], parts["chain"]))
-
-
-def test_a_chain_in_a_loop_hides_behind_nothing():
-    total, parts = seconds(chain(), n=15 * 64, k=1000)
-    waits = 20 * (3000 * 1e-9 + 1000 * 3e-9) + 5e-8 * 1000 + (3e-7 - 5e-8) * 1000 * 32 / (15 * 2000)
-    loops = [6000e-9 + 2000 * 3e-9, 2000e-9, 8e-9 * 2000 * 32 / (15 * 2000), 0, waits]
-    assert waits == pytest.approx(parts["chain"])
-    assert 1e-6 + 1e-8 + np.linalg.norm(loops, IN_LOOPS) + 2e-8 == pytest.approx(total)
+    resources = {"issue": 4e-9 + 8e-9, "near": 16 * (1e-9 + 3e-9 + 4e-9), "memory": 512e-10, "chain": 4e-7}
+    assert {"overhead": 1e-6 + 2e-8, **resources} == pytest.approx(dict(parts))
+    assert 1.02e-6 + sum(value**2 for value in resources.values()) ** 0.5 == pytest.approx(total)
 
 
 def test_more_groups_hide_the_chain():
-    """Up to 1536 work-items of a unit (eight groups of 64) take as long as one group, until another resource binds."""
-    one, eight, sixteen = (seconds(chain(), n=15 * groups * 64, k=1000)[1] for groups in (1, 8, 16))
-    assert one["chain"] == pytest.approx(eight["chain"], rel=0.03)  # each group has less of the cache
-    assert 2 == pytest.approx(sixteen["chain"] / eight["chain"], rel=0.03)
-    assert 8 == pytest.approx(eight["loop_issue"] / one["loop_issue"])
+    """Up to eight groups of 64 a unit take as long as one in the chain; the other resources add up."""
+    few, many, most = (seconds(counted(), n=15 * groups * 64)[1] for groups in (1, 8, 16))
+    assert few["chain"] == many["chain"] == most["chain"] / 2
+    assert 8 == pytest.approx(many["near"] / few["near"])
 
 
-def test_the_norm_of_three():
-    model = FAMILY.from_expression(
-        norm(3, "w_a*op_float32_add", norm(3, "w_b*launches", "w_c*work_groups")), name="norm"
-    )
-    values = {"op_float32_add": 3.0, "launches": 4.0, "work_groups": 5.0}
-    assert 6 == pytest.approx(bind(model, values).value(values, [1.0, 1.0, 1.0]))  # 27 + 64 + 125 = 216
+def test_each_weight_is_a_multiple_of_a_rate_of_the_device():
+    for weight in FAMILY.weights:
+        assert weight.scale in RATES or weight.name == "w_sharpness"
 
 
 def test_few_weights():
-    assert len(FAMILY.weights) - len(FUNCTIONS) - 1 <= 30
+    assert len(FAMILY.weights) <= 20

@@ -1,4 +1,4 @@
-"""What the busiest unit of a GTX 480 works through, by hand: a copy, strides, local memory, a chain, waves."""
+"""What the busiest unit of a GTX 480 works through, by hand: a copy, strides, local memory, tiles, waves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from perfmodel.counts import count
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
-from tests.quantities.test_traffic_subgroups import through_a_tile
 
-CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18}
+CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
 
 
 def device(**known):
@@ -30,100 +29,152 @@ def resources(counts, facts=None, **sizes):
 
 
 def test_a_scaled_copy():
-    # 30 groups of two sub-groups on 15 units: the busiest runs two groups, so four sub-groups, at the same time
+    # 30 groups of two sub-groups on 15 units: the busiest runs two groups at once, so four sub-groups of 128 bytes
     assert {
-        "started": 1, "dealt_groups": 2,
-        "straight_instructions": 4, "straight_passes": 4, "straight_near_lines": 4, "straight_store_lines": 4,
-        "chain_instructions": 1, "chain_misses": 1,
+        "started": 1, "dealt_groups": 2, "arithmetic": 4, "loads": 4, "sectors": 16, "near_sectors": 16,
+        "stored_sectors": 16, "memory_bytes": 4 * 128, "stored_bytes": 4 * 128, "chain_loads": 1, "chain_operations": 1,
     } == pytest.approx(resources(counted(), n=30 * 64))  # fmt: skip
 
 
 def test_few_groups_leave_units_idle():
     # one group and fifteen groups load one unit alike; sixteen load one of them twice
-    found = [resources(counted(), n=groups * 64)["straight_passes"] for groups in (1, 15, 16)]
-    assert [2, 2, 4] == pytest.approx(found)
+    assert [2, 2, 4] == pytest.approx([resources(counted(), n=groups * 64)["loads"] for groups in (1, 15, 16)])
 
 
 @pytest.mark.parametrize(("groups", "rounds"), [(15, 1), (15 * 8, 1), (15 * 12, 1.5), (15 * 80, 10)])
 def test_rounds_repeat_the_chain(groups, rounds):
     # a unit holds eight groups of 64
-    assert rounds == resources(counted(), n=groups * 64)["chain_misses"]
+    assert rounds == resources(counted(), n=groups * 64)["chain_loads"]
 
 
-def test_strides_touch_more_lines():
-    found = resources(counted("16*i"), n=30 * 64)
-    assert (64, 64, 4) == pytest.approx([found[f"straight_{name}"] for name in ("passes", "near_lines", "store_lines")])
+@pytest.mark.parametrize(("index", "each"), [("i", 4), ("0*i", 1), ("2*i", 8), ("16*i", 32), ("100*i", 32)])
+def test_strides_touch_more_sectors(index, each):
+    found = resources(counted(index), n=30 * 64)
+    assert (4 * each, 16) == pytest.approx((found["sectors"], found["stored_sectors"]))
 
 
-def test_data_outgrow_the_last_cache():
-    # 480 * 64 columns of 64 bytes are 1.875 MiB, of which every line is loaded; stores touch 0.12 MiB
-    filled = (480 * 64 * 64 + 480 * 64 * 4) / (3 * 2**18)
-    assert filled > 1.5
-    found = resources(counted("16*i"), n=480 * 64)
-    assert 480 * 64 * 64 / 128 / 15 == pytest.approx(found["straight_memory_lines"])
-    half = resources(counted("16*i"), device(**{**CACHES, "l2_bytes": int(filled * 3 * 2**18)}), n=480 * 64)
-    assert 480 * 64 * 64 / 128 / 15 / 2 == pytest.approx(half["straight_memory_lines"], rel=1e-4)
+def test_where_data_decide_each_lane_touches_a_sector():
+    found = resources(counted("where[i]"), n=30 * 64)
+    assert 4 * (32 + 4) == found["sectors"]  # the index itself is loaded side by side
 
 
-def test_without_facts_of_caches_each_load_is_one_of_memory():
-    found = resources(counted("0*i"), GTX480, n=30 * 64)
-    assert (4, 4, 1 / 15) == pytest.approx(
-        [found["straight_passes"], found["straight_near_lines"], found["straight_memory_lines"]]
-    )
-
-
-def test_bank_conflicts():
-    # 30 sub-groups, two on the busiest unit: a load, and a store and a load of local memory 32 words apart
-    found = resources(through_a_tile(32), n=960)
-    assert 2 + 2 * 2 * 32 == pytest.approx(found["straight_passes"])
-
-
-def chain():
-    """Each work-item sums rsqrt of k cells."""
+def test_lanes_behind_a_guard_touch_nothing():
     unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, rsqrt(a[j]))",
-        [lp.GlobalArg("a", np.float32, shape="k"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[where[i]]",
+        [lp.GlobalArg("where", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
-    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    # 70 work-items on two units: 35 lanes of the mean one gather, and its sub-groups of 32, 32 and 6 load the index
+    found = resources(counts, n=70)
+    assert (70 / 2 + 3 * 4 / 2, 3) == pytest.approx((found["sectors"], 2 * found["loads"] / 2))
 
 
-def test_a_chain_in_a_loop():
-    found = resources(chain(), n=15 * 64, k=1000)
-    # two sub-groups on a unit make 1000 turns each: an addition, two instructions of the turn, a load and an rsqrt
-    assert (6000, 2000, 2000) == pytest.approx([found[f"loop_{name}"] for name in ("instructions", "rsqrt", "passes")])
-    # one sub-group waits in each turn for the load, the rsqrt and the addition
-    assert (3000, 1000) == pytest.approx([found["chain_instructions"], found["chain_rsqrt"]])
-    # 1000 cells are 32 lines, of 2000 segments that the sub-groups of each unit load
-    missed = 1000 * 32 / (15 * 2000)
-    assert (1000 - missed, missed) == pytest.approx([found["chain_hits"], found["chain_misses"]])
-    assert 2 == pytest.approx(found["straight_store_lines"])
-
-
-def test_an_addition_and_a_multiplication_are_one_instruction():
+def through_a_tile(stride, dtype=np.float32):
+    """Sub-groups that store one cell each to a tile, `stride` cells apart, and read it back."""
     unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]*x + y",
-        [lp.GlobalArg("a, out", np.float64, shape="n"), lp.ValueArg("x, y", np.float64), ...],
+        "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }",
+        f"""
+        for g, l
+            tile[{stride}*l] = a[32*g + l] {{id=put}}
+            out[32*g + l] = tile[{stride}*l] {{dep=put}}
+        end
+        """,
+        [
+            lp.GlobalArg("a, out", dtype, shape="n"),
+            lp.TemporaryVariable("tile", dtype, shape=32 * stride, address_space=lp.AddressSpace.LOCAL), ...,
+        ],
+        assumptions="n >= 1 and n mod 32 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+
+
+@pytest.mark.parametrize(("stride", "each"), [(1, 1), (2, 2), (16, 16), (32, 32), (33, 1)])
+def test_bank_conflicts_repeat_an_access(stride, each):
+    # 30 sub-groups, two on the busiest unit: each stores to and loads from local memory
+    found = resources(through_a_tile(stride), n=960)
+    assert (2 * 2 * each, 1) == (found["wavefronts"], found["chain_local"])
+
+
+def test_without_banks_a_wide_access_counts_its_words():
+    facts = DeviceFacts.from_mapping("toy", "none", "0", {
+        key: fact for key, fact in dict(device(**CACHES).facts).items() if key != "banks"
+    })  # fmt: skip
+    assert 2 * 2 * 2 == resources(through_a_tile(32, np.float64), facts, n=960)["wavefronts"]
+
+
+def product():
+    """Square tiles of 16*16 work-items, each of which sums a row times a column."""
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i, j, k < 256 }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
+        [lp.GlobalArg("a, b, c", np.float32, shape=(256, 256)), ...], lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    return count(lp.split_iname(unit, "j", 16, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+def test_caches_fetch_what_they_cannot_hold():
+    everything = resources(product(), device(**{**CACHES, "l2_bytes": 2**30}))
+    assert 2 * 256 * 256 * 4 / 15 == pytest.approx(everything["memory_bytes"])
+    # of 256 groups the busiest unit runs 18; each sub-group loads two rows of a and one of b, of 64 bytes, for each k
+    assert 18 * 8 * 256 * (2 + 2) == pytest.approx(everything["sectors"])
+
+
+def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition_is_one():
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i < n and 0 <= j, k < 4 }", "out[i, j] = sum(k, a[i, k]*b[k, j])",
+        [lp.GlobalArg("a, out", np.float64, shape="n, 4"), lp.GlobalArg("b", np.float64, shape=(4, 4)), ...],
         assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    found = resources(counts, n=15 * 64)
-    assert (2, 1) == pytest.approx([found["straight_doubles"], found["chain_doubles"]])
-    assert (4, 4) == pytest.approx([found["straight_passes"], found["straight_store_lines"]])  # 8 bytes a lane
+    facts = device(**CACHES, peak_flops_float64=15 * 16 * 2 * 1.4e9, clock_hz=1.4e9)
+    found = resources(counts, facts, n=15 * 64)
+    # two sub-groups load 4 cells of a and 16 of b, and add 16 products at 16 lanes a cycle
+    assert (2 * (4 + 16), 2 * 16 * 2) == pytest.approx((found["loads"], found["arithmetic"]))
+    assert "turns" not in found
+
+
+def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i < n and 0 <= j, k < 64 }",
+        """
+        for i
+            for j
+                own[j] = a[i, j] {id=load}
+            end
+            for k
+                out[i, k] = own[63 - k] {dep=load}
+            end
+        end
+        """,
+        [lp.GlobalArg("a, out", np.float32, shape="n, 64"), lp.TemporaryVariable("own", np.float32, shape=64), ...],
+        assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    words = REGISTERS + 64  # 104 registers, of a unit's 32768 for 256 work-items: one group at a time, no spilling
+    unknown = DeviceFacts.from_mapping("toy", "none", "0", {
+        key: fact for key, fact in dict(device(**CACHES).facts).items() if key != "registers_per_unit"
+    })  # fmt: skip
+    free = resources(counts, unknown, n=15 * 2 * 256)
+    assert (1, None) == (free["chain_loads"], free.get("chain_private"))
+    wide = resources(counts, device(**CACHES, registers_per_unit=32768), n=15 * 2 * 256)
+    assert (2, None) == (wide["chain_loads"], wide.get("chain_private"))
+    narrow = resources(counts, device(**CACHES, registers_per_unit=16384), n=15 * 2 * 256)
+    assert 2 * 128 * (words - 64) / 64 == pytest.approx(narrow["chain_private"])
 
 
 def test_sizes_may_be_arrays():
-    many = resources(chain(), n=np.array([960, 1920]), k=np.array([10, 1000]))
-    for place, sizes in enumerate(({"n": 960, "k": 10}, {"n": 1920, "k": 1000})):
-        few = resources(chain(), **sizes)
+    many = resources(counted("16*i"), n=np.array([[960], [1920]]))
+    for place, n in enumerate((960, 1920)):
+        few = resources(counted("16*i"), n=n)
         for name, value in many.items():
-            assert few.get(name, 0) == pytest.approx(np.broadcast_to(value, 2)[place])
+            assert few.get(name, 0) == pytest.approx(value[place, 0])
 
 
-def test_what_is_not_known():
+def test_what_is_needed():
+    facts = DeviceFacts.from_mapping("toy", "none", "0", {})
     with pytest.raises(MissingFactError, match="compute_units"):
-        resources(counted(), DeviceFacts("toy", "none", "0", ()), n=64)
+        resources(counted(), facts, n=64)
     counts = counted()
-    stored_before = replace(counts, source=replace(counts.program, dataflow=None))
     with pytest.raises(FlowUnknownError):
-        resources(stored_before, n=64)
+        resources(replace(counts, source=replace(counts.program, dataflow=None)), n=64)

@@ -249,6 +249,29 @@ class Nest:
 
 
 @dataclass(frozen=True, eq=False)
+class Move:
+    """How far an address moves with a number that a group axis, a loop or the copies of a written-out loop take.
+
+    Attributes
+    ----------
+    name : str
+        The axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: a digit of the group's number along the axis,
+        which code takes apart, and how many groups share its value.
+    step : Count
+        Bytes for each step of the number.
+    values : Count
+        How many values the number has; of the last digit of a group's number perhaps a fraction.
+    written : bool
+        Whether the compiled code has a copy for each value.
+    """
+
+    name: str
+    step: Count
+    values: Count
+    written: bool
+
+
+@dataclass(frozen=True, eq=False)
 class IssuedAccess:
     """One expression that accesses an array.
 
@@ -267,8 +290,13 @@ class IssuedAccess:
     lanes : tuple of Count or None
         How far the address moves along l.0, l.1, ... [B]; None where data decide. Where the index is not affine it is
         the smallest distance between neighbours along l.0, and 0 along the others.
-    moves : tuple of (Count, Count)
-        How far it moves with each loop and group axis that moves it [B], and how many values that has.
+    moves : tuple of Move
+        How it moves with all else: group axes, loops from the outermost on, and copies. Empty where the index is not
+        affine.
+    addressed : bool
+        Whether the address is known: affine, but for digits of group numbers.
+    fresh : Fraction
+        The share of the executions that compiled code makes, which accesses equal addresses of copies once.
     """
 
     space: str
@@ -280,7 +308,30 @@ class IssuedAccess:
     shape: tuple[int, ...]
     start: Count
     lanes: tuple[Count, ...] | None
-    moves: tuple[tuple[Count, Count], ...]
+    moves: tuple[Move, ...]
+    addressed: bool
+    fresh: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateAccess:
+    """One expression that accesses a private array of a work-item.
+
+    Attributes
+    ----------
+    array, direction, bits
+        As in :class:`~perfmodel.counts.rows.AccessCount`.
+    count : Count
+        Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
+    indexed : bool
+        Whether a loop that is not written out indexes it: then the array cannot lie in registers.
+    """
+
+    array: str
+    direction: str
+    bits: int
+    count: Count
+    indexed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,17 +340,23 @@ class Issue:
 
     Attributes
     ----------
+    launch : int
+        The launch's position in the program.
     loops : tuple of str
-        The sequential loops around it, outermost first; loops that are unrolled are left out.
+        The sequential loops around it that a compiler leaves, outermost first.
     turns : Count
         (sub-group, iteration) pairs that execute at least one of its instructions.
     operations : tuple of OperationCount
         Executions by sub-groups.
     accesses : tuple of IssuedAccess
-        One for each expression.
+        To global and local memory, one for each expression.
+    private : tuple of PrivateAccess
+        To private arrays, one for each expression.
     """
 
+    launch: int
     loops: tuple[str, ...]
     turns: Count
     operations: tuple[OperationCount, ...]
     accesses: tuple[IssuedAccess, ...]
+    private: tuple[PrivateAccess, ...]

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.nest import NO_BYTES, SET, Issue, IssuedAccess, Nest, NestAccess, NestChain, address_of
+from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, address_of
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.program.serialisation import statements_with_places
@@ -90,7 +89,7 @@ class _Division:
 Key = tuple[Surroundings, tuple[str, ...]]  #: what is around a nest, and the axes of its lanes
 
 
-def _statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
+def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     """Return the statements of each nest, in the order of the schedule."""
     places = surroundings(flow.cardinalities.program.schedule, flow.dataflow.unrolled)
     nests: dict[Key, list[Statement]] = defaultdict(list)
@@ -101,17 +100,17 @@ def _statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
 
 
-def _rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
+def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
     """Return the domains of statements without the inames of loops that the code writes out in the innermost loop."""
     loops = {*around.outer, *around.inner, *around.repeated}
-    return [_without(domain, _written_out(domain, loops)) for domain in _domains(statements)]
+    return [without(domain, written_out(domain, loops)) for domain in _domains(statements)]
 
 
 def _domains(statements: Sequence[Statement]) -> list[Domain]:
     return list(dict.fromkeys(statement.domain for statement in statements))
 
 
-def _written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
+def written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
     """Return the inames of loops that the generated code writes out."""
     inames = zip(domain.names, domain.axes, strict=True)
     return tuple(name for name, axis in inames if not axis and name not in loops)
@@ -120,14 +119,14 @@ def _written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
 def _copies(domain: Domain, around: Surroundings) -> dict[str, int]:
     """Return the inames of loops that the generated code writes out, each with its number of values at most."""
     values = {}
-    for name in _written_out(domain, {*around.outer, *around.inner}):
+    for name in written_out(domain, {*around.outer, *around.inner}):
         place = domain.names.index(name)
         low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
         values[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
     return values
 
 
-def _without(domain: Domain, names: Container[str]) -> Domain:
+def without(domain: Domain, names: Container[str]) -> Domain:
     """Return the instances of a domain without some of its inames."""
     points = domain.points
     for k in reversed(range(len(domain.names))):
@@ -137,7 +136,7 @@ def _without(domain: Domain, names: Container[str]) -> Domain:
     return replace(domain, points=points.coalesce(), axes=axes)
 
 
-def _union(domains: Sequence[Domain]) -> Domain:
+def union_of(domains: Sequence[Domain]) -> Domain:
     """Return the points in any of some domains of the same inames, or in the one of the most inames."""
     whole = max(domains, key=lambda domain: len(domain.names))
     for domain in domains:
@@ -147,14 +146,15 @@ def _union(domains: Sequence[Domain]) -> Domain:
     return whole
 
 
-def _line(points: isl.Set, position: int) -> isl.Set:
+def line_of(points: isl.Set, position: int) -> isl.Set:
     """Return the values of one dimension of a set."""
     return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
 
 
-def _operations(
+def operations_of(
     statements: Iterable[Statement], count: Callable[[Domain], Count], granularity: str = "workitem"
 ) -> tuple[OperationCount, ...]:
+    """Return the operations of statements by type and kind, their domains counted by a function."""
     parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
     for statement in statements:
         for operation in statement.operations:
@@ -175,24 +175,24 @@ class _Nests(Lazy):
     @cached_property
     def groups(self) -> dict[Key, list[Statement]]:
         """The statements of each nest."""
-        return _statements_by_nest(self.flow)
+        return statements_by_nest(self.flow)
 
     @cached_property
     def cardinalities(self) -> Cardinalities:
         return self.flow.cardinalities
 
     def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
-        count, turns = self.cardinalities.count, _rolled(statements, around)
-        iterations = count(_union(turns))
+        count, turns = self.cardinalities.count, rolled(statements, around)
+        iterations = count(union_of(turns))
         inside = [around.inner[k:] for k in range(len(around.inner))]
-        entered = tuple(count(_union([_without(domain, loops) for domain in turns])) for loops in inside)
+        entered = tuple(count(union_of([without(domain, loops) for domain in turns])) for loops in inside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
             iterations=iterations, box=self._box(turns), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered else None,
-            executions=count(_union(_domains(statements))),
-            operations=_operations(statements, count),
+            executions=count(union_of(_domains(statements))),
+            operations=operations_of(statements, count),
             accesses=tuple(
                 NestAccess(
                     a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),
@@ -216,7 +216,7 @@ class _Nests(Lazy):
         box = isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
         for k in loops:
-            box = box.flat_product(isl.Set.from_basic_set(_line(domain.points, k).simple_hull()))
+            box = box.flat_product(isl.Set.from_basic_set(line_of(domain.points, k).simple_hull()))
         # a domain without hardware axes is repeated by every work-item
         return self.cardinalities.count(replace(domain, points=box, axes=("",) * len(loops), exact=True))
 
@@ -280,43 +280,3 @@ def _chain_operations(recurrence: Recurrence, iterations: Count) -> tuple[Operat
         if act[0] not in program.SHARED:
             amounts[act] += amount
     return tuple(OperationCount(*act, amount * iterations) for act, amount in amounts.items())
-
-
-def issues_of(flow: Flow) -> tuple[Issue, ...]:
-    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule."""
-    cardinalities = flow.cardinalities
-
-    def count(domain: Domain) -> Count:
-        return cardinalities.count(domain, "subgroup")
-
-    return tuple(
-        Issue(
-            (*around.outer, *around.inner), count(_union(_rolled(statements, around))),
-            _operations(statements, count, "subgroup"),
-            tuple(_issued(cardinalities, statement.domain, a) for statement in statements for a in statement.accesses),
-        )
-        for (around, _), statements in _statements_by_nest(flow).items()
-    )  # fmt: skip
-
-
-def _issued(cardinalities: Cardinalities, domain: Domain, access: program.Access) -> IssuedAccess:
-    shape = cardinalities.program.launches[domain.launch].group_shape
-    address = address_of(access, domain)
-    steps = {} if address is None else address.steps
-    by_axis = dict(zip(domain.axes, domain.names, strict=True))
-    lanes = [steps.get(by_axis.get(f"l.{axis}", ""), NO_BYTES) for axis in range(len(shape))]
-    if access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
-        distance = Count(access.lane_stride[0].distance, granularity="byte")
-        lanes[:1] = [Fraction(access.bits, 8) * distance]
-    inames = zip(domain.axes, domain.names, strict=True)
-    moving = [name for axis, name in inames if axis[:1] != "l" and name in steps and name not in domain.tied]
-    values = (cardinalities.size(_line(domain.points, domain.names.index(name))) for name in moving)
-    return IssuedAccess(
-        access.space, access.direction, access.array, access.bits, cardinalities.count(domain, "subgroup"),
-        cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
-        tuple(lanes) if access.lane_stride else None,
-        tuple(
-            (steps[name], cardinalities.wrap(number, granularity="value"))
-            for name, number in zip(moving, values, strict=True)
-        ),
-    )  # fmt: skip

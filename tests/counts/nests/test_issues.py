@@ -43,7 +43,7 @@ def test_how_far_addresses_move() -> None:
     load = next(one for one in issue.accesses if one.direction == "load")
     assert load.lanes is not None
     assert (4, [12], (64,)) == (load.start(n=640), [step(n=640) for step in load.lanes], load.shape)
-    assert [(64 * 12, 10)] == [(step(n=640), values(n=640)) for step, values in load.moves]
+    assert [("g.0", 64 * 12, 10)] == [(move.name, move.step(n=640), move.values(n=640)) for move in load.moves]
 
 
 def test_neighbours_of_an_index_that_is_not_affine() -> None:
@@ -79,6 +79,66 @@ def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
     (issue,) = [one for one in count(unit, subgroup_size=32, cache=False).issues if one.operations]
     # n/32 sub-groups make n turns each; each turn has four additions
     assert (("k",), 640 * 20, 4 * 640 * 20) == (issue.loops, issue.turns(n=640), issue.operations[0].count(n=640))
+
+
+def tiled(width: int, bound: str, unrolled: bool = False) -> KernelCounts:
+    """Count work-items that add a row of `width` cells, all but those behind `bound`, to cells of their own."""
+    unit = lp.make_kernel(
+        f"{{ [i, j, k, m]: 0 <= i < 64 and 0 <= j, m < {width} and 0 <= k < 16 and 0 <= j < {bound} }}",
+        """
+        for i
+            for m
+                own[m] = 0  {id=init}
+            end
+            for k, j
+                own[j] = own[j] + a[k]*b[j]  {id=add,dep=init}
+            end
+            out[i] = own[0]  {dep=add}
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("b", np.float32, shape=width),
+            lp.GlobalArg("out", np.float32, shape=64), lp.TemporaryVariable("own", np.float32, shape=width), ...,
+        ],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.prioritize_loops(lp.tag_inames(unit, {"i": "l.0", **({"j": "unr"} if unrolled else {})}), "k,j")
+    return count(unit, subgroup_size=32, cache=False)
+
+
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_a_short_loop_is_written_out_and_equal_addresses_are_accessed_once(unrolled: bool) -> None:
+    issue = next(issue for issue in tiled(4, "4", unrolled).issues if issue.operations)
+    # 16 times 4 iterations of two sub-groups: the code has them all, with 16 loads of a and 4 of b
+    assert ((), 2) == (issue.loops, issue.turns())
+    left = {access.array: (access.count(), access.count() * access.fresh) for access in issue.accesses}
+    assert {"a": (128, 32), "b": (128, 8)} == left
+    assert [False] * 2 == [access.indexed for access in issue.private]
+
+
+def test_a_loop_of_many_varying_trips_stays_and_puts_what_it_indexes_into_memory() -> None:
+    # each group of lanes makes another number of trips, up to 16: more than a compiler guards one by one
+    issue = next(issue for issue in tiled(16, "1 + i").issues if issue.operations)
+    assert ("k", "j") == issue.loops
+    assert {True} == {access.indexed for access in issue.private}
+    few = next(issue for issue in tiled(8, "1 + i").issues if issue.operations)
+    assert ((), {False}) == (few.loops, {access.indexed for access in few.private})
+
+
+def test_a_group_number_that_the_code_takes_apart() -> None:
+    unit = lp.make_kernel(
+        "{ [g, l]: 0 <= g < 24 and 0 <= l < 32 }", "out[g, l] = a[g // 6, l, g % 6]",
+        [lp.GlobalArg("a", np.float32, shape=(4, 32, 6)), lp.GlobalArg("out", np.float32, shape=(24, 32)), ...],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32, cache=False)
+    moves = {
+        access.array: [(move.name, move.step(), move.values()) for move in access.moves]
+        for issue in counts.issues for access in issue.accesses
+    }  # fmt: skip
+    assert {
+        "a": [("g.0", 4, 6), ("g.0/6", 4 * 32 * 6, 4)], "out": [("g.0", 4 * 32, 6), ("g.0/6", 4 * 32 * 6, 4)],
+    } == moves  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)

@@ -1,0 +1,374 @@
+"""What sub-groups issue, nest by nest, of the code that a GPU's compiler makes.
+
+Such a compiler writes short loops out. Then it knows equal addresses of a tile, which it accesses once, and private
+arrays whose indices are constants, which it keeps in registers. A private array that a loop indexes which it does not
+write out lies in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import islpy as isl
+import numpy as np
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.nest import IN, NO_BYTES, SET, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
+from perfmodel.counts.nests.nests import (
+    Surroundings,
+    line_of,
+    operations_of,
+    rolled,
+    statements_by_nest,
+    union_of,
+    without,
+    written_out,
+)
+from perfmodel.counts.program.program import Access, Domain, Statement
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.lazy import Lazy, cached_property
+
+WRITTEN = 2**15
+"""The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
+GUARDED = 8
+"""The most iterations of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
+PARAM = isl.dim_type.param
+SAMPLES = 8  # places at which the digits of a group's number are tried
+
+Digits = tuple[tuple[int, Count], ...]  #: for each digit of a group's number its place value, and the address's step
+
+
+def issues_of(flow: Flow) -> tuple[Issue, ...]:
+    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule."""
+    issues = _Issues(flow)
+    return tuple(issues.issue(around, statements) for (around, _), statements in issues.nests.items())
+
+
+@dataclass(frozen=True)
+class _Issues(Lazy):
+    flow: Flow
+
+    @cached_property
+    def nests(self) -> Mapping[tuple[Surroundings, tuple[str, ...]], list[Statement]]:
+        return statements_by_nest(self.flow)
+
+    @property
+    def cardinalities(self) -> Cardinalities:
+        return self.flow.cardinalities
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Large sizes, at which addresses are compared."""
+        return Trips(self.cardinalities).sizes
+
+    def count(self, domain: Domain) -> Count:
+        return self.cardinalities.count(domain, "subgroup")
+
+    def issue(self, around: Surroundings, statements: list[Statement]) -> Issue:
+        """Return what is issued in a nest."""
+        written = self._written(around, statements)
+        loops = tuple(loop for loop in (*around.outer, *around.inner) if loop not in written)
+        turns = [without(domain, written) for domain in rolled(statements, around)]
+        copied = {domain: self._copied(domain, set(loops)) for domain in _domains(statements)}
+        accesses = [(s.domain, a) for s in statements for a in s.accesses if a.space != "private"]
+        issued = [self._issued(domain, access, loops, copied[domain]) for domain, access in accesses]
+        return Issue(
+            launch=around.launch, loops=loops, turns=self.count(union_of(turns)),
+            operations=operations_of(statements, self.count, "subgroup"),
+            accesses=tuple(self._deduplicated(issued)),
+            private=tuple(self._private(around, statements, written)),
+        )
+
+    # {{{ loops that are written out
+
+    def _written(self, around: Surroundings, statements: Sequence[Statement]) -> frozenset[str]:
+        """Return the loops of a nest that a compiler writes out, from the innermost on, while the code is short."""
+        written: set[str] = set()
+        code = sum(
+            math.prod(self._copied(s.domain, {*around.outer, *around.inner}).values())
+            * max(1, sum(operation.amount for operation in s.operations) + len(s.accesses))
+            for s in statements
+        )
+        for k in reversed(range(len(around.inner))):
+            loop, inside = around.inner[k], {*around.inner[k + 1:]}
+            trips, alike = self._trips(loop, inside, around, statements)
+            code *= trips
+            if not trips or code > WRITTEN or not (alike or trips <= GUARDED):
+                break
+            written.add(loop)
+        return frozenset(written)
+
+    def _trips(
+        self, loop: str, inside: set[str], around: Surroundings, statements: Sequence[Statement]
+    ) -> tuple[int, bool]:
+        """Return the most iterations of a loop, 0 if no number bounds them, and whether it always makes them all."""
+        most, alike, loops = 0, True, {*around.outer, *around.inner}
+        for domain in _domains(statements):
+            if loop in domain.names:
+                trips, same = _constant_trips(domain, loop, inside | set(written_out(domain, loops)))
+                if not trips:
+                    return 0, False
+                most, alike = max(most, trips), alike and same
+        return most, alike
+
+    def _copied(self, domain: Domain, loops: set[str]) -> dict[str, int]:
+        """Return the inames of a domain that are written out, with their numbers of values."""
+        names = written_out(domain, loops)
+        return {name: self._values(domain, name) for name in names}
+
+    def _values(self, domain: Domain, name: str) -> int:
+        low, high = _bounds(domain.points, domain.names.index(name))
+        return 1 if low is None or high is None else high - low + 1
+
+    # }}}
+
+    # {{{ accesses
+
+    def _issued(
+        self, domain: Domain, access: Access, loops: tuple[str, ...], copied: Mapping[str, int]
+    ) -> IssuedAccess:
+        """Return an access as each of its executions makes it."""
+        launch = self.cardinalities.program.launches[domain.launch]
+        address = address_of(access, domain)
+        digits: Mapping[str, Digits] = {}
+        if address is None and access.cells is not None and not domain.points.dim(PARAM):
+            address, digits = self._by_digits(access, domain)
+        steps = {} if address is None else address.steps
+        by_axis = dict(zip(domain.axes, domain.names, strict=True))
+        lanes = [steps.get(by_axis.get(f"l.{axis}", ""), NO_BYTES) for axis in range(len(launch.group_shape))]
+        if access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
+            distance = Count(access.lane_stride[0].distance, granularity="byte")
+            lanes[:1] = [Fraction(access.bits, 8) * distance]
+        return IssuedAccess(
+            access.space, access.direction, access.array, access.bits, self.count(domain),
+            self.cardinalities.count(domain), launch.group_shape, NO_BYTES if address is None else address.start,
+            tuple(lanes) if access.lane_stride else None,
+            tuple(self._moves(domain, address, digits, loops, copied)), address is not None,
+        )  # fmt: skip
+
+    def _moves(
+        self, domain: Domain, address: Address | None, digits: Mapping[str, Digits], loops: tuple[str, ...],
+        copied: Mapping[str, int],
+    ) -> Iterator[Move]:
+        """Yield how an address moves: along group axes, then with loops from the outermost on, then in copies."""
+        if address is None:
+            return
+        axes = dict(zip(domain.names, domain.axes, strict=True))
+        places = {name: (1, loops.index(name)) for name in domain.names if name in loops}
+        names = sorted(domain.names, key=lambda name: (0, 0) if axes[name] else places.get(name, (2, 0)))
+        for name in names:
+            if axes[name].startswith("l") or name in domain.tied:
+                continue
+            if axes[name].startswith("g"):
+                yield from self._group_moves(domain, name, axes[name], address, digits)
+            elif name in address.steps or name in copied:
+                yield Move(name, address.step(name), self._number(domain, name), name in copied)
+
+    def _group_moves(
+        self, domain: Domain, name: str, axis: str, address: Address, digits: Mapping[str, Digits]
+    ) -> Iterator[Move]:
+        steps = dict(digits.get(name, ()))
+        units, number = self._units(domain, name), self._number(domain, name)
+        for unit, following in zip(units, (*units[1:], 0), strict=True):
+            step = steps[unit] if unit in steps else unit * address.step(name)
+            values = Count.constant(following // unit, "value") if following else Fraction(1, unit) * number
+            yield Move(axis if unit == 1 else f"{axis}/{unit}", step, values, False)
+
+    def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
+        """Return the place values of a group number's digits; the only one is 1 where parameters bound the number."""
+        axis = domain.axes[domain.names.index(name)]
+        radices = () if domain.points.dim(PARAM) else self._radices.get((domain.launch, axis), ())
+        return (1, *(radix for radix in radices if radix < self._values(domain, name)))
+
+    def _number(self, domain: Domain, name: str) -> Count:
+        values = line_of(domain.points, domain.names.index(name))
+        return self.cardinalities.wrap(self.cardinalities.size(values), granularity="value")
+
+    def _deduplicated(self, accesses: Sequence[IssuedAccess]) -> Iterator[IssuedAccess]:
+        """Yield the accesses, each with the share of its executions that is left where equal addresses are one."""
+        alike: dict[object, list[int]] = defaultdict(list)
+        for position, access in enumerate(accesses):
+            moving = tuple((move.name, str(move.step)) for move in access.moves if not move.written)
+            known = access.lanes is not None and access.addressed
+            alike[(access.space, access.direction, access.array, moving, str(access.lanes)) if known else position
+                  ].append(position)
+        shares: dict[int, Fraction] = {}
+        for positions in alike.values():
+            offsets = [self._offsets(accesses[position]) for position in positions]
+            distinct = len(np.unique(np.concatenate(offsets)))
+            share = Fraction(distinct, sum(map(len, offsets)))
+            shares |= dict.fromkeys(positions, share)
+        for position, access in enumerate(accesses):
+            yield replace(access, fresh=shares[position])
+
+    def _offsets(self, access: IssuedAccess) -> np.ndarray:
+        """Return where the copies of an access begin."""
+        offsets = np.array([int(access.start(**self.sizes))])
+        for move in access.moves:
+            if move.written:
+                step, values = (int(count(**self.sizes)) for count in (move.step, move.values))
+                offsets = (offsets[:, None] + step * np.arange(values)).ravel()
+        return offsets
+
+    # }}}
+
+    # {{{ numbers of groups that the code takes apart
+
+    @cached_property
+    def _radices(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
+        """The place values, above 1, of the digits into which code takes the group's number along an axis."""
+        found: dict[tuple[int, str], set[int]] = defaultdict(set)
+        for statements in self.nests.values():
+            for statement in statements:
+                for access in statement.accesses:
+                    for name, divisors in _divisors(access, statement.domain).items():
+                        axis = statement.domain.axes[statement.domain.names.index(name)]
+                        found[statement.domain.launch, axis] |= divisors
+        return {key: _chain(divisors) for key, divisors in found.items()}
+
+    def _by_digits(self, access: Access, domain: Domain) -> tuple[Address | None, Mapping[str, Digits]]:
+        """Return the address of an access that is affine but for digits of group numbers; None where it is not.
+
+        A compiler's ``g / 36 % 4`` is such a digit. The steps are those between addresses at the digits' values, and
+        some other numbers are tried.
+        """
+        functions = _functions(access, domain)
+        pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]
+        first = [0 if low is None else low for low, _ in (_bounds(domain.points, k) for k in range(len(domain.names)))]
+        start = _address_at(functions, pitches, first)
+        if start is None:
+            return None, {}
+        steps: dict[str, Count] = {}
+        digits: dict[str, Digits] = {}
+        for position, name in enumerate(domain.names):
+            units, extent = self._units(domain, name), self._values(domain, name)
+            numbers: list[tuple[int, int]] = []
+            for unit in units:
+                moved = _address_at(functions, pitches, _moved(first, position, unit)) if unit < extent else start
+                if moved is None:
+                    return None, {}
+                numbers.append((unit, moved - start))
+            for number in np.linspace(0, extent - 1, SAMPLES).astype(int):
+                address = _address_at(functions, pitches, _moved(first, position, int(number)))
+                if address is not None and address - start != _of_digits(int(number), numbers):
+                    return None, {}
+            if len(units) > 1:
+                digits[name] = tuple((unit, Count.constant(step, "byte")) for unit, step in numbers)
+            elif numbers[0][1]:
+                steps[name] = Count.constant(numbers[0][1], "byte")
+        return Address(Count.constant(start, "byte"), steps), digits
+
+    # }}}
+
+    # {{{ private arrays
+
+    def _private(
+        self, around: Surroundings, statements: Sequence[Statement], written: frozenset[str]
+    ) -> Iterator[PrivateAccess]:
+        loops = {*around.outer, *around.inner} - written
+        for statement in statements:
+            for access in statement.accesses:
+                if access.space == "private":
+                    address = address_of(access, statement.domain)
+                    indexed = address is None or any(loop in address.steps for loop in loops)
+                    count = self.count(statement.domain)
+                    if address is not None:
+                        still = self._still(around, statement.domain, address, written)
+                        count = Fraction(1, still) * count
+                    yield PrivateAccess(access.array, access.direction, access.bits, count, indexed)
+
+    def _still(self, around: Surroundings, domain: Domain, address: Address, written: frozenset[str]) -> int:
+        """Return the iterations of the innermost written-out loops, up to the first that moves the address."""
+        still = 1
+        for loop in reversed(around.inner):
+            if loop not in written or loop not in domain.names or loop in address.steps:
+                break
+            still *= self._values(domain, loop)
+        return still
+
+    # }}}
+
+
+def _domains(statements: Sequence[Statement]) -> list[Domain]:
+    return list(dict.fromkeys(statement.domain for statement in statements))
+
+
+def _bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value of a dimension of a set, None where it has none."""
+    low, high = points.dim_min_val(position), points.dim_max_val(position)
+    return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
+
+
+def _constant_trips(domain: Domain, loop: str, inside: set[str]) -> tuple[int, bool]:
+    """Return the most iterations of a loop, 0 if no number bounds them, and whether each entry makes them all."""
+    around = without(domain, inside - {loop})
+    position = around.names.index(loop)
+    low, high = _bounds(around.points, position)
+    if low is None or high is None:
+        return 0, False
+    line = around.points.project_out(SET, position, 1).insert_dims(SET, position, 1)
+    every = line.lower_bound_val(SET, position, isl.Val(low)).upper_bound_val(SET, position, isl.Val(high))
+    return high - low + 1, every.is_subset(around.points)
+
+
+def _functions(access: Access, domain: Domain) -> list[isl.PwAff]:
+    """Return the index along each axis of an array, as a function of a domain's inames; nothing where data decide."""
+    if access.cells is None:
+        return []
+    function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
+    return [function.get_pw_aff(axis) for axis in range(len(access.strides))]
+
+
+def _divisors(access: Access, domain: Domain) -> Mapping[str, set[int]]:
+    """Return the numbers by which the index of a global access divides the inames of group axes."""
+    divisors: dict[str, set[int]] = defaultdict(set)
+    groups = [k for k, axis in enumerate(domain.axes) if axis.startswith("g")]
+    for function in _functions(access, domain) if access.space == "global" else ():
+        for _, form in function.get_pieces():
+            for number in range(form.dim(isl.dim_type.div)):
+                quotient = form.get_div(number)
+                for k in groups:
+                    if not quotient.get_coefficient_val(IN, k).is_zero():
+                        divisors[domain.names[k]].add(quotient.get_denominator_val().to_python())
+    return divisors
+
+
+def _chain(divisors: set[int]) -> tuple[int, ...]:
+    """Return the divisors, from the least on, of which each divides the next."""
+    chain: list[int] = []
+    for divisor in sorted(divisors - {1}):
+        if not chain or divisor % chain[-1] == 0:
+            chain.append(divisor)
+    return tuple(chain)
+
+
+def _moved(point: Sequence[int], position: int, distance: int) -> list[int]:
+    moved = list(point)
+    moved[position] += distance
+    return moved
+
+
+def _address_at(functions: Sequence[isl.PwAff], pitches: Sequence[int], point: Sequence[int]) -> int | None:
+    """Return the address of an access at a point, None outside of its domain."""
+    place = isl.Point.zero(functions[0].get_domain_space())
+    for position, value in enumerate(point):
+        place = place.set_coordinate_val(SET, position, isl.Val(value))
+    indices = [function.eval(place) for function in functions]
+    if any(not index.is_int() for index in indices):
+        return None
+    return sum(pitch * index.to_python() for pitch, index in zip(pitches, indices, strict=True))
+
+
+def _of_digits(number: int, steps: Sequence[tuple[int, int]]) -> int:
+    """Return how far an address moves to a number whose digits have these place values and steps."""
+    distance = 0
+    for unit, step in reversed(steps):
+        digit, number = divmod(number, unit)
+        distance += digit * step
+    return distance
