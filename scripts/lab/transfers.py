@@ -42,7 +42,6 @@ TITAN_V, GTX_480 = "titan-v", "gtx-480-simulated"
 FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx480"}
 SAMPLED = 100  # configurations of each space
 FEW = 4  # rows of each space on the TITAN V
-BUDGET = 0.01  # of counts: sets with guards are counted at the size, which gives the same numbers sooner
 QUANTILES = 25  # of the errors on each card, that stand for all
 
 _CONFIG = "GPGPU-Sim 4.2.0, SM2_GTX480/gpgpusim.config"
@@ -84,6 +83,7 @@ def cards() -> tuple[str, ...]:
     return (TITAN_V, GTX_480, *sorted(tuned))
 
 
+@cache
 def facts_of(card: str, folders: Path) -> DeviceFacts:
     """Return what is known of a card."""
     if card in FOLDERS:
@@ -108,7 +108,7 @@ def kernels_of(card: str, folders: Path, most: int = SAMPLED) -> Iterator[Kernel
 @lru_cache(maxsize=2)
 def counts_of(space: str, configuration: tuple[tuple[str, int], ...], lanes: int) -> KernelCounts:
     """Return the counts of a configuration; several cards ask for them one after the other."""
-    return count(_space(space).build(**dict(configuration)), lanes, budget=BUDGET)
+    return count(_space(space).build(**dict(configuration)), lanes)
 
 
 _space = cache(recorded.space)

@@ -11,6 +11,7 @@ import pytest
 
 from perfmodel.calibration import recommended
 from perfmodel.facts import published
+from perfmodel.predicting import transfer
 from tests.cli.documents import document, seconds
 from tests.predicting.test_transfer import GPU
 
@@ -27,6 +28,7 @@ def card(perfmodel, monkeypatch):
     name = json.loads(Path("weights.json").read_text())["device"]
     (folder / "device.json").write_text(json.dumps(replace(GPU, name=name).to_json()))
     monkeypatch.setattr(recommended, "places", lambda: (("of the current folder", Path("fitted_weights")),))
+    monkeypatch.setattr(transfer, "transfer_errors", dict)
     return perfmodel
 
 

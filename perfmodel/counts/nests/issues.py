@@ -238,7 +238,7 @@ class _Issues(Lazy):
         A compiler's ``g / 36 % 4`` is such a digit. The steps are those between addresses at the digits' values, and
         some other numbers are tried.
         """
-        functions = _functions(access, domain)
+        functions = _functions(access)
         pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]
         first = [0 if low is None else low for low, _ in (_bounds(domain.points, k) for k in range(len(domain.names)))]
         start = _address_at(functions, pitches, first)
@@ -317,11 +317,14 @@ def _constant_trips(domain: Domain, loop: str, inside: set[str]) -> tuple[int, b
     return high - low + 1, every.is_subset(around.points)
 
 
-def _functions(access: Access, domain: Domain) -> list[isl.PwAff]:
-    """Return the index along each axis of an array, as a function of a domain's inames; nothing where data decide."""
+def _functions(access: Access) -> list[isl.PwAff]:
+    """Return the index along each axis of an array, as a function of a domain's inames; nothing where data decide.
+
+    It is not restricted to the domain: isl takes seconds to write the pieces of some restrictions.
+    """
     if access.cells is None:
         return []
-    function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
+    function = isl.PwMultiAff.from_map(access.cells)
     return [function.get_pw_aff(axis) for axis in range(len(access.strides))]
 
 
@@ -329,7 +332,7 @@ def _divisors(access: Access, domain: Domain) -> Mapping[str, set[int]]:
     """Return the numbers by which the index of a global access divides the inames of group axes."""
     divisors: dict[str, set[int]] = defaultdict(set)
     groups = [k for k, axis in enumerate(domain.axes) if axis.startswith("g")]
-    for function in _functions(access, domain) if access.space == "global" else ():
+    for function in _functions(access) if access.space == "global" else ():
         for _, form in function.get_pieces():
             for number in range(form.dim(isl.dim_type.div)):
                 quotient = form.get_div(number)
