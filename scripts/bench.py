@@ -5,6 +5,7 @@
 `scale` times the ranking of many variants in several processes, beside a plain loop (an hour on two idle cores).
 `repeatability` measures a sample of a device's kernels twice and says how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
+`recorded` does so on spaces that others recorded on GPUs, without a device (minutes a space; needs Kernel Tuner).
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ def main(argv: list[str] | None = None) -> int:
     tuner.add_argument("--measure", action="append", default=[], help="first measure this space (matmul, stencil)")
     tuner.add_argument("--predict", action="store_true", help="first predict the spaces again, with these weights")
     tuner.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 runs perfmodel's alone")
+    recorded = commands.add_parser("recorded", help="compare ways to search spaces that others recorded on GPUs")
+    recorded.add_argument("spaces", nargs="*", help="as titan-v-1, or convolution15-a100; all by default")
+    recorded.add_argument("--from", dest="folder", type=Path, default="docs/data/tuner-recorded", help="their tables")
+    recorded.add_argument("--predict", action="append", default=[], help="first predict this space (titan-v, gemm)")
+    recorded.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 searches nothing")
+    recorded.add_argument("--alone", action="store_true", help="leave out Kernel Tuner's strategies")
     scale = commands.add_parser("scale", help="time the ranking of many variants, with several processes")
     scale.add_argument("--variants", type=int, nargs="+", default=[64, 512, 4096], help="numbers of variants")
     scale.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts")
@@ -41,12 +48,13 @@ def main(argv: list[str] | None = None) -> int:
     repeat.add_argument("--device", help="part of the device's name; the first of all by default")
     repeat.add_argument("--kernels", type=Path, help="folder of kernel classes; the measurement kernels by default")
     repeat.add_argument("--quick", action="store_true", help="with shorter runs")
-    for command in (counts, predict, tuner, scale, repeat):
+    for command in (counts, predict, tuner, recorded, scale, repeat):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
     commands_by_name = {"counts": _counts, "predict": _predict, "repeatability": _repeatability, "scale": _scale}
-    result, text = (commands_by_name | {"tuner": _tuner})[arguments.command](arguments, parser)
+    commands_by_name |= {"tuner": _tuner, "recorded": _recorded}
+    result, text = commands_by_name[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 
@@ -116,6 +124,21 @@ def _tuner(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
     except (PerfModelError, KeyError) as error:
         parser.error(str(error))
     return result, tuner.text(result)
+
+
+def _recorded(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from perfmodel.errors import PerfModelError
+    from scripts.benchmarks import tuner_recorded, tuner_scores
+
+    try:
+        for space in arguments.predict:
+            tuner_recorded.predict(arguments.folder, space)
+        others = () if arguments.alone else tuner_scores.STRATEGIES
+        asked = (arguments.folder, arguments.spaces, arguments.repeats, others)
+        result = tuner_scores.search(*asked) if arguments.repeats else {}
+    except (PerfModelError, FileNotFoundError, KeyError) as error:
+        parser.error(str(error))
+    return result, tuner_scores.text(result) if result else ""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Draw parts of docs/ again from committed data, without a device.
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
-examples again; papers prints tables of two pages; transfers (an hour) predicts kernels by weights of other cards.
+examples again; papers prints tables of two pages; transfers (an hour) predicts kernels by weights of other cards;
+tuning draws what scripts/bench recorded found.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from perfmodel.predicting.model import fit, load
 from perfmodel.report import picture_predicted_measured
 from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
+from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
@@ -30,7 +32,7 @@ from tests.papers import karsin_2018, stevens_kloeckner_2016
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers", "tuning")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -72,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "transfers": lambda: draw_transfers(
             options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
         ),
+        "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
     }  # fmt: skip

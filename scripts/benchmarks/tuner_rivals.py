@@ -160,14 +160,14 @@ def rivals(
     -------
     list of Run
     """
-    found = [_until_near(table, within, RANDOM, seed, _random) for seed in range(repeats)]
+    found = [_until_near(table, within, RANDOM, seed, shuffled) for seed in range(repeats)]
     with tempfile.TemporaryDirectory(prefix="rivals-") as folder:
         cache = write_cache(table, Path(folder) / "space.json") if (names := tuple(strategies)) else None
         for name in names:
             tell(name)
 
             def tries(table: SpaceTable, seed: int, name: str = name) -> Iterator[Point]:
-                return _simulated(table, cache, name, seed)
+                return simulated(table, seed, cache, name)
 
             seeds = range(1 if name == DEFAULT else repeats)
             found += [_until_near(table, within, name, seed, tries) for seed in seeds]
@@ -229,35 +229,47 @@ def _tune_params(table: SpaceTable) -> dict[str, list[float]]:
     return {name: list(codes.values()) for name, codes in table.codes.items()}
 
 
+def visits(
+    table: SpaceTable, seed: int, tries: Callable[[SpaceTable, int], Iterator[Point]]
+) -> Iterator[tuple[int, Point]]:
+    """Yield each point that a tuner tries, once, with how often the tuner began again before."""
+    known: set[int] = set()
+    for restart in range(MOST_RESTARTS):
+        for point in tries(table, seed + 1000 * restart):
+            if id(point) not in known:
+                known.add(id(point))
+                yield restart, point
+        if len(known) == len(table.points):
+            return
+
+
 def _until_near(
     table: SpaceTable, within: float, tuner: str, seed: int, tries: Callable[[SpaceTable, int], Iterator[Point]]
 ) -> Run:
     """Count what a tuner tries until a point is near the best; it begins again where it ends before."""
-    known: set[int] = set()
-    spent = 0.0
-    for restart in range(MOST_RESTARTS):
-        try:
-            tried = tries(table, seed + 1000 * restart)
-        except Exception as error:  # of a library: its run counts as one that came to nothing
-            return Run(tuner, seed, None, None, restart, one_line(f"{type(error).__name__}: {error}"))
-        for point in tried:
-            if id(point) in known:
-                continue
-            known.add(id(point))
+    tried, spent, restart = 0, 0.0, 0
+    try:
+        for restart, point in visits(table, seed, tries):
+            tried += 1
             spent += point.spent_s
             if table.near(point, within):
-                return Run(tuner, seed, len(known), spent, restart)
+                return Run(tuner, seed, tried, spent, restart)
+    except Exception as error:  # of a library: its run counts as one that came to nothing
+        return Run(tuner, seed, None, None, restart, one_line(f"{type(error).__name__}: {error}"))
     return Run(tuner, seed, None, None, MOST_RESTARTS, f"nothing near the best after {MOST_RESTARTS} starts")
 
 
-def _random(table: SpaceTable, seed: int) -> Iterator[Point]:
+def shuffled(table: SpaceTable, seed: int) -> Iterator[Point]:
+    """Return all points in a random order."""
     order = list(table.points)
     random.Random(seed).shuffle(order)
     return iter(order)
 
 
-def _simulated(table: SpaceTable, cache: Path | None, strategy: str, seed: int) -> Iterator[Point]:
-    """Return the points that a strategy of Kernel Tuner tries, in order."""
+def simulated(
+    table: SpaceTable, seed: int, cache: Path | None, strategy: str, stalled_s: float = STALLED_S
+) -> Iterator[Point]:
+    """Return the points that a strategy of Kernel Tuner tries, in order, in so many seconds at most."""
     from kernel_tuner import tune_kernel
 
     allowed = table.coded
@@ -267,7 +279,7 @@ def _simulated(table: SpaceTable, cache: Path | None, strategy: str, seed: int) 
 
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 -- the generator that Kernel Tuner draws from
-    options = {} if strategy == DEFAULT else {"time_limit": STALLED_S}
+    options = {} if strategy == DEFAULT else {"time_limit": stalled_s}
     silent = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(silent), redirect_stderr(silent):
         warnings.simplefilter("ignore")

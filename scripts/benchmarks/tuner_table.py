@@ -6,6 +6,7 @@ terms, and its measurement with the seconds that compiling, checking and running
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -108,15 +109,18 @@ class Table:
         return replace(self, rows=tuple(rows))
 
     def write(self, path: Path) -> None:
-        """Write a file with a line for the table, and one for each configuration."""
+        """Write a file with a line for the table, and one for each configuration; packed where it ends in ``.gz``."""
         head = {key: value for key, value in asdict(self).items() if key != "rows"}
         lines = [head, *(asdict(row) for row in self.rows)]
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
+        text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        write_whole(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
 
 def read_table(path: Path) -> Table:
-    head, *rows = (json.loads(line) for line in path.read_text().splitlines())
+    content = path.read_bytes()
+    text = gzip.decompress(content) if path.suffix == ".gz" else content
+    head, *rows = (json.loads(line) for line in text.splitlines())
     return Table(**head, rows=tuple(Configuration(**{**row, "times_s": tuple(row["times_s"])}) for row in rows))
 
 
