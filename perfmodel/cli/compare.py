@@ -96,18 +96,12 @@ Protocols = Annotated[
         "A, B and sizes; where the folder has no file with tests, the last three.",
     ),
 ]  # fmt: skip
-Folds = Annotated[
-    int | None,
-    Option("--folds", help="How many folds groups, kernels or variants are left out in; by default 8."),
-]
-
 
 def evaluate_command(
     source: Stores = None,
     tests: Tests = "test.jsonl",
     family: EvaluatedFamily = None,
     protocol: Protocols = None,
-    folds: Folds = None,
     csv: TableCsv = "",
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is.
@@ -126,7 +120,7 @@ def evaluate_command(
     fitting.device_folder.refuse_mixture(source)
     chosen, asked = find_family(family or calibration.calibrate.CORE), _protocols(protocol)
     judged = [
-        calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests, folds=folds)
+        calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests)
         for folder in source
     ]
     if output.settings().json or not csv:

@@ -16,7 +16,6 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
-from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile
@@ -262,6 +261,8 @@ def _prediction_lines(
 
 def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
     """Return for each variant the least time that the facts allow, where the weights were transferred by facts."""
+    from perfmodel.quantities.case import Case
+
     facts = request.model.facts
     if facts is None or not request.model.fitted.transferred_from:
         return {}

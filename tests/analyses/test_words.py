@@ -99,7 +99,7 @@ def test_every_feature_has_words_and_advice():
     ("family", "term", "begins"),
     [
         ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
-        ("multithreaded", "loop_memory", "Move less data"), ("roofline", "local", "Access local memory less"),
+        ("multithreaded", "memory", "Move less data"), ("roofline", "local", "Access local memory less"),
         ("work_depth", "latency", "Break the chain"),
     ],
 )  # fmt: skip

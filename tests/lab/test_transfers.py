@@ -10,7 +10,7 @@ import perfmodel as pm
 from scripts.lab import transfers
 from scripts.lab.transfers import Row, errors_by_family, priors, read_rows, transfers_section, write_rows
 from test_kernels.recorded import recorded
-from tests.recorded import FOLDER
+from tests.recorded import SIMULATED
 from tests.test_arguments import UNIT
 
 E = math.e
@@ -67,7 +67,10 @@ def test_rows_written_and_read(tmp_path):
 
 def test_the_same_configurations_on_every_card():
     """At most those without a time on one of them differ."""
-    a, b = ({row.row.configuration for row in transfers.kernels_of(card, FOLDER, 20)} for card in ("a4000", "w6600"))
+    a, b = (
+        {row.row.configuration for row in transfers.kernels_of(card, SIMULATED.parent, 20)}
+        for card in ("a4000", "w6600")
+    )
     assert 40 == len(a) == len(b)
     assert 35 <= len(a & b)
     assert all(row.seconds for row in transfers.sampled(recorded("convolution15", "a100"), 50))
@@ -81,6 +84,6 @@ def test_counts_for_another_sub_group():
 
 def test_weights_of_another_card_by_facts():
     """The roofline has the facts of the A100; a launch takes as long as theirs."""
-    model = transfers.models_for("a100", FOLDER, ["roofline"])["roofline"]
+    model = transfers.models_for("a100", SIMULATED.parent, ["roofline"])["roofline"]
     assert (1.555e12, 5.7e-6) == (model.weights["w_bandwidth"], pytest.approx(model.facts.value("launch_s")))
     assert "NVIDIA TITAN V" == model.fitted.transferred_from
