@@ -187,17 +187,14 @@ def fit_family(
 def judge_family(
     folder: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False, level: float = 0.9,
     protocols: Sequence[str] | None = None, given: Mapping[str, Fact] | None = None, tests: str = store.TESTS_FILE,
-    folds: int | None = None,
 ) -> Judged:  # fmt: skip
     """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`.
 
-    Protocols and folds are as of :func:`~perfmodel.compare.evaluate`, facts as of :func:`fit_family`.
+    Protocols are as of :func:`~perfmodel.compare.evaluate`, facts as of :func:`fit_family`.
     """
     read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
     measured, tested = read_folder(folder, measured_facts, given, tests)
-    return Judged(*fit_and_evaluate(
-        measured, tested, family, level=level, options=options, protocols=protocols, folds=folds
-    ))  # fmt: skip
+    return Judged(*fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols))
 
 
 #: What probes, campaign and test kernels take on PoCL with two cores, and after them the fits [s].

@@ -119,10 +119,7 @@ def evaluate_command(
         source, family = [weights.folder], family or weights.path.stem
     fitting.device_folder.refuse_mixture(source)
     chosen, asked = find_family(family or calibration.calibrate.CORE), _protocols(protocol)
-    judged = [
-        calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests)
-        for folder in source
-    ]
+    judged = [calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
     if output.settings().json or not csv:
         output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
     elif csv == "predictions":

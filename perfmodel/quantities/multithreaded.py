@@ -126,7 +126,7 @@ class _Access:
             return self.active * words
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
-    def path(self) -> AddressWalk | None:
+    def walk(self) -> AddressWalk | None:
         """Return how its address moves, None where that is not known."""
         if self.lanes is None or not self.access.addressed:
             return None
@@ -181,13 +181,17 @@ class _Unit(Lazy):
         launch = self.case.counts.launch
         return max(-(-math.prod(launch.group_shape) // self.case.counts.subgroup_size), 1)
 
+    @property
+    def lanes(self) -> int:
+        """Lanes that the sub-groups of a work-group take, idle ones too."""
+        return self.subgroups * self.case.counts.subgroup_size
+
     @cached_property
     def most_registers(self) -> float:
         """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
         if not self.case.knows("registers_per_unit"):
             return MOST_REGISTERS
-        lanes = self.subgroups * self.case.counts.subgroup_size
-        return min(float(self.case.fact("registers_per_unit")) // lanes // 8 * 8, MOST_REGISTERS)
+        return min(float(self.case.fact("registers_per_unit")) // self.lanes // 8 * 8, MOST_REGISTERS)
 
     @cached_property
     def registers(self) -> float:
@@ -198,10 +202,9 @@ class _Unit(Lazy):
     @cached_property
     def held(self) -> float:
         """Work-groups that the unit holds at once."""
-        lanes = self.subgroups * self.case.counts.subgroup_size
         limits = [groups_held(self.case), math.ceil(self.dealt / self.launches)]
         if self.case.knows("registers_per_unit"):
-            limits.append(self.case.fact("registers_per_unit") // (lanes * -(-self.registers // 8) * 8))
+            limits.append(self.case.fact("registers_per_unit") // (self.lanes * -(-self.registers // 8) * 8))
         return max(min(limits), 1.0)
 
     @property
@@ -291,9 +294,10 @@ class _Unit(Lazy):
     def _moved(self) -> dict[str, float]:
         """The unit's share of what the caches fetch, and the bytes of stores."""
         wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
-        near = min(self._fetched("load", 1.0, self._near_capacity), self._issued["sectors"])
-        far = min(self._fetched("load", wave, last), near)
-        stored = min(self._fetched("store", wave, last), self._issued["stored_sectors"])
+        near = min(self._fetched(1.0, self._near_capacity)["load"], self._issued["sectors"])
+        from_memory = self._fetched(wave, last)
+        far = min(from_memory["load"], near)
+        stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
         return {
             "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
@@ -307,30 +311,36 @@ class _Unit(Lazy):
             cache = max(cache - self.held * self.case.counts.launch.local_bytes, min(LEAST_CACHE, cache))
         return cache / self.held
 
-    def _fetched(self, direction: str, concurrent: float, capacity: float) -> float:
-        """Return the sectors that a cache fetches for global accesses of a direction; all share the cache."""
-        total = 0.0
-        for launch in sorted({issue.launch for issue, _ in self._accesses}):
-            accesses = [
-                access for issue, access in self._accesses
-                if issue.launch == launch and access.access.space == "global"
-            ]  # fmt: skip
-            paths = {access: access.path() for access in accesses}
-            total += sum(
-                access.count * access.active for access, path in paths.items()
-                if path is None and access.access.direction == direction
-            )  # fmt: skip
-            known = [path for path in paths.values() if path is not None]
-            lines = lines_fetched(known, self._grid(known), concurrent, capacity, self.sector)
-            total += sum(number for array, number in lines.items() if array.startswith(direction))
+    def _fetched(self, concurrent: float, capacity: float) -> dict[str, float]:
+        """Return the sectors that a cache fetches for loads and for stores of global memory, which share it."""
+        total = {"load": 0.0, "store": 0.0}
+        for unknown, walks in self._walks:
+            for access in unknown:
+                total[access.access.direction] += access.count * access.active
+            lines = lines_fetched(walks, self._grid(walks), concurrent, capacity, self.sector)
+            for array, number in lines.items():
+                total[array.partition(" ")[0]] += number
         return total
 
+    @cached_property
+    def _walks(self) -> list[tuple[list[_Access], list[AddressWalk]]]:
+        """For each launch its global accesses without a known address, and how the addresses of the others move."""
+        launches: dict[int, tuple[list[_Access], list[AddressWalk]]] = {}
+        for issue, access in self._accesses:
+            if access.access.space == "global":
+                unknown, walks = launches.setdefault(issue.launch, ([], []))
+                if (walk := access.walk()) is None:
+                    unknown.append(access)
+                else:
+                    walks.append(walk)
+        return [launches[launch] for launch in sorted(launches)]
+
     @staticmethod
-    def _grid(paths: Iterable[AddressWalk]) -> dict[str, float]:
+    def _grid(walks: Iterable[AddressWalk]) -> dict[str, float]:
         """Return the digits of a launch's group numbers, fast to slow, each with its number of values."""
         grid: dict[str, float] = {}
-        for path in paths:
-            for name, (_, values) in path.groups.items():
+        for walk in walks:
+            for name, (_, values) in walk.groups.items():
                 grid[name] = max(grid.get(name, 1.0), values)
         return dict(sorted(grid.items(), key=lambda item: _place(item[0])))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import last_cache
-from tests.models.test_threaded_manycore import counted, device
+from tests.models.test_threaded_manycore import counted
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,5 @@ from tests.models.test_threaded_manycore import counted, device
      ({"l2_bytes": 8192, "l3_bytes": 2**20}, 2**20)],
 )  # fmt: skip
 def test_the_last_cache_that_is_known(known, expected):
-    facts = device("l2_bytes", "l3_bytes", "cache_bytes").updated({})
-    assert expected == last_cache(Case(counted(), {"n": 64}, facts.updated({
-        key: fact for key, fact in dict(device(**known).facts).items() if key in known
-    })), 128)
+    facts = {key: Fact(value, "B", "made up") for key, value in known.items()}
+    assert expected == last_cache(Case(counted(), {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", facts)), 128)
