@@ -264,7 +264,7 @@ class Prior:
     def cells(self) -> tuple[str, ...]:
         """Its row of the table."""
         tau = float(np.mean([choice.tau for choice in self.choices]))
-        top = float(np.mean([choice.regret == 1 for choice in self.choices]))
+        top = float(np.mean([choice.top1 for choice in self.choices]))
         regret, chance = (
             math.exp(float(np.mean(np.log([getattr(choice, name) for choice in self.choices]))))
             for name in ("regret", "random_regret")
