@@ -12,12 +12,7 @@ from perfmodel.counts import count
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import (
-    MULTITHREADED_UNITS,
-    REGISTERS,
-    TEST_CYCLES,
-    multithreaded_resources,
-)
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
