@@ -39,7 +39,7 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 OTHER_FUNCTION = 16
 """The same of another function."""
 TEST_CYCLES = 4
-"""Cycles in which a unit issues the test before an access: comparison, branch, and steps of a counter and an address."""
+"""Cycles in which a unit issues the test before an access: comparison, branch, steps of a counter and an address."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
