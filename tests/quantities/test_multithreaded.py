@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
@@ -82,6 +82,42 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, c
     # 15 groups: each sub-group loads in one turn, which is written out, or waits for each of four loads
     found = resources(counts, device(**CACHES, guarded_loads_wait=waits), n=15 * 64)
     assert chain == pytest.approx(found["chain_loads"])
+
+
+@pytest.mark.parametrize(("n", "tests"), [(15 * 64, 0), (15 * 64 - 40, 2)])
+def test_an_access_behind_a_test_issues_more(n, tests):
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0" if not tests else "n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    # two sub-groups of each group, one of the last where lanes are left over: a multiplication, a load and a store
+    subgroups = (30 - (tests > 0)) / 15
+    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(resources(counts, n=n)["arithmetic"])
+
+
+def row_sums(index):
+    """Groups of 64 work-items that each sum four cells."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])",
+        [lp.GlobalArg("a", np.float32, shape="65*n"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+@pytest.mark.parametrize(("index", "more"), [("4*i + j", 1), ("j*n + i", 4), ("64*i + 2*j", 1), ("64*i + 16*j", 4)])
+def test_loads_that_enter_another_sector_wait_where_none_overlap(index, more):
+    # a sector has 8 cells: a lane's four cells lie in one, or each in its own
+    chains = [resources(row_sums(index), device(**CACHES, loads_wait=waits), n=15 * 64) for waits in (0, 1)]
+    assert [1, 1 + more] == pytest.approx([found["chain_loads"] for found in chains])
+
+
+@pytest.mark.parametrize(("cache", "waits", "fetched"), [(2**14, 0, 1), (2**14, 1, 1), (2**9, 0, 1), (2**9, 1, 4)])
+def test_loads_that_wait_fetch_a_sector_again_where_the_cache_is_small(cache, waits, fetched):
+    # two lanes share a sector of 8 cells; before a sub-group loads its next cell, all of its group load theirs: 1 KiB
+    found = resources(row_sums("4*i + j"), device(**CACHES | {"l1_bytes": cache}, loads_wait=waits), n=15 * 64)
+    assert (4 * 32, fetched * 32) == pytest.approx((found["sectors"], found["near_sectors"]), rel=0.02)
 
 
 def through_a_tile(stride, dtype=np.float32):
@@ -198,6 +234,18 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
     assert (2, None) == (wide["chain_loads"], wide.get("chain_private"))
     narrow = resources(counts, device(**CACHES, registers_per_unit=16384), n=15 * 2 * 256)
     assert 2 * 128 * (words - 64) / 64 == pytest.approx(narrow["chain_private"])
+
+
+@pytest.mark.parametrize(("waits", "rounds"), [(0, 12 / 3), (1, 12 / 5)])
+def test_loads_that_wait_take_fewer_registers(waits, rounds):
+    # 256 work-items of 40 or 24 registers, of a unit's 32768: three or five of the twelve groups at a time
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    facts = device(**CACHES, loads_wait=waits)
+    assert rounds / 2 == pytest.approx(resources(counts, facts, n=15 * 12 * 256)["chain_operations"])
 
 
 def test_sizes_may_be_arrays():
