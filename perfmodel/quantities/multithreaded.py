@@ -50,6 +50,8 @@ MOST_REGISTERS = 255
 """Registers that a work-item can have at most, on NVIDIA's cards since Kepler and nearly so on AMD's."""
 LEAST_CACHE = 16384
 """Bytes of a first-level cache that are left where local memory takes its part of it."""
+SHORTER = 0.5
+"""How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
 WORD = 4
 
 CHAIN: Mapping[str, str] = MappingProxyType({
@@ -73,16 +75,19 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
       multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
       the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
-    - ``loads``: loads of sub-groups from global memory. ``sectors``: sectors that they touch, each for itself;
+    - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
+      equal one is an operand). ``sectors``: sectors that they touch, each for itself;
       ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
-    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it.
+    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
+      the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
+      (``local_bandwidth_bytes_per_s``).
     - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
       evenly by the units.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private arrays in memory, barriers, turns,
-      and operations. On a device whose compiler does not move loads over tests (``guarded_loads_wait``), each load
-      behind a test counts too; on one that issues a load only where its value is needed (``loads_wait``), each load
-      that enters another sector.
+      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
+      (``guarded_loads_wait``), each load behind a test counts too; on one that issues a load only where its value is
+      needed (``loads_wait``), each load that enters another sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
@@ -122,8 +127,8 @@ class _Access:
         )
         return min(touched, self.active * (-(-self.size // sector) + 1))
 
-    def wavefronts(self, subgroup: int, banks: int | None) -> float:
-        """Return how often it is repeated for lanes whose words share a bank."""
+    def passes(self, subgroup: int, banks: int | None) -> float:
+        """Return how often local memory repeats it for lanes whose words share a bank."""
         words = max(self.size / WORD, 1.0)
         if banks is None:
             return words
@@ -276,18 +281,29 @@ class _Unit(Lazy):
             amounts["arithmetic"] += sum(number * self._cycles(dtype) for dtype, number in self._operations(issue))
             if issue.loops:
                 amounts["turns"] += self.case.value(issue.turns)
-        subgroup = self.case.counts.subgroup_size
+        subgroup, banks = self.case.counts.subgroup_size, self.case.known("banks")
         for _, access in self._accesses:
             if access.access.guarded:
                 amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
-                amounts["wavefronts"] += access.count * access.wavefronts(subgroup, self.case.known("banks"))
+                amounts["wavefronts"] += access.count * self._local_cycles(access.passes(subgroup, banks))
+            elif access.access.space == "constant" and access.lanes is not None and not any(access.lanes):
+                continue  # an operand of the instruction that uses it
             elif access.access.direction == "load":
                 amounts["loads"] += access.count
                 amounts["sectors"] += access.count * access.sectors(subgroup, self.sector)
             else:
                 amounts["stored_sectors"] += access.count * access.sectors(subgroup, self.sector)
         return amounts
+
+    def _local_cycles(self, passes: float) -> float:
+        """Return the cycles for an access of a sub-group to local memory: to issue it, and for its passes."""
+        subgroup, for_pass = self.case.counts.subgroup_size, 1.0
+        issuing = subgroup / float(self.case.known("load_store_lanes", subgroup))
+        if self.case.knows("banks", "local_bandwidth_bytes_per_s", "clock_hz"):
+            per_cycle = self.case.fact("local_bandwidth_bytes_per_s") / self.units / self.case.fact("clock_hz")
+            for_pass = float(self.case.fact("banks") * WORD / per_cycle)
+        return max(passes * for_pass, issuing)
 
     def _operations(self, issue: Issue) -> Iterable[tuple[str, float]]:
         """Yield the multiply-adds of a type that operations of sub-groups take as long as."""
@@ -392,7 +408,8 @@ class _Unit(Lazy):
             waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
         waits["chain_private"] = self._spilled
         waits["chain_operations"] = sum(
-            number for issue in self.case.counts.issues for _, number in self._operations(issue)
+            number * (1.0 if dtype == "float64" else SHORTER)
+            for issue in self.case.counts.issues for dtype, number in self._operations(issue)
         )
         items = math.prod(self.case.counts.launch.group_shape)
         waits["chain_barriers"] = value(self.case.counts.barriers()) / items * self.subgroups
