@@ -54,8 +54,10 @@ WORDS = {
     "chain_loads": ("waiting for loads from global memory", "", "l2_latency"),
     "chain_local": ("waiting for loads from local memory", "", "cycle"),
     "chain_private": ("waiting for private data in memory", "", "cycle"),
+    "chain_far_private": ("waiting for private data beyond the first-level cache", "", "l2_latency"),
     "chain_barriers": ("waiting at a barrier", "", "cycle"),
     "chain_turns": ("waiting for the test of a loop", "", "cycle"),
+    "chain_tests": ("waiting for a test in a loop that is written out", "", "cycle"),
     "chain_operations": ("waiting for an operation's result", "", "cycle"),
 }
 

@@ -17,6 +17,7 @@ each access counts by itself.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -55,8 +56,9 @@ SHORTER = 0.5
 WORD = 4
 
 CHAIN: Mapping[str, str] = MappingProxyType({
-    "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_barriers": "barrier",
-    "chain_turns": "operation", "chain_operations": "operation",
+    "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far_private": "access",
+    "chain_barriers": "barrier", "chain_turns": "operation", "chain_tests": "operation",
+    "chain_operations": "operation",
 })  # fmt: skip
 ISSUED = ("arithmetic", "loads", "turns", "wavefronts", "sectors", "stored_sectors")
 MULTITHREADED_UNITS: Mapping[str, str] = MappingProxyType({
@@ -82,10 +84,11 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
     - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
-      evenly by the units.
+      evenly by the units. Private data in memory that a cache does not hold count in ``near_sectors`` and
+      ``memory_bytes`` too.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
-      from global memory, in which it loads from local memory, accesses to private arrays in memory, barriers, turns,
-      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
+      from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
+      the first-level cache, barriers, turns, tests of written-out loops, and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
       (``guarded_loads_wait``), each load behind a test counts too; on one that issues a load only where its value is
       needed (``loads_wait``), each load that enters another sector.
     """
@@ -142,6 +145,15 @@ class _Access:
         executed = math.prod(values for _, values in moves) * float(self.access.fresh)
         return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
 
+    @property
+    def kept(self) -> float:
+        """Words that a work-item loads once and keeps, while a written-out loop that does not move them goes on."""
+        moves = [(step, values) for _, step, values, written in self.moves if written and values > 1]
+        again = next((k for k, (step, _) in enumerate(moves) if not step), None)
+        if again is None or self.access.direction == "store":
+            return 0.0
+        return math.prod(values for step, values in moves[again:] if step) * self.size / WORD
+
     def walk(self, waits: bool) -> AddressWalk | None:
         """Return how its address moves, None where that is not known; copies that wait for each other are a loop."""
         if self.lanes is None or not self.access.addressed:
@@ -158,6 +170,21 @@ class _Access:
 
 
 Walks = tuple[list[_Access], list[AddressWalk]]
+
+
+@dataclass(frozen=True)
+class _Spilled:
+    """Private data in memory: the accesses of sub-groups, the bytes that they move, and what share caches miss."""
+
+    accesses: float
+    moved: float
+    near_missed: float  # by the first-level cache
+    far_missed: float  # by the last one
+
+
+def _beyond(size: float, capacity: float) -> float:
+    """Return the share of data that a cache does not hold."""
+    return max(1 - capacity / size, 0.0) if size else 0.0
 
 
 @dataclass(frozen=True)
@@ -221,10 +248,21 @@ class _Unit(Lazy):
         return min(float(self.case.fact("registers_per_unit")) // self.lanes // 8 * 8, MOST_REGISTERS)
 
     @cached_property
-    def registers(self) -> float:
-        """Registers of a work-item, whose private arrays take a word each where they do not lie in memory."""
+    def needed_registers(self) -> float:
+        """Registers that a work-item would take: of private arrays that do not lie in memory, and of what it keeps."""
         words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
-        return min(self.least_registers + words, self.most_registers)
+        kept: dict[tuple[int, str], float] = defaultdict(float)
+        for nest, access in self._accesses:
+            key = id(nest), access.access.array
+            kept[key] = max(kept[key], access.kept)
+        nests = {nest for nest, _ in kept}
+        return self.least_registers + words + max(
+            (sum(number for (other, _), number in kept.items() if other == nest) for nest in nests), default=0.0
+        )
+
+    @property
+    def registers(self) -> float:
+        return min(self.needed_registers, self.most_registers)
 
     @cached_property
     def held(self) -> float:
@@ -263,15 +301,23 @@ class _Unit(Lazy):
         )
 
     @cached_property
-    def _spilled(self) -> float:
-        """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
-        words = self.case.counts.launch.private_bytes / WORD
-        lacking = 0.0 if self._indexed or not words else (self.least_registers + words - self.most_registers) / words
-        share = min(max(lacking, 0.0), 1.0)
-        return sum(
-            float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
-            for issue in self.case.counts.issues for access in issue.private
-            if share or access.array in self._indexed
+    def _spilled(self) -> _Spilled:
+        """Private data in memory: arrays that loops index, or else what registers do not hold."""
+        value, accesses = self.case.value, [access for issue in self.case.counts.issues for access in issue.private]
+        if self._indexed:
+            counts = [(access, value(access.count)) for access in accesses if access.array in self._indexed]
+            bytes_each = float(self.case.counts.launch.private_bytes)
+        else:
+            lacking = max(self.needed_registers - self.most_registers, 0.0)
+            share = lacking / (self.needed_registers - self.least_registers) if lacking else 0.0
+            counts = [(access, share * value(access.reloads)) for access in accesses if lacking]
+            bytes_each = lacking * WORD
+        lanes = math.prod(self.case.counts.launch.group_shape) / self.subgroups
+        held = self.held * self.subgroups * lanes * bytes_each  # by the groups of a unit
+        last = float(last_cache(self.case, self.sector) or math.inf)
+        return _Spilled(
+            sum(number for _, number in counts), sum(number * lanes * access.bits / 8 for access, number in counts),
+            _beyond(held, self._near_capacity * self.held), _beyond(held * min(self.units, self.groups), last),
         )  # fmt: skip
 
     @cached_property
@@ -341,8 +387,11 @@ class _Unit(Lazy):
         far = min(from_memory["load"], near)
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
+        spilled = self._spilled
         return {
-            "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
+            "near_sectors": (near + spilled.moved * spilled.near_missed / self.sector) * self.dealt / self.groups,
+            "memory_bytes": far * each + spilled.moved * spilled.far_missed / self.units,
+            "stored_bytes": stored * each,
         }
 
     @property
@@ -406,7 +455,9 @@ class _Unit(Lazy):
             waits["chain_loads"] += sum(value(load.access.count) for load in loads if load.access.guarded)
         if self.loads_wait:
             waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
-        waits["chain_private"] = self._spilled
+        waits["chain_private"] = self._spilled.accesses
+        waits["chain_far_private"] = self._spilled.accesses * self._spilled.near_missed
+        waits["chain_tests"] = sum(value(issue.tests) for issue in self.case.counts.issues)
         waits["chain_operations"] = sum(
             number * (1.0 if dtype == "float64" else SHORTER)
             for issue in self.case.counts.issues for dtype, number in self._operations(issue)

@@ -7,11 +7,11 @@ write out lies in memory.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import takewhile
 
 import islpy as isl
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.compiled import LoopTrips, bounds, copies_of, takes_each, values_of, written_loops
 from perfmodel.counts.nests.nest import IN, NO_BYTES, SET, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
 from perfmodel.counts.nests.nests import (
     Surroundings,
@@ -34,10 +35,6 @@ from perfmodel.counts.program.program import SHARED, Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.lazy import Lazy, cached_property
 
-WRITTEN = 2**15
-"""The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
-GUARDED = 8
-"""The most iterations of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
 APART = 2**40  # bytes: further than equal addresses can be
 PARAM = isl.dim_type.param
 SAMPLES = 8  # places at which the digits of a group's number are tried
@@ -73,61 +70,29 @@ class _Issues(Lazy):
 
     def issue(self, around: Surroundings, statements: list[Statement]) -> Issue:
         """Return what is issued in a nest."""
-        written = self._written(around, statements)
-        loops = tuple(loop for loop in (*around.outer, *around.inner) if loop not in written)
+        written = written_loops(around, statements)
+        loops = (*around.outer, *around.inner)
+        left = tuple(loop for loop in loops if loop not in written)
         turns = [without(domain, written) for domain in rolled(statements, around)]
-        copied = {domain: self._copied(domain, set(loops)) for domain in _domains(statements)}
+        copied = {domain: copies_of(domain, set(left)) for domain in _domains(statements)}
         accesses = [(s.domain, a) for s in statements for a in s.accesses if a.space != "private"]
         issued = [self._issued(domain, access, loops, copied[domain]) for domain, access in accesses]
         return Issue(
-            launch=around.launch, loops=loops, turns=self.count(union_of(turns)),
+            launch=around.launch, loops=left, turns=self.count(union_of(turns)),
             operations=operations_of(statements, self.count, "subgroup"),
             accesses=tuple(self._deduplicated(issued)),
-            private=tuple(self._private(around, statements, written)),
+            private=tuple(self._private(loops, left, statements)),
+            tests=self._tests(loops, statements, written),
         )
 
-    # {{{ loops that are written out
-
-    def _written(self, around: Surroundings, statements: Sequence[Statement]) -> frozenset[str]:
-        """Return the loops of a nest that a compiler writes out, from the innermost on, while the code is short."""
-        written: set[str] = set()
-        code = sum(
-            math.prod(self._copied(s.domain, {*around.outer, *around.inner}).values())
-            * max(1, sum(operation.amount for operation in s.operations) + len(s.accesses))
-            for s in statements
-        )
-        for k in reversed(range(len(around.inner))):
-            loop, inside = around.inner[k], {*around.inner[k + 1:]}
-            trips, alike = self._trips(loop, inside, around, statements)
-            code *= trips
-            if not trips or code > WRITTEN or not (alike or trips <= GUARDED):
-                break
-            written.add(loop)
-        return frozenset(written)
-
-    def _trips(
-        self, loop: str, inside: set[str], around: Surroundings, statements: Sequence[Statement]
-    ) -> tuple[int, bool]:
-        """Return the most iterations of a loop, 0 if no number bounds them, and whether it always makes them all."""
-        most, alike, loops = 0, True, {*around.outer, *around.inner}
-        for domain in _domains(statements):
-            if loop in domain.names:
-                trips, same = _constant_trips(domain, loop, inside | set(written_out(domain, loops)))
-                if not trips:
-                    return 0, False
-                most, alike = max(most, trips), alike and same
-        return most, alike
-
-    def _copied(self, domain: Domain, loops: set[str]) -> dict[str, int]:
-        """Return the inames of a domain that are written out, with their numbers of values."""
-        names = written_out(domain, loops)
-        return {name: self._values(domain, name) for name in names}
-
-    def _values(self, domain: Domain, name: str) -> int:
-        low, high = _bounds(domain.points, domain.names.index(name))
-        return 1 if low is None or high is None else high - low + 1
-
-    # }}}
+    def _tests(
+        self, loops: tuple[str, ...], statements: Sequence[Statement], written: Mapping[str, LoopTrips]
+    ) -> Count:
+        """Return the tests of written-out loops of varying trips: one for each iteration of the innermost of them."""
+        inside = set(takewhile(lambda loop: not written[loop].varying, written))
+        if len(inside) == len(written):
+            return Count.constant(0)
+        return self.count(union_of([without(d, inside | set(written_out(d, loops))) for d in _domains(statements)]))
 
     # {{{ accesses
 
@@ -202,7 +167,7 @@ class _Issues(Lazy):
         items = 0  # a group's number may end within a digit, the lanes along an axis may not
         if axis.startswith("l"):
             items = self.cardinalities.program.launches[domain.launch].group_shape[int(axis.partition(".")[2])]
-        values = self._values(domain, name)
+        values = values_of(domain, name)
         return (1, *(radix for radix in radices if radix < values and items % radix == 0))
 
     def _number(self, domain: Domain, name: str) -> Count:
@@ -223,7 +188,7 @@ class _Issues(Lazy):
     def _tested(domain: Domain, name: str) -> bool:
         """Whether a test depends on an iname: some of its values are left out where others are not."""
         position = domain.names.index(name)
-        return not _each(domain.points, position, *_bounds(domain.points, position))
+        return not takes_each(domain.points, position, *bounds(domain.points, position))
 
     @cached_property
     def _guards(self) -> dict[Domain, bool]:
@@ -280,7 +245,7 @@ class _Issues(Lazy):
         """
         functions = _functions(access)
         pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]
-        first = [0 if low is None else low for low, _ in (_bounds(domain.points, k) for k in range(len(domain.names)))]
+        first = [0 if low is None else low for low, _ in (bounds(domain.points, k) for k in range(len(domain.names)))]
         start = _address_at(functions, pitches, first)
         if start is None:
             return None, {}
@@ -288,7 +253,7 @@ class _Issues(Lazy):
         digits: dict[str, Digits] = {}
         last, expected = list(first), start
         for position, name in enumerate(domain.names):
-            units, extent = self._units(domain, name), self._values(domain, name)
+            units, extent = self._units(domain, name), values_of(domain, name)
             numbers: list[tuple[int, int]] = []
             for unit in units:
                 moved = _address_at(functions, pitches, _moved(first, position, unit)) if unit < extent else start
@@ -314,27 +279,33 @@ class _Issues(Lazy):
     # {{{ private arrays
 
     def _private(
-        self, around: Surroundings, statements: Sequence[Statement], written: frozenset[str]
+        self, loops: tuple[str, ...], left: tuple[str, ...], statements: Sequence[Statement]
     ) -> Iterator[PrivateAccess]:
-        loops = {*around.outer, *around.inner} - written
         for statement in statements:
             for access in statement.accesses:
                 if access.space == "private":
-                    address = address_of(access, statement.domain)
-                    indexed = address is None or any(loop in address.steps for loop in loops)
-                    count = self.count(statement.domain)
-                    if address is not None:
-                        still = self._still(around, statement.domain, address, written)
-                        count = Fraction(1, still) * count
-                    yield PrivateAccess(access.array, access.direction, access.bits, count, indexed)
+                    domain, address = statement.domain, address_of(access, statement.domain)
+                    count, reloads = (
+                        self.count(without(domain, self._still(loops, domain, address, spilled)))
+                        for spilled in (False, True)
+                    )
+                    indexed = address is None or any(loop in address.steps for loop in left)
+                    yield PrivateAccess(access.array, access.direction, access.bits, count, reloads, indexed)
 
-    def _still(self, around: Surroundings, domain: Domain, address: Address, written: frozenset[str]) -> int:
-        """Return the iterations of the innermost written-out loops, up to the first that moves the address."""
-        still = 1
-        for loop in reversed(around.inner):
-            if loop not in written or loop not in domain.names or loop in address.steps:
+    @staticmethod
+    def _still(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
+        """Return the innermost loops that do not move an address: a compiler keeps its value in a register there.
+
+        Of data that registers do not hold it keeps none around statements that the code itself holds several times.
+        """
+        if address is None:
+            return set()
+        copies = written_out(domain, loops)
+        still = {name for name in copies if name not in address.steps}
+        for loop in () if spilled and still != set(copies) else reversed(loops):
+            if loop in address.steps:
                 break
-            still *= self._values(domain, loop)
+            still.add(loop)
         return still
 
     # }}}
@@ -342,32 +313,6 @@ class _Issues(Lazy):
 
 def _domains(statements: Sequence[Statement]) -> list[Domain]:
     return list(dict.fromkeys(statement.domain for statement in statements))
-
-
-def _bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a dimension of a set, None where it has none."""
-    low, high = points.dim_min_val(position), points.dim_max_val(position)
-    return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
-
-
-def _constant_trips(domain: Domain, loop: str, inside: set[str]) -> tuple[int, bool]:
-    """Return the most iterations of a loop, 0 if no number bounds them, and whether each entry makes them all."""
-    around = without(domain, inside - {loop})
-    position = around.names.index(loop)
-    low, high = _bounds(around.points, position)
-    if low is None or high is None:
-        return 0, False
-    return high - low + 1, _each(around.points, position, low, high)
-
-
-def _each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
-    """Whether a dimension of a set takes each value from a least to a greatest one, whatever the others are."""
-    line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
-    if low is not None:
-        line = line.lower_bound_val(SET, position, isl.Val(low))
-    if high is not None:
-        line = line.upper_bound_val(SET, position, isl.Val(high))
-    return bool(line.is_subset(points))
 
 
 def _functions(access: Access) -> list[isl.PwAff]:

@@ -329,7 +329,9 @@ class PrivateAccess:
     array, direction, bits
         As in :class:`~perfmodel.counts.rows.AccessCount`.
     count : Count
-        Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
+        Executions by sub-groups, those of the innermost loops that do not move the address counted once.
+    reloads : Count
+        The same where registers do not hold the data: a value is not kept around code that moves the address.
     indexed : bool
         Whether a loop that is not written out indexes it: then the array cannot lie in registers.
     """
@@ -338,6 +340,7 @@ class PrivateAccess:
     direction: str
     bits: int
     count: Count
+    reloads: Count
     indexed: bool
 
 
@@ -359,6 +362,8 @@ class Issue:
         To global and local memory, one for each expression.
     private : tuple of PrivateAccess
         To private arrays, one for each expression.
+    tests : Count
+        Tests by sub-groups, between the iterations of loops of varying trips that are written out.
     """
 
     launch: int
@@ -367,3 +372,4 @@ class Issue:
     operations: tuple[OperationCount, ...]
     accesses: tuple[IssuedAccess, ...]
     private: tuple[PrivateAccess, ...]
+    tests: Count

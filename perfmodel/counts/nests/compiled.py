@@ -1,0 +1,158 @@
+"""Which loops of a nest a GPU's compiler writes out, so that indices inside are constants.
+
+It begins with the innermost loop and ends with the first that stays one. A loop of varying trips it writes out in the
+steps that all its numbers of trips have in common, with a test between any two. The rules follow from times of tiled
+contractions on a TITAN V, whose private arrays lie in registers or in memory (docs/lab/real-gpus.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from perfmodel.counts.nests.nest import IN, OUT, SET
+from perfmodel.counts.nests.nests import Surroundings, without, written_out
+from perfmodel.counts.program.program import Domain, Statement
+
+WRITTEN = 2**15
+"""The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
+GUARDED = 8
+"""The most iterations, or steps, of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
+PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class LoopTrips:
+    """How many iterations the entries of a loop make: all numbers that occur; none where nothing bounds them."""
+
+    numbers: frozenset[int]
+    by_group: bool = False  # whether the number depends on the work-group
+
+    @property
+    def most(self) -> int:
+        return max(self.numbers, default=0)
+
+    @property
+    def varying(self) -> bool:
+        return len(self.numbers) > 1
+
+    @property
+    def long(self) -> bool:
+        return self.varying and self.most > GUARDED
+
+    @property
+    def steps(self) -> int:
+        """Steps of the greatest power of two that divides all numbers."""
+        common = math.gcd(*self.numbers)
+        return self.most // (common & -common)
+
+
+def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict[str, LoopTrips]:
+    """Return the loops of a nest that a compiler writes out, from the innermost on.
+
+    The code stays short. No loop of varying trips is written out around a long one of varying trips, and no long one
+    around statements that the code itself holds several times.
+    """
+    written: dict[str, LoopTrips] = {}
+    loops = {*around.outer, *around.inner}
+    copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
+    code = sum(
+        number * max(1, sum(operation.amount for operation in statement.operations) + len(statement.accesses))
+        for number, statement in zip(copies, statements, strict=True)
+    )
+    for k in reversed(range(len(around.inner))):
+        loop, inside = around.inner[k], {*around.inner[k + 1:]}
+        trips = _trips(loop, inside, loops, statements)
+        code *= trips.most
+        if not trips.numbers or code > WRITTEN or (trips.varying and any(other.long for other in written.values())):
+            break
+        if trips.long and (max(copies) > 1 or _stays(trips, not inside, statements)):
+            break
+        written[loop] = trips
+    return written
+
+
+def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
+    """Whether a long loop of varying trips stays one.
+
+    It has too many steps, or edges of the grid cut the lanes too, or a call that clears memory replaces it.
+    """
+    clears = innermost and all(
+        not statement.operations and all((a.space, a.direction) == ("private", "store") for a in statement.accesses)
+        for statement in statements
+    )
+    edges = trips.by_group and any(_edge_lanes(statement.domain) for statement in statements)
+    return trips.steps > GUARDED or clears or edges
+
+
+def _trips(loop: str, inside: set[str], loops: set[str], statements: Sequence[Statement]) -> LoopTrips:
+    """Return the iterations of a loop, over all domains of its statements."""
+    found = [
+        _trips_of(without(domain, (inside | set(written_out(domain, loops))) - {loop}), loop)
+        for domain in dict.fromkeys(statement.domain for statement in statements) if loop in domain.names
+    ]  # fmt: skip
+    if not all(trips.numbers for trips in found):
+        return LoopTrips(frozenset())
+    return LoopTrips(frozenset().union(*(trips.numbers for trips in found)), any(trips.by_group for trips in found))
+
+
+def _trips_of(domain: Domain, loop: str) -> LoopTrips:
+    points, position = domain.points, domain.names.index(loop)
+    low, high = bounds(points, position)
+    if low is None or high is None:
+        return LoopTrips(frozenset())
+    most = high - low + 1
+    if takes_each(points, position, low, high):
+        return LoopTrips(frozenset({most}))
+    inames = zip(domain.names, domain.axes, strict=True)
+    by_groups = without(domain, {name for name, axis in inames if name != loop and not axis.startswith("g")})
+    by_group = _greatest(by_groups.points, by_groups.names.index(loop)) != {high}
+    if _greatest(points.neg(), position) != {-low}:
+        return LoopTrips(frozenset({1, most}), by_group)
+    return LoopTrips(frozenset(end - low + 1 for end in _greatest(points, position)), by_group)
+
+
+def copies_of(domain: Domain, loops: set[str]) -> dict[str, int]:
+    """Return the inames of a domain that are neither loops nor on hardware axes, with their numbers of values."""
+    return {name: values_of(domain, name) for name in written_out(domain, loops)}
+
+
+def values_of(domain: Domain, name: str) -> int:
+    """Return how many values an iname takes, 1 where nothing bounds them."""
+    low, high = bounds(domain.points, domain.names.index(name))
+    return 1 if low is None or high is None else high - low + 1
+
+
+def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value of a dimension of a set, None where it has none."""
+    low, high = points.dim_min_val(position), points.dim_max_val(position)
+    return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
+
+
+def takes_each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
+    """Whether a dimension of a set takes each value from a least to a greatest one, whatever the others are."""
+    line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
+    if low is not None:
+        line = line.lower_bound_val(SET, position, isl.Val(low))
+    if high is not None:
+        line = line.upper_bound_val(SET, position, isl.Val(high))
+    return bool(line.is_subset(points))
+
+
+def _greatest(points: isl.Set, position: int) -> set[int]:
+    """Return the greatest values of a dimension of a set, over all values of the others."""
+    line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
+    ends = line.lexmax().range()
+    found: list[isl.Point] = []
+    ends.project_out(PARAM, 0, ends.dim(PARAM)).foreach_point(found.append)
+    return {point.get_coordinate_val(SET, 0).to_python() for point in found}
+
+
+def _edge_lanes(domain: Domain) -> bool:
+    """Whether some groups leave lanes idle that work in others."""
+    lanes = without(domain, {name for name, axis in zip(domain.names, domain.axes, strict=True) if not axis})
+    places = [position for position, axis in enumerate(lanes.axes) if axis.startswith("l")]
+    return not all(takes_each(lanes.points, place, *bounds(lanes.points, place)) for place in places)
