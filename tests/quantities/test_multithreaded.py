@@ -236,6 +236,73 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
     assert 2 * 128 * (words - 64) / 64 == pytest.approx(narrow["chain_private"])
 
 
+def test_a_tile_keeps_what_it_loads_once_in_registers():
+    unit = lp.make_kernel(
+        "{ [i, k, x, y, s, t, u, v]: 0 <= i < n and 0 <= k < n and 0 <= x, s, u < 8 and 0 <= y, t, v < 4 }",
+        """
+        for i
+            for s, t
+                own[s, t] = 0  {id=init}
+            end
+            for k, x, y
+                own[x, y] = own[x, y] + a[i, k, x]*b[k, y]  {id=add,dep=init}
+            end
+            for u, v
+                out[i, u, v] = own[u, v]  {dep=add}
+            end
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float64, shape="n, n, 8"), lp.GlobalArg("b", np.float64, shape="n, 4"),
+            lp.GlobalArg("out", np.float64, shape="n, 8, 4"), lp.TemporaryVariable("own", np.float64, shape=(8, 4)),
+            ...,
+        ],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    for loops in ("k,x,y", "s,t", "u,v"):
+        unit = lp.prioritize_loops(unit, loops)
+    counts = count(unit, subgroup_size=32)
+    # a thread keeps its 32 sums, the 4 cells of b that each x uses again, and for the 4 y the one cell of a
+    words = 2 * (32 + 4 + 1)
+    registers, n = -(-(REGISTERS + words) // 8) * 8, 15 * 16 * 64
+    for of_unit, rounds in ((8 * 64 * registers, 2), (8 * 64 * registers - 1, 16 / 7)):
+        # the busiest unit runs 16 groups, and holds 8 or 7 of them
+        found = resources(counts, device(**CACHES, registers_per_unit=of_unit), n=n)
+        assert rounds * n == pytest.approx(found["chain_turns"])
+
+
+def test_private_data_that_no_cache_holds_come_from_memory():
+    unit = lp.make_kernel(
+        "{ [i, o, j, m]: 0 <= i < n and 0 <= o < 2 and 0 <= j, m < 20000 }",
+        """
+        for i
+            for m
+                own[m] = 0  {id=init}
+            end
+            for o, j
+                own[j] = own[j] + a[o]  {id=add,dep=init}
+            end
+            out[i] = own[0]  {dep=add}
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float32, shape=2), lp.GlobalArg("out", np.float32, shape="n"),
+            lp.TemporaryVariable("own", np.float32, shape=20000), ...,
+        ],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.prioritize_loops(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "o,j")
+    found = resources(count(unit, subgroup_size=32), device(**CACHES), n=64)
+    # loops of 20000 iterations stay: a sub-group stores each cell, loads and stores it twice, and loads the first
+    accesses, held = 20000 + 4 * 20000 + 1, 64 * 20000 * 4
+    missed = 1 - 2**14 / held
+    assert (accesses, accesses * missed) == pytest.approx((found["chain_private"], found["chain_far_private"]))
+    moved = 64 * 4 * accesses
+    assert moved * missed / 32 == pytest.approx(found["near_sectors"], rel=1e-4)
+    assert moved * (1 - 3 * 2**18 / held) / 15 == pytest.approx(found["memory_bytes"], rel=1e-4)
+
+
 @pytest.mark.parametrize(("waits", "rounds"), [(0, 12 / 3), (1, 12 / 5)])
 def test_loads_that_wait_take_fewer_registers(waits, rounds):
     # 256 work-items of 40 or 24 registers, of a unit's 32768: three or five of the twelve groups at a time
