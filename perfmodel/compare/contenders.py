@@ -317,11 +317,12 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
             values = {contender.family: value(contender, by) for contender in judged}
             best = min((sign * x for x in values.values() if sign and math.isfinite(x)), default=math.nan)
             for family, x in values.items():
-                cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
+                cells[family, by].append(("-" if math.isnan(x) else text(x)) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
     for by in protocols:
         figures = judged[0].figures(by)
         random = {"regret": f"{figures.random_regret:.3f}", "top-1": percent(figures.random_top1), "tau": "0.00"}
+        random = random if figures.choices else {}
         table.append(("random choice", by, *(f"{random.get(name, '-')} " for name, *_ in columns)))
     problems = [_problems(contenders)] if len(judged) < len(contenders) else []
     return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])

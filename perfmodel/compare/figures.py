@@ -11,6 +11,8 @@ All errors count as 0.1 % at least. Withheld predictions have no error; they are
 *choice* is between the measured variants of one kernel at the same sizes: ``regret`` is the
 measured time of the one predicted fastest over the best one's (geometric mean), ``top1`` the share
 of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
+Where several are predicted equally fast, one of them is chosen at random: the regret is their geometric mean, and
+``top1`` the share of the best ones among them.
 Whoever chooses among :math:`n` variants at random has the tau 0 on average, the regret ``random_regret``, the geometric
 mean of all measured times over the best one (geometric mean over choices), and ``random_top1``, the mean of
 :math:`1/n`. It is the line that a model has to beat.
@@ -50,14 +52,28 @@ class Choice:
         return 0.0 if math.isnan(tau) else tau
 
     @property
+    def chosen(self) -> tuple[int, ...]:
+        """Places of the alternatives predicted fastest, equal to nine digits."""
+        least = min(self.predicted)
+        return tuple(place for place, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
+
+    @property
     def regret(self) -> float:
-        """Measured time of the alternative predicted fastest, over the best one's [1]."""
-        return self.measured[int(np.argmin(self.predicted))] / min(self.measured)
+        """Geometric mean of the measured times of :attr:`chosen`, over the best one's [1]."""
+        return self._regret(self.chosen)
+
+    @property
+    def top1(self) -> float:
+        """Share of :attr:`chosen` that are as fast as the best one [1]."""
+        return _mean([float(self.measured[place] == min(self.measured)) for place in self.chosen])
 
     @property
     def random_regret(self) -> float:
         """Geometric mean of the measured times over the best one: the regret of a random choice on average [1]."""
-        return math.exp(float(np.mean(np.log(self.measured)))) / min(self.measured)
+        return self._regret(range(len(self.measured)))
+
+    def _regret(self, places: Iterable[int]) -> float:
+        return math.exp(_mean([math.log(self.measured[place] / min(self.measured)) for place in places]))
 
 
 @dataclass(frozen=True)
@@ -137,7 +153,7 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
         p90=_quantile(errors, 0.9),
         choices=len(made),
         regret=math.exp(_mean([math.log(choice.regret) for choice in made])),
-        top1=_mean([float(choice.regret == 1) for choice in made]),
+        top1=_mean([choice.top1 for choice in made]),
         tau=_mean([choice.tau for choice in made]),
         inside=_mean([float(bool(row.inside)) for row in rows if row.interval is not None]),
         width=_quantile([high / low if low > 0 else math.inf for low, high in bounds], 0.5),

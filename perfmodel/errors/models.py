@@ -182,8 +182,8 @@ class TransferFactsError(PerfModelError, LookupError):
     target: str
     lacking: tuple[str, ...]  # each fact with its device, and what it is good for
     message = """weights of '{source}' cannot be transferred to '{target}', since facts are not known: {lacking:; }.
-    Write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): beside the measurements
-    (facts.yaml) for the device of the weights, and for the other in the file that you give (--facts FILE.yaml)."""
+    Write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): beside the weights
+    (facts.yaml) for their device, and for the other in the file that you give (--facts FILE.yaml)."""
 
 
 class AnchorError(PerfModelError, RuntimeError):

@@ -18,7 +18,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import FamilyFileError, PerfModelError, UnknownFamilyError
+from perfmodel.errors import FamilyFileError, KernelFileExecutionError, PerfModelError, UnknownFamilyError
 from perfmodel.models.model import EXPRESSION, Family, bind
 from perfmodel.threads import guest_streams
 
@@ -102,7 +102,8 @@ def _defined_family(definition: str) -> Family:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a user's file raises, SystemExit too
-        raise FamilyFileError(definition, f"cannot be run ({type(error).__name__}: {error})") from error
+        told = KernelFileExecutionError(path, error)
+        raise FamilyFileError(definition, f"cannot be run ({told.place} raised {told.raised})") from error
     if not isinstance(family, Family):
         raise FamilyFileError(definition, "has no FAMILY")
     _check(definition, family)
@@ -142,4 +143,5 @@ def _check(definition: str, family: Family) -> None:
     except PerfModelError:
         raise
     except Exception as error:  # any field may be of any type
-        raise FamilyFileError(definition, f"has a FAMILY of no use ({type(error).__name__}: {error})") from error
+        raised = KernelFileExecutionError(definition, error).raised
+        raise FamilyFileError(definition, f"has a FAMILY of no use ({raised})") from error

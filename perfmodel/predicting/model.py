@@ -455,10 +455,13 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
-    device, written = Path(path).with_name("device.json"), Path(path).with_name(FACTS_FILE)
-    facts = None
-    if fitted.facts:
-        facts = DeviceFacts.from_json(fitted.facts)
-    elif device.is_file():
-        facts = read_device(device).updated(read_facts(written) if written.is_file() else {})
+    facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else facts_beside(Path(path))
     return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given, Path(path))
+
+
+def facts_beside(weights: Path) -> DeviceFacts | None:
+    """Return what ``device.json`` and ``facts.yaml`` beside a weights file tell of a device; None without the first."""
+    device, written = weights.with_name("device.json"), weights.with_name(FACTS_FILE)
+    if not device.is_file():
+        return None
+    return read_device(device).updated(read_facts(written) if written.is_file() else {})

@@ -32,7 +32,7 @@ from perfmodel.fitting.conformal import STRICT, Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models import families
-from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.model import FittedModel, facts_beside
 
 ERRORS_FILE = Path(__file__).with_name("transfers.json")
 TYPE, LANES = "device_type", "subgroup_size"
@@ -91,7 +91,7 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
     """
     require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
     require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
-    known, facts = model.facts or DeviceFacts(model.device, "", "", ()), with_assumed_facts(facts)
+    known, facts = _known(model), with_assumed_facts(facts)
     if not model.family.transferable:
         allowed = tuple(family.name for family in families().values() if family.transferable)
         raise NotTransferableError(model.family.name, allowed)
@@ -105,6 +105,13 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         "notes": tuple(_notes(model, known, facts, errors)),
     })  # fmt: skip
     return replace(model, fitted=fitted, facts=facts, path=None)
+
+
+def _known(model: FittedModel) -> DeviceFacts:
+    """Return what is known of a model's device: by its fit, and by the files beside it, which may tell more since."""
+    known = model.facts or DeviceFacts(model.device, "", "", ())
+    beside = facts_beside(model.path) if model.path else None
+    return beside.updated(dict(known.facts)) if beside and beside.name == known.name else known
 
 
 def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts) -> FittedWeight:
@@ -148,9 +155,7 @@ def _fact(model: FittedModel, name: str) -> str:
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     """Check that both devices are of one type, and that all needed facts of them are known."""
-    source, target = (device.value(TYPE) if TYPE in device else "" for device in (known, facts))
-    if source and target and source != target:
-        raise DeviceTypeError(known.name, source, facts.name, target)
+    check_types(known, facts)
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
@@ -160,6 +165,13 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     )
     if lacking:
         raise TransferFactsError(known.name, facts.name, lacking)
+
+
+def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
+    """Check that the device of weights and that of other facts are not known to be of different types."""
+    source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
+    if known and source and target and source != target:
+        raise DeviceTypeError(known.name, source, facts.name, target)
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

@@ -216,9 +216,14 @@ class Measurements(Lazy):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know of weights that are fitted to these records: who recorded them, times set aside, drivers."""
-        recorded = f"others recorded these times: {self.facts.recorded}" if self.facts and self.facts.recorded else ""
+        recorded = f"others recorded these times: {self._recorded}" if self._recorded else ""
         impossible = self._told(self.impossible) if self.impossible else ""
         return tuple(note for note in (recorded, impossible, self.mixture) if note)
+
+    @property
+    def _recorded(self) -> str:
+        """Who recorded the times; "" where they were measured here, so that they can be measured again."""
+        return self.facts.recorded if self.facts else ""
 
     @property
     def mixture(self) -> str:
@@ -227,17 +232,18 @@ class Measurements(Lazy):
         if len(drivers) < 2:
             return ""
         each = ", ".join(f"'{driver}' ({rows} rows)" for driver, rows in drivers.items())
+        again = "" if self._recorded else "measure again what is of an old one (perfmodel measure, calibrate), or "
         return (
-            f"the measurements are of {len(drivers)} drivers, and weights are fitted to all together: {each}; measure "
-            "again what is of an old one (perfmodel measure, calibrate), or fit one: perfmodel fit --driver NAME, "
-            "Measurements.of_driver(name)"
+            f"the measurements are of {len(drivers)} drivers, and weights are fitted to all together: {each}; {again}"
+            "fit one: perfmodel fit --driver NAME, Measurements.of_driver(name)"
         )
 
     def _told(self, aside: tuple[Impossible, ...]) -> str:
         shown = "; ".join(map(str, aside[:_SHOWN])) + f"; and {len(aside) - _SHOWN} more" * (len(aside) > _SHOWN)
         times = "1 time that cannot be was" if len(aside) == 1 else f"{len(aside)} times that cannot be were"
         where = f"'{self.path}'" if self.path else "the measurements"
-        return f"{where}: {times} set aside ({shown}); measure again, with perfmodel measure or calibrate"
+        again = "" if self._recorded else "; measure again, with perfmodel measure or calibrate"
+        return f"{where}: {times} set aside ({shown}){again}"
 
     @cached_property
     def _joined(self) -> tuple[tuple[Measurement, ...], tuple[Impossible, ...]]:

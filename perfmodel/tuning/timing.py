@@ -9,7 +9,6 @@ from itertools import combinations
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.figures import Choice
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.measuring.campaign import SETUP_S, Campaign
@@ -275,16 +274,13 @@ class TimedPoint:
     def chosen(self) -> str | None:
         """The one predicted fastest of those that ran; None where fewer than two of these have a prediction."""
         known = self._known
-        return None if len(known) < 2 else min(known, key=lambda variant: variant[2])[0]
+        return None if len(known) < 2 else min((predicted, name) for name, _, predicted in known)[1]
 
     @property
     def regret(self) -> float | None:
         """Measured time of :attr:`chosen` over that of the fastest variant, less one [1]."""
-        known = self._known
-        if len(known) < 2:
-            return None
-        choice = Choice(tuple(measured for _, measured, _ in known), tuple(predicted for *_, predicted in known))
-        return choice.regret - 1
+        times = {name: measured for name, measured, _ in self._known}
+        return None if self.chosen is None else times[self.chosen] / min(times.values()) - 1
 
     @property
     def pairs(self) -> tuple[int, int]:

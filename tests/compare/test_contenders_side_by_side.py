@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.compare.contenders import compare_families, on_common_cases
+from perfmodel.compare.contenders import compare_families, families_table, on_common_cases
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight
+from perfmodel.store import Measurements
 from tests.compare.test_protocols import MEASURED, TESTS
 
 EXACT = find_family("stevens_kloeckner_2016")
@@ -20,6 +21,14 @@ NEEDY = Family(
 
 def contenders():
     return on_common_cases(compare_families(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
+
+
+def test_without_a_case_there_is_no_figure_and_the_fit_is_timed():
+    (found,) = compare_families(MEASURED, Measurements((), {}), (EXACT,))
+    assert ("", True) == (found.problem, found.predict_s > 0)
+    for row in families_table([found]).splitlines()[1:5]:
+        assert ["-"] * 5 == [cell for cell in row.split() if cell == "-"][:5], row
+        assert "nan" not in row
 
 
 def test_every_family_is_judged_on_the_cases_that_all_of_them_predict():

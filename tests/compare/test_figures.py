@@ -17,13 +17,16 @@ from perfmodel.compare import Choice, Comparison, choices, summarise
         ((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), -1.0, 3.0),
         ((1.0, 2.0, 3.0), (2.0, 1.0, 3.0), 1 / 3, 2.0),  # of three pairs one is wrong
         ((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 4.0, 1.0, 3.0, 5.0), 4 / 10, 3.0),  # of ten pairs three
-        ((1.0, 2.0), (5.0, 5.0), 0.0, 1.0),  # a tie tells nothing
+        ((1.0, 4.0), (5.0, 5.0), 0.0, 2.0),  # a tie tells nothing: one of both at random
+        ((2.0, 1.0, 8.0), (5.0, 6.0, 5.0 + 1e-15), -1 / 3, 4.0),  # sums may differ in the last digit
     ],
 )
 def test_one_choice(measured, predicted, tau, regret):
     choice = Choice(measured, predicted)
     assert pytest.approx(tau) == choice.tau
-    assert regret == choice.regret
+    assert pytest.approx(regret) == choice.regret
+    turned = Choice(measured[::-1], predicted[::-1])
+    assert pytest.approx((choice.regret, choice.top1)) == (turned.regret, turned.top1)
 
 
 def test_a_random_choice():
@@ -34,8 +37,8 @@ def test_a_random_choice():
     found = summarise(rows)
     assert pytest.approx((2 * 2) ** 0.5) == found.random_regret
     assert pytest.approx((1 / 3 + 1 / 2) / 2) == found.random_top1
-    # the first family's ties tell nothing, and the first of them is the best one
-    assert pytest.approx((1.0, 1.0, 0.5)) == (found.regret, found.top1, found.tau)
+    # the first kernel's ties tell nothing: its choice is a random one; that of the second is right
+    assert pytest.approx((2**0.5, (1 / 3 + 1) / 2, 0.5)) == (found.regret, found.top1, found.tau)
 
 
 ROWS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
-from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.facts import KEYS, DeviceFacts, Fact, published
 from perfmodel.facts.rates import RATES
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.conformal import Conformal
@@ -21,6 +22,7 @@ from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.transfer import TransferErrors, transferred
 from tests.facts.test_rates import DEVICE, NUMBERS
 from tests.fitting.test_family_fits_weights import KERNELS
+from tests.recorded import SIMULATED
 
 #: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.
 TOY = Family(
@@ -131,6 +133,26 @@ def test_saved_and_loaded(tmp_path):
     assert FAST.value("clock_hz") == again.facts.value("clock_hz")
     assert "toy on fast, by facts, with weights of round" == again.name
     assert found.predict(KERNELS["add"], n=100).seconds == again.predict(KERNELS["add"], n=100).seconds
+
+
+def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_path):
+    lacking = without(GPU, "clock_hz")
+    model = model_of(TOY, VALUES, lacking)
+    model.save(tmp_path / "toy.json")
+    clock = "clock_hz: {value: 1.0e+9, unit: Hz, source: x}"
+    (tmp_path / "facts.yaml").write_text(f"facts: {{{clock}, compute_units: {{value: 99, unit: '', source: x}}}}")
+    model = replace(model, path=tmp_path / "toy.json")
+    with pytest.raises(TransferFactsError, match="clock_hz of 'round'"):
+        transferred(model, FAST)  # of which device these facts are, nothing says
+    (tmp_path / "device.json").write_text(json.dumps(lacking.to_json()))
+    assert VALUES["w_cycles"] / 2 == pytest.approx(transferred(model, FAST).weights["w_cycles"])
+
+
+def test_weights_of_the_simulated_card_become_those_of_another():
+    """A unit's share of the bandwidth: of 177.408 GB/s for 15 units, and of 1555 GB/s for 108."""
+    model = load(SIMULATED / "multithreaded.json")
+    expected = model.weights["w_memory_bytes"] * (177.408 / 15) / (1555 / 108)
+    assert pytest.approx(expected) == transferred(model, published("a100")).weights["w_memory_bytes"]
 
 
 # {{{ what is refused

@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel import errors
 from perfmodel.counts import KernelCounts
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurements
 from tests.store.test_files import device_facts, measurement
 
@@ -28,6 +29,13 @@ def test_what_other_code_or_another_driver_replaced_is_outdated():
     assert (old,) == found.outdated
     assert {"1", "2"} == set(found.drivers)
     assert ("2",) == Measurements((old, new), {}).drivers
+
+
+def test_of_two_drivers_one_is_fitted_or_measured_again_which_nobody_can_of_recorded_times():
+    both = Measurements((measurement(), measurement(driver="2", parameters={"n": 9})), {})
+    assert "'1' (1 rows), '2' (1 rows); measure again what is of an old one" in both.mixture
+    recorded = DeviceFacts("D", "P", "1", (("recorded", Fact(1, "", "their archive")),))
+    assert "'2' (1 rows); fit one: perfmodel fit --driver NAME" in both.with_facts(recorded).mixture
 
 
 def test_a_later_failure_replaces_an_earlier_time():

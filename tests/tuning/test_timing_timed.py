@@ -42,6 +42,11 @@ def test_the_order_measured_and_the_order_predicted():
     assert (3, 5) == found.pairs  # a-d, b-d and c-d are right; a-b and b-c are wrong
 
 
+def test_of_equal_predictions_the_first_name_is_chosen_whatever_it_takes():
+    found = point({"a": 3.0, "b": 2.0}, {"b": 5.0, "a": 5.0})
+    assert ("a", 0.5) == (found.chosen, found.regret)
+
+
 def test_failures_stand_last_and_are_no_choice():
     found = point({"a": None, "b": 3.0, "c": 2.0}, {"a": 1.0, "b": 4.0, "c": 3.0})
     assert ["c", "b", "a"] == [one.name for one in found.variants]

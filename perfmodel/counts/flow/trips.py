@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 
 import islpy as isl
 
@@ -17,6 +17,7 @@ from perfmodel.counts.points.set_counter import BudgetSpentError, limited
 from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
 from perfmodel.counts.program.serialisation import access_places
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.lazy import cached_property
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
@@ -81,13 +82,19 @@ class Trips:
         """Return the runs of a nest's body at large sizes, where chains are compared."""
         return self.count(nest)(**self.sizes)
 
+    @cached_property
+    def _executing(self) -> isl.Set:
+        """The sizes at which something is executed: a kernel may be launched for zero elements too."""
+        sizes = [statement.domain.points.params() for statement in self.program.statements]
+        return reduce(isl.Set.union, dict.fromkeys(sizes)).coalesce().intersect(self.program.assumptions)
+
     def _span(self, iname: str) -> Span | None:
-        """Return the values of a loop where they are the same for all sizes, else None."""
+        """Return the values of a loop where they are the same for all sizes that execute anything, else None."""
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
         points, other_dims = _union(domains, (iname,), frozenset())
-        line = points.project_out(SET, 1, other_dims).gist_params(self.program.assumptions).coalesce()
+        line = points.project_out(SET, 1, other_dims).gist_params(self._executing).coalesce()
         if line.involves_dims(PARAM, 0, line.dim(PARAM)):
             return None
         low, high = line.dim_min_val(0), line.dim_max_val(0)

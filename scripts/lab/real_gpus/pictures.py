@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
-from perfmodel.compare import Comparison
+from perfmodel.compare import Comparison, choices
 from perfmodel.report.drawing import BLACK, BLUE, ERRORS_MAP, ORANGE, REST, VERMILION, empty_figure, ink, quiet_grid
 from scripts.lab.real_gpus.study import STRICT, Recorded, by_space, by_transform, figures_by, missed
 
@@ -128,24 +128,24 @@ def choices_figure(recorded: Recorded) -> Figure:
 
 
 def _draw_choice(axes: Axes, rows: Sequence[Comparison]) -> None:
-    drawn = [row for row in rows if row.predicted]
     axes.tick_params(labelsize=6)
-    if not drawn:
+    found = choices([row for row in rows if row.predicted])
+    if not found:
         return
-    recorded = np.array([row.measured for row in drawn]) / min(row.measured for row in drawn)
-    predicted = np.array([row.predicted for row in drawn], dtype=np.float64)
-    predicted = predicted / predicted.min()
-    chosen = int(np.argmin(predicted))
+    choice = found[0]
+    recorded = np.array(choice.measured) / min(choice.measured)
+    predicted = np.array(choice.predicted) / min(choice.predicted)
+    chosen = recorded[list(choice.chosen)]
     ends = [1, float(max(recorded.max(), predicted.max()))]
     axes.plot(ends, ends, "--", color="0.7", linewidth=0.8, zorder=1)
     axes.plot(recorded, predicted, ".", color=BLUE, markersize=3, alpha=0.6, zorder=2)
-    axes.plot(recorded[chosen], 1, "D", color=VERMILION, markersize=5, zorder=3)
+    axes.plot(chosen, np.ones_like(chosen), "D", color=VERMILION, markersize=5, zorder=3)
     axes.set(xscale="log", yscale="log", xlim=(0.9, 1.1 * ends[1]), ylim=(0.9, 1.1 * ends[1]))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(TICKS, [str(tick) for tick in TICKS])
         axis.set_ticks([], minor=True)
         axis.set_view_interval(0.9, 1.1 * ends[1], ignore=True)
-    axes.set_title(f"regret {recorded[chosen]:.2f}", fontsize=6.5, loc="left", x=0.05, y=0.86)
+    axes.set_title(f"regret {choice.regret:.2f}", fontsize=6.5, loc="left", x=0.05, y=0.86)
 
 
 PICTURES = {"families": families_figure, "transforms": transforms_figure, "choices": choices_figure,

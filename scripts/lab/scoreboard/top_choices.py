@@ -43,10 +43,11 @@ def top1_within_noise(rows: Iterable[Comparison], noise: Mapping[Case, float]) -
     """
     predicted = [row for row in rows if row.predicted is not None]
     shares = [replace(row, predicted=noise.get((row.kernel, row.form, row.sizes), 0.0)) for row in predicted]
-    found = [_ties(choice, one.predicted) for choice, one in zip(choices(predicted), choices(shares), strict=True)]
+    found = [_share(choice, one.predicted) for choice, one in zip(choices(predicted), choices(shares), strict=True)]
     return sum(found) / len(found) if found else math.nan
 
 
-def _ties(choice: Choice, noise: tuple[float, ...]) -> bool:
-    chosen, best = int(np.argmin(choice.predicted)), int(np.argmin(choice.measured))
-    return choice.regret <= 1 + max(noise[chosen], noise[best])
+def _share(choice: Choice, noise: tuple[float, ...]) -> float:
+    times, best = choice.measured, int(np.argmin(choice.measured))
+    ties = [times[one] / times[best] <= 1 + max(noise[one], noise[best]) for one in choice.chosen]
+    return sum(ties) / len(ties)

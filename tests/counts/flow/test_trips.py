@@ -7,6 +7,7 @@ from fractions import Fraction
 import islpy as isl
 import loopy as lp
 import numpy as np
+import pytest
 
 from perfmodel.counts.flow.trips import Span, Trips, _bound
 from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, STORE, at, flow_of, in_lanes, kernel
@@ -66,6 +67,21 @@ def test_values_of_a_loop_that_are_the_same_for_all_sizes() -> None:
     )
     assert Span(start=2, step=3, trips=4) == trips.span("j")  # 2, 5, 8, 11
     assert trips.span("k") is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "spans"),
+    [
+        ("0 <= i < n and 0 <= j < 8", [None, Span(0, 1, 8)]),  # nothing runs where n is 0
+        ("0 <= i < n and 0 <= j < 8 and n mod 16 = 0", [None, Span(0, 1, 8)]),
+        ("0 <= i < 4 and 0 <= j < 8 and n >= 9", [Span(0, 1, 4), Span(0, 1, 8)]),
+        ("0 <= i <= n and 0 <= j < 8 and j <= n", [None, None]),  # with n = 3 only four trips
+    ],
+)
+def test_values_of_a_loop_around_which_there_may_be_nothing(domain, spans) -> None:
+    unit = kernel(f"{{[i, j]: {domain}}}", "out[i, j] = a[i, j]", assumptions="n >= 0")
+    trips = Trips(flow_of(unit).cardinalities)
+    assert spans == [trips.span("i"), trips.span("j")]
 
 
 def test_no_lane_makes_all_the_trips() -> None:

@@ -36,6 +36,11 @@ def test_the_best_one_counts_without_noise_and_nothing_is_no_share():
     assert math.isnan(top1_within_noise(rows((1.0, 1.0)), {}))  # one variant is no choice
 
 
+def test_of_tied_predictions_the_share_counts():
+    assert 0.5 == top1_within_noise(rows((1.0, 1.0), (3.0, 1.0)), {})
+    assert 1.0 == top1_within_noise(rows((1.0, 1.0), (1.1, 1.0)), noise(0.0, 0.2))
+
+
 def test_two_choices_of_which_one_is_wrong():
     other = [Comparison("b", {"n": 1}, 1.0, 1.0), Comparison("b", {"n": 1}, 2.0, 3.0, variant={"v": 1})]
     assert 0.5 == top1_within_noise([*rows((1.0, 2.0), (2.0, 1.0)), *other], noise(0.1, 0.1))
