@@ -98,6 +98,8 @@ class Design:
         How much each row counts in a fit [1], shape (n_rows,).
     known
         Weights of the family that the device's facts give.
+    private
+        Private data of a work-item [B], shape (n_rows,); 0 by default.
     """
 
     model: Expression
@@ -107,6 +109,11 @@ class Design:
     subgroup_size: int
     row_weights: Floats
     known: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    private: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if len(self.private) != len(self.times):
+            object.__setattr__(self, "private", np.zeros(len(self.times)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +124,7 @@ class Design:
         """Return the rows at some positions; columns that become zero stay."""
         return replace(
             self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
-            labels=tuple(self.labels[i] for i in rows),
+            labels=tuple(self.labels[i] for i in rows), private=self.private[rows],
         )  # fmt: skip
 
     def stacked(self, other: Design, family: Family) -> Design:
@@ -131,6 +138,7 @@ class Design:
             self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
             labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
             row_weights=np.concatenate([self.row_weights, other.row_weights]),
+            private=np.concatenate([self.private, other.private]),
         )  # fmt: skip
 
     @property
@@ -200,7 +208,9 @@ def build_design(
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    return Design(model, matrix.reshape(len(rows), len(model.features)), times, labels, subgroup_size, weights, known)
+    private = np.array([counts.launch.private_bytes for counts in counted], dtype=np.float64)
+    shape = len(rows), len(model.features)
+    return Design(model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private)
 
 
 def label(row: Measurement) -> str:

@@ -82,7 +82,7 @@ class Refits:
             except TooFewRowsError:
                 lacking = exercised[unseen]
         needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
-        return Unseen(seconds, tuple(needs), by_weight, lack)
+        return Unseen(seconds, tuple(needs), by_weight, lack, table.private[unseen])
 
     def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
         """Predict each row by a fit without the rows of its own fold, such as its group.
@@ -100,7 +100,7 @@ class Refits:
             seconds[fold], by_weight[fold], lack[fold] = unseen.seconds, unseen.by_weight, unseen.lack
             for i, row in zip(fold, unseen.needs, strict=True):
                 needs[i] = row
-        return Unseen(seconds, tuple(needs), by_weight, lack)
+        return Unseen(seconds, tuple(needs), by_weight, lack, self.table.private)
 
     def _nothing(self, rows: int) -> tuple[Floats, Floats, Floats]:
         """Return seconds, those by weight, and the lack of support, of so many rows that are not predicted yet."""

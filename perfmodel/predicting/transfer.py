@@ -155,7 +155,9 @@ def _fact(model: FittedModel, name: str) -> str:
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     """Check that both devices are of one type, and that all needed facts of them are known."""
-    check_types(known, facts)
+    source, target = (device.value(TYPE) if TYPE in device else "" for device in (known, facts))
+    if source and target and source != target:
+        raise DeviceTypeError(known.name, source, facts.name, target)
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
@@ -165,13 +167,6 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     )
     if lacking:
         raise TransferFactsError(known.name, facts.name, lacking)
-
-
-def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
-    """Check that the device of weights and that of other facts are not known to be of different types."""
-    source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
-    if known and source and target and source != target:
-        raise DeviceTypeError(known.name, source, facts.name, target)
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:
