@@ -152,16 +152,20 @@ class Design:
 
 
 class RowValues(NamedTuple):
-    """What a family's run time is evaluated from at a measured row: features and quantities that are not zero."""
+    """What a family's run time is evaluated from at a measured row, and what else of its counts a fit uses.
+
+    `values` are the features and quantities that are not zero, `private_bytes` the private data of a work-item.
+    """
 
     subgroup_size: int
+    private_bytes: int
     values: Mapping[str, float]
 
     @classmethod
     def of(cls, case: Case, family: Family) -> RowValues:
         """Evaluate them; raises as :meth:`perfmodel.models.Family.values` does."""
         values = {name: value for name, value in family.values(case).items() if value != 0}
-        return cls(case.counts.subgroup_size, values)
+        return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)
 
 
 def evaluate_rows(measurements: Measurements, family: Family) -> list[RowValues]:
@@ -208,7 +212,7 @@ def build_design(
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    private = np.array([counts.launch.private_bytes for counts in counted], dtype=np.float64)
+    private = np.array([row.private_bytes for row in evaluated], dtype=np.float64)
     shape = len(rows), len(model.features)
     return Design(model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private)
 

@@ -49,6 +49,7 @@ def test_facts_are_chosen_and_designs_made_from_values_of_parts_of_the_rows(fami
     assert alone.known.facts == together.known.facts
     assert alone.design.names == together.design.names
     assert np.array_equal(alone.design.matrix, together.design.matrix)
+    assert np.array_equal(alone.design.private, together.design.private)
     assert alone.design.subgroup_size == together.design.subgroup_size
 
 
