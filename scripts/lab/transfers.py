@@ -13,7 +13,7 @@ import gzip
 import io
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import VariantErrors, estimate_scatter
 from perfmodel.io import write_whole
 from perfmodel.predicting.model import FittedModel, load
-from perfmodel.predicting.transfer import ERRORS_FILE, TransferErrors, transferred
+from perfmodel.predicting.transfer import ERRORS_FILE, TransferErrors, transferred, vendor
 from perfmodel.store import read
 from scripts.lab.markdown import below_marker, markdown_table
 from test_kernels import recorded
@@ -205,12 +205,12 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 # {{{ errors, for intervals
 
-def errors_by_family(rows: Sequence[Row]) -> dict[str, TransferErrors]:
-    """Return for each family how far transferred weights are off, each card a group."""
-    return {name: errors for name in FAMILIES if (errors := errors_of(rows, name)) is not None}
+def errors_by_family(rows: Sequence[Row], foreign: Collection[str] = ()) -> dict[str, TransferErrors]:
+    """Return for each family how far transferred weights are off, each card a group; `foreign` have another vendor."""
+    return {name: errors for name in FAMILIES if (errors := errors_of(rows, name, foreign)) is not None}
 
 
-def errors_of(rows: Sequence[Row], family: str) -> TransferErrors | None:
+def errors_of(rows: Sequence[Row], family: str, foreign: Collection[str] = ()) -> TransferErrors | None:
     """Return how far a family's transferred weights are off; None where it predicts no row."""
     scores: list[float] = []
     groups: list[str] = []
@@ -228,8 +228,9 @@ def errors_of(rows: Sequence[Row], family: str) -> TransferErrors | None:
     if not known:
         return None
     return TransferErrors(
-        conformal=Conformal(scores=tuple(scores), groups=tuple(groups)), scatter=estimate_scatter(cells)
-    )
+        conformal=Conformal(scores=tuple(scores), groups=tuple(groups)), scatter=estimate_scatter(cells),
+        foreign=tuple(sorted({*groups} & {*foreign})),
+    )  # fmt: skip
 
 
 def grouped(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
@@ -304,7 +305,9 @@ def draw_transfers(
     """Predict all rows, write them and the errors that intervals rest on, and draw a page's table."""
     write_rows(predict_cards(folders, most=most), rows_file)
     rows = read_rows(rows_file)
-    errors = {name: value.model_dump(mode="json") for name, value in errors_by_family(rows).items()}
+    own = vendor(facts_of(TITAN_V, folders))
+    foreign = [card for card in cards() if vendor(facts_of(card, folders)) != own]
+    errors = {name: value.model_dump(mode="json") for name, value in errors_by_family(rows, foreign).items()}
     write_whole(errors_file, f"{json_text(errors)}\n".encode())
     write_whole(page, below_marker(page.read_text(encoding="utf-8"), BEGIN, [transfers_section(rows)]).encode() + b"\n")
 

@@ -34,6 +34,8 @@ def test_errors_of_a_family():
     assert 1.0 == errors.conformal.quantile(0.66)
     assert math.inf == errors.conformal.quantile(0.9)
     assert 2 == errors.scatter.cells
+    assert () == errors.foreign
+    assert ("b",) == errors_by_family(ROWS, foreign=("b", "c"))["roofline"].foreign
 
 
 def test_choices_by_facts_and_by_another_card():
