@@ -94,6 +94,8 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "lanes_per_unit": Key("", "work-items that a compute unit computes at once, in float32"),
         "launch_s": Key("s", "time of an empty launch"),
+        "load_store_lanes": Key("", "work-items whose accesses to memory a compute unit takes in a cycle"),
+        "loads_wait": Key("", "1 if loads are issued where their values are needed, and so wait one by one; else 0"),
         "local_bandwidth_bytes_per_s": Key("B/s", "bandwidth of the local memories of all compute units together"),
         "local_latency_s": Key("s", "latency of a load from local memory"),
         "local_memory_bytes": Key("B", "local memory of a compute unit (OpenCL reports it)"),

@@ -29,7 +29,7 @@ from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held
-from perfmodel.quantities.reuse import AddressWalk, lines_fetched
+from perfmodel.quantities.reuse import AddressWalk, lines_fetched, lines_touched
 from perfmodel.quantities.traffic import bank_passes, last_cache, segments_touched
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
@@ -38,14 +38,20 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 """Multiply-adds of the same type that take as long as one of these operations, about as on a simulated GTX 480."""
 OTHER_FUNCTION = 16
 """The same of another function."""
+TEST_CYCLES = 4
+"""Cycles in which a unit issues the test before an access: comparison, branch, steps of a counter and an address."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
 """Registers of a work-item beside its private arrays: addresses, counters, values on the way."""
+WAITING_REGISTERS = 24
+"""The same where loads wait, so that few values are on the way."""
 MOST_REGISTERS = 255
 """Registers that a work-item can have at most, on NVIDIA's cards since Kepler and nearly so on AMD's."""
 LEAST_CACHE = 16384
 """Bytes of a first-level cache that are left where local memory takes its part of it."""
+SHORTER = 0.5
+"""How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
 WORD = 4
 
 CHAIN: Mapping[str, str] = MappingProxyType({
@@ -67,17 +73,21 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
 
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
-      multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate.
-      ``turns`` of loops that stay loops.
-    - ``loads``: loads of sub-groups from global memory. ``sectors``: sectors that they touch, each for itself;
+      multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
+      the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
+    - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
+      equal one is an operand). ``sectors``: sectors that they touch, each for itself;
       ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
-    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it.
+    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
+      the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
+      (``local_bandwidth_bytes_per_s``).
     - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
       evenly by the units.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private arrays in memory, barriers, turns,
-      and operations. On a device whose compiler does not move loads over tests (``guarded_loads_wait``), each load
-      behind a test counts too.
+      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
+      (``guarded_loads_wait``), each load behind a test counts too; on one that issues a load only where its value is
+      needed (``loads_wait``), each load that enters another sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
@@ -117,8 +127,8 @@ class _Access:
         )
         return min(touched, self.active * (-(-self.size // sector) + 1))
 
-    def wavefronts(self, subgroup: int, banks: int | None) -> float:
-        """Return how often it is repeated for lanes whose words share a bank."""
+    def passes(self, subgroup: int, banks: int | None) -> float:
+        """Return how often local memory repeats it for lanes whose words share a bank."""
         words = max(self.size / WORD, 1.0)
         if banks is None:
             return words
@@ -126,19 +136,28 @@ class _Access:
             return self.active * words
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
-    def walk(self) -> AddressWalk | None:
-        """Return how its address moves, None where that is not known."""
+    def entering(self, sector: int) -> float:
+        """Return the share of its executions at which a lane's address enters another sector."""
+        moves = [(step, values) for name, step, values, _ in self.moves if not name.startswith("g.")]
+        executed = math.prod(values for _, values in moves) * float(self.access.fresh)
+        return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
+
+    def walk(self, waits: bool) -> AddressWalk | None:
+        """Return how its address moves, None where that is not known; copies that wait for each other are a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
         lanes = tuple(zip(self.lanes, self.access.shape, strict=True))
-        copies = tuple((step, values) for _, step, values, written in self.moves if written)
+        copies = tuple((step, values) for _, step, values, written in self.moves if written and not waits)
         groups = {name: (step, values) for name, step, values, _ in self.moves if name.startswith("g.")}
         loops = tuple(
             (name, step, values) for name, step, values, written in self.moves
-            if not written and not name.startswith("g.")
+            if (waits or not written) and not name.startswith("g.")
         )  # fmt: skip
         array = f"{self.access.direction} {self.access.array}"
         return AddressWalk(self.size, (*lanes, *copies), groups, loops, array, self.start)
+
+
+Walks = tuple[list[_Access], list[AddressWalk]]
 
 
 @dataclass(frozen=True)
@@ -186,6 +205,14 @@ class _Unit(Lazy):
         """Lanes that the sub-groups of a work-group take, idle ones too."""
         return self.subgroups * self.case.counts.subgroup_size
 
+    @property
+    def loads_wait(self) -> bool:
+        return bool(self.case.known("loads_wait", 0))
+
+    @property
+    def least_registers(self) -> int:
+        return WAITING_REGISTERS if self.loads_wait else REGISTERS
+
     @cached_property
     def most_registers(self) -> float:
         """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
@@ -197,7 +224,7 @@ class _Unit(Lazy):
     def registers(self) -> float:
         """Registers of a work-item, whose private arrays take a word each where they do not lie in memory."""
         words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
-        return min(REGISTERS + words, self.most_registers)
+        return min(self.least_registers + words, self.most_registers)
 
     @cached_property
     def held(self) -> float:
@@ -239,7 +266,7 @@ class _Unit(Lazy):
     def _spilled(self) -> float:
         """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
         words = self.case.counts.launch.private_bytes / WORD
-        lacking = 0.0 if self._indexed or not words else (REGISTERS + words - self.most_registers) / words
+        lacking = 0.0 if self._indexed or not words else (self.least_registers + words - self.most_registers) / words
         share = min(max(lacking, 0.0), 1.0)
         return sum(
             float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
@@ -254,16 +281,29 @@ class _Unit(Lazy):
             amounts["arithmetic"] += sum(number * self._cycles(dtype) for dtype, number in self._operations(issue))
             if issue.loops:
                 amounts["turns"] += self.case.value(issue.turns)
-        subgroup = self.case.counts.subgroup_size
+        subgroup, banks = self.case.counts.subgroup_size, self.case.known("banks")
         for _, access in self._accesses:
+            if access.access.guarded:
+                amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
-                amounts["wavefronts"] += access.count * access.wavefronts(subgroup, self.case.known("banks"))
+                amounts["wavefronts"] += access.count * self._local_cycles(access.passes(subgroup, banks))
+            elif access.access.space == "constant" and access.lanes is not None and not any(access.lanes):
+                continue  # an operand of the instruction that uses it
             elif access.access.direction == "load":
                 amounts["loads"] += access.count
                 amounts["sectors"] += access.count * access.sectors(subgroup, self.sector)
             else:
                 amounts["stored_sectors"] += access.count * access.sectors(subgroup, self.sector)
         return amounts
+
+    def _local_cycles(self, passes: float) -> float:
+        """Return the cycles for an access of a sub-group to local memory: to issue it, and for its passes."""
+        subgroup, for_pass = self.case.counts.subgroup_size, 1.0
+        issuing = subgroup / float(self.case.known("load_store_lanes", subgroup))
+        if self.case.knows("banks", "local_bandwidth_bytes_per_s", "clock_hz"):
+            per_cycle = self.case.fact("local_bandwidth_bytes_per_s") / self.units / self.case.fact("clock_hz")
+            for_pass = float(self.case.fact("banks") * WORD / per_cycle)
+        return max(passes * for_pass, issuing)
 
     def _operations(self, issue: Issue) -> Iterable[tuple[str, float]]:
         """Yield the multiply-adds of a type that operations of sub-groups take as long as."""
@@ -294,8 +334,10 @@ class _Unit(Lazy):
     def _moved(self) -> dict[str, float]:
         """The unit's share of what the caches fetch, and the bytes of stores."""
         wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
-        near = min(self._fetched(1.0, self._near_capacity)["load"], self._issued["sectors"])
-        from_memory = self._fetched(wave, last)
+        walks = self._walks(waits=False)
+        near_walks = self._walks(waits=True) if self.loads_wait else walks
+        near = min(self._fetched(near_walks, 1.0, self._near_capacity)["load"], self._issued["sectors"])
+        from_memory = self._fetched(walks, wave, last)
         far = min(from_memory["load"], near)
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
@@ -311,10 +353,10 @@ class _Unit(Lazy):
             cache = max(cache - self.held * self.case.counts.launch.local_bytes, min(LEAST_CACHE, cache))
         return cache / self.held
 
-    def _fetched(self, concurrent: float, capacity: float) -> dict[str, float]:
+    def _fetched(self, launches: Iterable[Walks], concurrent: float, capacity: float) -> dict[str, float]:
         """Return the sectors that a cache fetches for loads and for stores of global memory, which share it."""
         total = {"load": 0.0, "store": 0.0}
-        for unknown, walks in self._walks:
+        for unknown, walks in launches:
             for access in unknown:
                 total[access.access.direction] += access.count * access.active
             lines = lines_fetched(walks, self._grid(walks), concurrent, capacity, self.sector)
@@ -322,14 +364,13 @@ class _Unit(Lazy):
                 total[array.partition(" ")[0]] += number
         return total
 
-    @cached_property
-    def _walks(self) -> list[tuple[list[_Access], list[AddressWalk]]]:
-        """For each launch its global accesses without a known address, and how the addresses of the others move."""
-        launches: dict[int, tuple[list[_Access], list[AddressWalk]]] = {}
+    def _walks(self, waits: bool) -> list[Walks]:
+        """Return of each launch its global accesses without a known address, and how the addresses of others move."""
+        launches: dict[int, Walks] = {}
         for issue, access in self._accesses:
             if access.access.space == "global":
                 unknown, walks = launches.setdefault(issue.launch, ([], []))
-                if (walk := access.walk()) is None:
+                if (walk := access.walk(waits)) is None:
                     unknown.append(access)
                 else:
                     walks.append(walk)
@@ -357,14 +398,18 @@ class _Unit(Lazy):
             waits["chain_loads"] += turns if "global" in spaces else 0.0
             waits["chain_local"] += turns if "local" in spaces else 0.0
             waits["chain_turns"] += turns if issue.loops else 0.0
+        loads = [
+            access for _, access in self._accesses
+            if access.access.direction == "load" and access.access.space == "global"
+        ]  # fmt: skip
         if self.case.known("guarded_loads_wait", 0):
-            waits["chain_loads"] += sum(
-                value(access.access.count) for _, access in self._accesses
-                if access.access.guarded and access.access.direction == "load" and access.access.space == "global"
-            )  # fmt: skip
+            waits["chain_loads"] += sum(value(load.access.count) for load in loads if load.access.guarded)
+        if self.loads_wait:
+            waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
         waits["chain_private"] = self._spilled
         waits["chain_operations"] = sum(
-            number for issue in self.case.counts.issues for _, number in self._operations(issue)
+            number * (1.0 if dtype == "float64" else SHORTER)
+            for issue in self.case.counts.issues for dtype, number in self._operations(issue)
         )
         items = math.prod(self.case.counts.launch.group_shape)
         waits["chain_barriers"] = value(self.case.counts.barriers()) / items * self.subgroups

@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
@@ -32,7 +32,8 @@ def test_a_scaled_copy():
     # 30 groups of two sub-groups on 15 units: the busiest runs two groups at once, so four sub-groups of 128 bytes
     assert {
         "started": 1, "dealt_groups": 2, "arithmetic": 4, "loads": 4, "sectors": 16, "near_sectors": 16,
-        "stored_sectors": 16, "memory_bytes": 4 * 128, "stored_bytes": 4 * 128, "chain_loads": 1, "chain_operations": 1,
+        "stored_sectors": 16, "memory_bytes": 4 * 128, "stored_bytes": 4 * 128, "chain_loads": 1,
+        "chain_operations": 0.5,
     } == pytest.approx(resources(counted(), n=30 * 64))  # fmt: skip
 
 
@@ -83,6 +84,42 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, c
     assert chain == pytest.approx(found["chain_loads"])
 
 
+@pytest.mark.parametrize(("n", "tests"), [(15 * 64, 0), (15 * 64 - 40, 2)])
+def test_an_access_behind_a_test_issues_more(n, tests):
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0" if not tests else "n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    # two sub-groups of each group, one of the last where lanes are left over: a multiplication, a load and a store
+    subgroups = (30 - (tests > 0)) / 15
+    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(resources(counts, n=n)["arithmetic"])
+
+
+def row_sums(index):
+    """Groups of 64 work-items that each sum four cells."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])",
+        [lp.GlobalArg("a", np.float32, shape="65*n"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+@pytest.mark.parametrize(("index", "more"), [("4*i + j", 1), ("j*n + i", 4), ("64*i + 2*j", 1), ("64*i + 16*j", 4)])
+def test_loads_that_enter_another_sector_wait_where_none_overlap(index, more):
+    # a sector has 8 cells: a lane's four cells lie in one, or each in its own
+    chains = [resources(row_sums(index), device(**CACHES, loads_wait=waits), n=15 * 64) for waits in (0, 1)]
+    assert [1, 1 + more] == pytest.approx([found["chain_loads"] for found in chains])
+
+
+@pytest.mark.parametrize(("cache", "waits", "fetched"), [(2**14, 0, 1), (2**14, 1, 1), (2**9, 0, 1), (2**9, 1, 4)])
+def test_loads_that_wait_fetch_a_sector_again_where_the_cache_is_small(cache, waits, fetched):
+    # two lanes share a sector of 8 cells; before a sub-group loads its next cell, all of its group load theirs: 1 KiB
+    found = resources(row_sums("4*i + j"), device(**CACHES | {"l1_bytes": cache}, loads_wait=waits), n=15 * 64)
+    assert (4 * 32, fetched * 32) == pytest.approx((found["sectors"], found["near_sectors"]), rel=0.02)
+
+
 def through_a_tile(stride, dtype=np.float32):
     """Sub-groups that store one cell each to a tile, `stride` cells apart, and read it back."""
     unit = lp.make_kernel(
@@ -107,6 +144,28 @@ def test_bank_conflicts_repeat_an_access(stride, each):
     # 30 sub-groups, two on the busiest unit: each stores to and loads from local memory
     found = resources(through_a_tile(stride), n=960)
     assert (2 * 2 * each, 1) == (found["wavefronts"], found["chain_local"])
+
+
+@pytest.mark.parametrize(
+    ("lanes", "bytes_per_cycle", "stride", "each"),
+    [(16, 128, 1, 2), (16, 128, 2, 2), (16, 128, 4, 4), (32, 128, 1, 1), (32, 64, 1, 2), (16, 64, 2, 4), (8, 64, 1, 4)],
+)
+def test_an_access_takes_as_long_as_issuing_it_or_as_its_passes(lanes, bytes_per_cycle, stride, each):
+    # 32 lanes are issued `lanes` a cycle, and each of `stride` passes moves 128 bytes
+    rate = bytes_per_cycle * 15 * 1.4e9
+    facts = device(**CACHES, load_store_lanes=lanes, local_bandwidth_bytes_per_s=rate, clock_hz=1.4e9)
+    assert 2 * 2 * each == pytest.approx(resources(through_a_tile(stride), facts, n=960)["wavefronts"])
+
+
+@pytest.mark.parametrize(("index", "loads"), [("0", 4), ("l", 8)])
+def test_constant_memory_that_all_lanes_read_alike_is_an_operand(index, loads):
+    unit = lp.make_kernel(
+        "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }", f"out[32*g + l] = a[32*g + l]*factor[{index}]",
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ConstantArg("factor", np.float32, shape=32), ...],
+        assumptions="n >= 1 and n mod 32 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+    assert loads == resources(counts, n=15 * 4 * 32)["loads"]  # four sub-groups on each unit
 
 
 def test_without_banks_a_wide_access_counts_its_words():
@@ -144,6 +203,7 @@ def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition
     found = resources(counts, facts, n=15 * 64)
     # two sub-groups load 4 cells of a and 16 of b, and add 16 products at 16 lanes a cycle
     assert (2 * (4 + 16), 2 * 16 * 2) == pytest.approx((found["loads"], found["arithmetic"]))
+    assert 16 == found["chain_operations"]  # in float64, whose results take as long as two of float32
     assert "turns" not in found
 
 
@@ -174,6 +234,18 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
     assert (2, None) == (wide["chain_loads"], wide.get("chain_private"))
     narrow = resources(counts, device(**CACHES, registers_per_unit=16384), n=15 * 2 * 256)
     assert 2 * 128 * (words - 64) / 64 == pytest.approx(narrow["chain_private"])
+
+
+@pytest.mark.parametrize(("waits", "rounds"), [(0, 12 / 3), (1, 12 / 5)])
+def test_loads_that_wait_take_fewer_registers(waits, rounds):
+    # 256 work-items of 40 or 24 registers, of a unit's 32768: three or five of the twelve groups at a time
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    facts = device(**CACHES, loads_wait=waits)
+    assert rounds / 2 == pytest.approx(resources(counts, facts, n=15 * 12 * 256)["chain_operations"])
 
 
 def test_sizes_may_be_arrays():

@@ -30,7 +30,7 @@ from perfmodel.counts.nests.nests import (
     without,
     written_out,
 )
-from perfmodel.counts.program.program import Access, Domain, Statement
+from perfmodel.counts.program.program import SHARED, Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.lazy import Lazy, cached_property
 
@@ -38,6 +38,7 @@ WRITTEN = 2**15
 """The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
 GUARDED = 8
 """The most iterations of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
+APART = 2**40  # bytes: further than equal addresses can be
 PARAM = isl.dim_type.param
 SAMPLES = 8  # places at which the digits of a group's number are tried
 
@@ -139,18 +140,31 @@ class _Issues(Lazy):
         digits: Mapping[str, Digits] = {}
         if address is None and access.cells is not None and not domain.points.dim(PARAM):
             address, digits = self._by_digits(access, domain)
-        steps = {} if address is None else address.steps
-        by_axis = dict(zip(domain.axes, domain.names, strict=True))
-        lanes = [steps.get(by_axis.get(f"l.{axis}", ""), NO_BYTES) for axis in range(len(launch.group_shape))]
+        shape, lanes = self._lanes(domain, launch.group_shape, {} if address is None else address.steps, digits)
         if access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
             distance = Count(access.lane_stride[0].distance, granularity="byte")
             lanes[:1] = [Fraction(access.bits, 8) * distance]
         return IssuedAccess(
             access.space, access.direction, access.array, access.bits, self.count(domain),
-            self.cardinalities.count(domain), launch.group_shape, NO_BYTES if address is None else address.start,
+            self.cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
             tuple(lanes) if access.lane_stride else None,
             tuple(self._moves(domain, address, digits, loops, copied)), address is not None, self._guarded(domain),
         )  # fmt: skip
+
+    @staticmethod
+    def _lanes(
+        domain: Domain, group_shape: tuple[int, ...], steps: Mapping[str, Count], digits: Mapping[str, Digits]
+    ) -> tuple[tuple[int, ...], list[Count]]:
+        """Return the work-items along each local axis, or along its digits, and how far an address moves with them."""
+        by_axis = dict(zip(domain.axes, domain.names, strict=True))
+        shape, lanes = [], []
+        for axis, items in enumerate(group_shape):
+            name = by_axis.get(f"l.{axis}", "")
+            parts = digits.get(name, ((1, steps.get(name, NO_BYTES)),))
+            for (unit, step), following in zip(parts, (*(unit for unit, _ in parts[1:]), items), strict=True):
+                shape.append(following // unit)
+                lanes.append(step)
+        return tuple(shape), lanes
 
     def _moves(
         self, domain: Domain, address: Address | None, digits: Mapping[str, Digits], loops: tuple[str, ...],
@@ -168,7 +182,8 @@ class _Issues(Lazy):
             if axes[name].startswith("g"):
                 yield from self._group_moves(domain, name, axes[name], address, digits)
             elif name in address.steps or name in copied:
-                yield Move(name, address.step(name), self._number(domain, name), name in copied)
+                tested = name in copied and self._tested(domain, name)
+                yield Move(name, address.step(name), self._number(domain, name), name in copied, tested)
 
     def _group_moves(
         self, domain: Domain, name: str, axis: str, address: Address, digits: Mapping[str, Digits]
@@ -181,10 +196,14 @@ class _Issues(Lazy):
             yield Move(axis if unit == 1 else f"{axis}/{unit}", step, values, False)
 
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
-        """Return the place values of a group number's digits; the only one is 1 where parameters bound the number."""
+        """Return the place values of a number's digits; the only one is 1 where parameters bound the number."""
         axis = domain.axes[domain.names.index(name)]
         radices = () if domain.points.dim(PARAM) else self._radices.get((domain.launch, axis), ())
-        return (1, *(radix for radix in radices if radix < self._values(domain, name)))
+        items = 0  # a group's number may end within a digit, the lanes along an axis may not
+        if axis.startswith("l"):
+            items = self.cardinalities.program.launches[domain.launch].group_shape[int(axis.partition(".")[2])]
+        values = self._values(domain, name)
+        return (1, *(radix for radix in radices if radix < values and items % radix == 0))
 
     def _number(self, domain: Domain, name: str) -> Count:
         values = line_of(domain.points, domain.names.index(name))
@@ -199,6 +218,12 @@ class _Issues(Lazy):
                 box = box.times(self._number(domain, name))
             self._guards[domain] = bool(number.unexpanded) or number != box
         return self._guards[domain]
+
+    @staticmethod
+    def _tested(domain: Domain, name: str) -> bool:
+        """Whether a test depends on an iname: some of its values are left out where others are not."""
+        position = domain.names.index(name)
+        return not _each(domain.points, position, *_bounds(domain.points, position))
 
     @cached_property
     def _guards(self) -> dict[Domain, bool]:
@@ -222,21 +247,22 @@ class _Issues(Lazy):
             yield replace(access, fresh=shares[position])
 
     def _offsets(self, access: IssuedAccess) -> np.ndarray:
-        """Return where the copies of an access begin."""
-        offsets = np.array([int(access.start(**self.sizes))])
+        """Return where the copies of an access begin, far apart where they stand behind different tests."""
+        offsets, apart = np.array([int(access.start(**self.sizes))]), APART
         for move in access.moves:
             if move.written:
                 step, values = (int(count(**self.sizes)) for count in (move.step, move.values))
-                offsets = (offsets[:, None] + step * np.arange(values)).ravel()
+                offsets = (offsets[:, None] + (step + apart * move.tested) * np.arange(values)).ravel()
+                apart *= values if move.tested else 1
         return offsets
 
     # }}}
 
-    # {{{ numbers of groups that the code takes apart
+    # {{{ numbers of groups and lanes that the code takes apart
 
     @cached_property
     def _radices(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        """The place values, above 1, of the digits into which code takes the group's number along an axis."""
+        """The place values, above 1, of the digits into which code takes the number along a group or local axis."""
         found: dict[tuple[int, str], set[int]] = defaultdict(set)
         for statements in self.nests.values():
             for statement in statements:
@@ -247,7 +273,7 @@ class _Issues(Lazy):
         return {key: _chain(divisors) for key, divisors in found.items()}
 
     def _by_digits(self, access: Access, domain: Domain) -> tuple[Address | None, Mapping[str, Digits]]:
-        """Return the address of an access that is affine but for digits of group numbers; None where it is not.
+        """Return the address of an access that is affine but for digits of groups' and lanes' numbers, if it is one.
 
         A compiler's ``g / 36 % 4`` is such a digit. The steps are those between addresses at the digits' values, and
         some other numbers are tried.
@@ -260,6 +286,7 @@ class _Issues(Lazy):
             return None, {}
         steps: dict[str, Count] = {}
         digits: dict[str, Digits] = {}
+        last, expected = list(first), start
         for position, name in enumerate(domain.names):
             units, extent = self._units(domain, name), self._values(domain, name)
             numbers: list[tuple[int, int]] = []
@@ -272,10 +299,14 @@ class _Issues(Lazy):
                 address = _address_at(functions, pitches, _moved(first, position, int(number)))
                 if address is not None and address - start != _of_digits(int(number), numbers):
                     return None, {}
+            last[position] += extent - 1
+            expected += _of_digits(extent - 1, numbers)
             if len(units) > 1:
                 digits[name] = tuple((unit, Count.constant(step, "byte")) for unit, step in numbers)
             elif numbers[0][1]:
                 steps[name] = Count.constant(numbers[0][1], "byte")
+        if _address_at(functions, pitches, last) not in (None, expected):
+            return None, {}
         return Address(Count.constant(start, "byte"), steps), digits
 
     # }}}
@@ -326,9 +357,17 @@ def _constant_trips(domain: Domain, loop: str, inside: set[str]) -> tuple[int, b
     low, high = _bounds(around.points, position)
     if low is None or high is None:
         return 0, False
-    line = around.points.project_out(SET, position, 1).insert_dims(SET, position, 1)
-    every = line.lower_bound_val(SET, position, isl.Val(low)).upper_bound_val(SET, position, isl.Val(high))
-    return high - low + 1, every.is_subset(around.points)
+    return high - low + 1, _each(around.points, position, low, high)
+
+
+def _each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
+    """Whether a dimension of a set takes each value from a least to a greatest one, whatever the others are."""
+    line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
+    if low is not None:
+        line = line.lower_bound_val(SET, position, isl.Val(low))
+    if high is not None:
+        line = line.upper_bound_val(SET, position, isl.Val(high))
+    return bool(line.is_subset(points))
 
 
 def _functions(access: Access) -> list[isl.PwAff]:
@@ -343,14 +382,14 @@ def _functions(access: Access) -> list[isl.PwAff]:
 
 
 def _divisors(access: Access, domain: Domain) -> Mapping[str, set[int]]:
-    """Return the numbers by which the index of a global access divides the inames of group axes."""
+    """Return the numbers by which the index of an access divides the inames of group and lane axes."""
     divisors: dict[str, set[int]] = defaultdict(set)
-    groups = [k for k, axis in enumerate(domain.axes) if axis.startswith("g")]
-    for function in _functions(access) if access.space == "global" else ():
+    hardware = [k for k, axis in enumerate(domain.axes) if axis]
+    for function in _functions(access) if access.space in SHARED else ():
         for _, form in function.get_pieces():
             for number in range(form.dim(isl.dim_type.div)):
                 quotient = form.get_div(number)
-                for k in groups:
+                for k in hardware:
                     if not quotient.get_coefficient_val(IN, k).is_zero():
                         divisors[domain.names[k]].add(quotient.get_denominator_val().to_python())
     return divisors

@@ -263,12 +263,15 @@ class Move:
         How many values the number has; of the last digit of a group's number perhaps a fraction.
     written : bool
         Whether the compiled code has a copy for each value.
+    tested : bool
+        Whether the copies stand behind different tests.
     """
 
     name: str
     step: Count
     values: Count
     written: bool
+    tested: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,21 +287,22 @@ class IssuedAccess:
     items : Count
         Executions by work-items.
     shape : tuple of int
-        Work-items of a group along l.0, l.1, ....
+        Work-items of a group along l.0, l.1, ..., or along the digits into which the index takes their numbers apart.
     start : Count
         The address where all inames are 0, in bytes from the array's first cell.
     lanes : tuple of Count or None
-        How far the address moves along l.0, l.1, ... [B]; None where data decide. Where the index is not affine it is
-        the smallest distance between neighbours along l.0, and 0 along the others.
+        How far the address moves along each axis of ``shape`` [B]; None where data decide. Where the index is not
+        affine it is the smallest distance between neighbours along l.0, and 0 along the others.
     moves : tuple of Move
         How it moves with all else: group axes, loops from the outermost on, and copies. Empty where the index is not
         affine.
     addressed : bool
-        Whether the address is known: affine, but for digits of group numbers.
+        Whether the address is known: affine, but for digits of groups' and lanes' numbers.
     guarded : bool
         Whether a test leaves some instances out of the box of lanes, groups, loops and copies around it.
     fresh : Fraction
-        The share of the executions that compiled code makes, which accesses equal addresses of copies once.
+        The share of the executions that compiled code makes, which accesses equal addresses of copies once where they
+        do not stand behind different tests.
     """
 
     space: str

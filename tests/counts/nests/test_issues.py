@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import loopy as lp
 import numpy as np
@@ -167,3 +168,58 @@ def test_counts_that_were_stored_without_places_have_no_issues() -> None:
         replace(counts, source=program).issues  # noqa: B018
     with pytest.raises(FlowUnknownError):
         replace(counts, source=replace(program, dataflow=None)).issues  # noqa: B018
+
+@pytest.mark.parametrize("width", [4, 8, 16, 32])
+def test_lanes_that_the_code_arranges_anew(width: int) -> None:
+    if width <= 8:
+        row, column = f"(x // {width} + {8 // width}*y)", f"(x % {width})"
+    else:
+        row, column = f"(y // {width // 8})", f"(x + 8*(y % {width // 8}))"
+    unit = lp.make_kernel(
+        "{ [g, x, y]: 0 <= x < 8 and 0 <= y < 4 and 0 <= g < 5 }", f"out[32*g + 8*y + x] = a[g, {row}, {column}]",
+        [lp.GlobalArg("a", np.float32, shape=(5, 32, 48)), lp.GlobalArg("out", np.float32, shape=160), ...],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"g": "g.0", "x": "l.0", "y": "l.1"}), subgroup_size=32, cache=False)
+    load = next(one for issue in counts.issues for one in issue.accesses if one.direction == "load")
+    assert load.addressed
+    assert load.lanes is not None
+    addresses = np.zeros((1,))
+    for step, items in zip(load.lanes, load.shape, strict=True):  # fast to slow
+        addresses = (int(step()) * np.arange(items)[:, None] + addresses).ravel()
+    places = np.arange(32)  # of a group as wide as `width`
+    assert (4 * (48 * (places // width) + places % width)).tolist() == addresses.tolist()
+    assert [("g.0", 4 * 48 * 32, 5)] == [(move.name, move.step(), move.values()) for move in load.moves]
+
+
+@pytest.mark.parametrize("divisor", [3, 12])
+def test_lanes_of_which_no_digits_give_the_address(divisor: int) -> None:
+    unit = lp.make_kernel(
+        "{ [x, y]: 0 <= x < 8 and 0 <= y < 4 }", f"out[8*y + x] = a[(x + 8*y) // {divisor}]",
+        [lp.GlobalArg("a, out", np.float32, shape=32), ...], lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"x": "l.0", "y": "l.1"}), subgroup_size=32, cache=False)
+    assert {"a": False, "out": True} == {one.array: one.addressed for issue in counts.issues for one in issue.accesses}
+
+
+@pytest.mark.parametrize(("bound", "each"), [("n mod 64 = 0", 7), ("n >= 1", 16)])
+def test_equal_addresses_behind_different_tests_are_accessed_for_themselves(bound: str, each: int) -> None:
+    # four sums of four neighbours each, a cell apart; without a test of its own a sum shares all but one with the next
+    unit = lp.make_kernel(
+        "{ [g, l, s, k]: 0 <= l < 16 and 0 <= s, k < 4 and 0 <= 64*g + 4*l + s < n }",
+        """
+        for g, l, s
+            <> total = 0 {id=start}
+            for k
+                total = total + a[64*g + 4*l + s + k] {id=add, dep=start}
+            end
+            out[64*g + 4*l + s] = total {dep=add}
+        end
+        """,
+        [lp.GlobalArg("a", np.float32, shape="n + 3"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions=f"n >= 1 and {bound}", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "s": "unr", "k": "unr"})
+    counts = count(unit, subgroup_size=16, cache=False)
+    load = next(one for issue in counts.issues for one in issue.accesses if one.array == "a")
+    assert Fraction(each, 16) == load.fresh
