@@ -77,7 +77,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
       equal one is an operand). ``sectors``: sectors that they touch, each for itself;
-      ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
+      ``near_sectors``: those that the first-level cache fetches, and those of private arrays that tests keep in memory
+      (``guarded_loads_wait``); ``stored_sectors``: those that stores touch.
     - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
@@ -223,7 +224,7 @@ class _Unit(Lazy):
     @cached_property
     def registers(self) -> float:
         """Registers of a work-item, whose private arrays take a word each where they do not lie in memory."""
-        words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
+        words = 0.0 if self._indexed | self._tested else self.case.counts.launch.private_bytes / WORD
         return min(self.least_registers + words, self.most_registers)
 
     @cached_property
@@ -263,10 +264,27 @@ class _Unit(Lazy):
         )
 
     @cached_property
+    def _tested(self) -> frozenset[str]:
+        """Private arrays that a compiler leaves in memory since it moves nothing over tests."""
+        waits = bool(self.case.known("guarded_loads_wait", 0))
+        return frozenset(
+            access.array for issue in self.case.counts.issues for access in issue.private if waits and access.tested
+        )
+
+    @cached_property
+    def _tested_sectors(self) -> float:
+        """Sectors of the accesses to these: the lanes of a sub-group store such arrays side by side."""
+        return sum(
+            float(self.case.value(access.count)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
+            for issue in self.case.counts.issues for access in issue.private if access.array in self._tested
+        )  # fmt: skip
+
+    @cached_property
     def _spilled(self) -> float:
         """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
         words = self.case.counts.launch.private_bytes / WORD
-        lacking = 0.0 if self._indexed or not words else (self.least_registers + words - self.most_registers) / words
+        free = self.most_registers - self.least_registers
+        lacking = 0.0 if self._indexed | self._tested or not words else (words - free) / words
         share = min(max(lacking, 0.0), 1.0)
         return sum(
             float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
@@ -342,7 +360,8 @@ class _Unit(Lazy):
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
         return {
-            "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
+            "near_sectors": (near + self._tested_sectors) * self.dealt / self.groups,
+            "memory_bytes": far * each, "stored_bytes": stored * each,
         }
 
     @property

@@ -120,6 +120,28 @@ def test_loads_that_wait_fetch_a_sector_again_where_the_cache_is_small(cache, wa
     assert (4 * 32, fetched * 32) == pytest.approx((found["sectors"], found["near_sectors"]), rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("waits", "bound", "sectors"), [(0, "n >= 1", 0), (1, "n mod 256 = 0", 0), (1, "n >= 1", 1)]
+)
+def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_nothing(waits, bound, sectors):
+    unit = lp.make_kernel(
+        "{ [g, l, s, t, u]: 0 <= l < 64 and 0 <= s, t, u < 4 and 0 <= 256*g + 4*l < n and 0 <= 256*g + 4*l + u < n }",
+        """
+        for g, l
+            own[s] = 1.0f {id=start}
+            own[t] = own[t]*2 {id=twice, dep=start}
+            out[256*g + 4*l + u] = own[u] {dep=twice}
+        end
+        """,
+        [lp.GlobalArg("out", np.float32, shape="n"), lp.TemporaryVariable("own", np.float32, shape=4), ...],
+        assumptions=f"n >= 1 and {bound}", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "s": "unr", "t": "unr", "u": "unr"})
+    found = resources(count(unit, subgroup_size=32), device(**CACHES, guarded_loads_wait=waits), n=15 * 256)
+    # two sub-groups on each unit: each of four cells is set, loaded, stored and loaded, four sectors of 32 bytes
+    assert 2 * 4 * 4 * 4 * sectors == pytest.approx(found.get("near_sectors", 0))
+
+
 def through_a_tile(stride, dtype=np.float32):
     """Sub-groups that store one cell each to a tile, `stride` cells apart, and read it back."""
     unit = lp.make_kernel(
