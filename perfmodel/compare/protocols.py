@@ -217,9 +217,9 @@ def _half_widths(
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):
         members = groups == group
-        others, lack = scores[group], None if unseen.lack is None else unseen.lack[members]
+        others, of_group = scores[group], unseen.of(np.flatnonzero(members))
         resting = {name: column[members] for name, column in by_weight.items()}
-        widths[members] = others.half_width(others.quantile(level), resting, lack)
+        widths[members] = others.half_width(others.quantile(level), resting, of_group.private, of_group.lack)
     return widths
 
 

@@ -98,7 +98,8 @@ def count(
     budget : float
         How much work a formula may take; 1 is half a million operations of isl for each set, about a second. A count
         that needs more is evaluated at given sizes only; it is as exact, and its text says so. The work is counted and
-        not timed, so that equal kernels have equal counts.
+        not timed, so that equal kernels have equal counts. Below 1 formulas must be shorter, and a set may still take
+        that second.
     check : bool
         Whether the kernel is built first, once: Loopy checks it and writes its code, and each access is compared with
         the memory that the code declares. The command line always does so. It takes about as long as scheduling; its

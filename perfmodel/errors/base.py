@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from itertools import accumulate
 from pathlib import Path
 from string import Formatter
 from typing import Any, ClassVar
@@ -15,8 +16,8 @@ from typing_extensions import dataclass_transform
 class _ErrorText(Formatter):
     """Fills a template with the attributes of an error, by the rules of ``str.format`` and two more.
 
-    A tuple of names is joined by ", ", or by the words after a colon: ``{names: or }``; an empty one is "none".
-    ``{names!n}`` is the number of names.
+    A tuple of names is joined by ", ", or by the words after a colon: ``{names: or }``; an empty one is "none", and
+    of a long one the last names are left out. ``{names!n}`` is the number of names.
     """
 
     def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
@@ -27,13 +28,18 @@ class _ErrorText(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, tuple):
-            return (format_spec or ", ").join(self.format_field(part, "") for part in value) or "none"
+            parts = [self.format_field(part, "") for part in value]
+            kept = max(sum(length <= LONGEST_LIST for length in accumulate(map(len, parts))), 1)
+            left = [f"{len(parts) - kept} others"] if kept < len(parts) else []
+            return (format_spec or ", ").join([*parts[:kept], *left]) or "none"
         text: str = super().format_field(value, format_spec)
         return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 #: Characters of a field that a text shows; the middle of a longer one is left out.
 LONGEST = 1000
+#: Characters of the names of a tuple that a text shows.
+LONGEST_LIST = 3000
 _TEXT = _ErrorText()
 PACKAGE = "perfmodel.errors"
 

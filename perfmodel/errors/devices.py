@@ -78,7 +78,8 @@ class MissingFactError(PerfModelError, LookupError):
         fitted = f", or have {self.weight} fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
         return (
             f"{needing} needs the fact '{self.key}', and {where}; write it into facts.yaml beside the measurements "
-            f"(facts: {{{self.key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys)"
+            f"(facts: {{{self.key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys), or "
+            f"take the facts of a published device there (published: NAME, and facts: {{}})"
             f"{fitted if self.weight else ''}."
         )
 

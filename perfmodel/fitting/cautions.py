@@ -75,6 +75,24 @@ class NoBounds:
 
 
 @dataclass(frozen=True)
+class WideInterval:
+    """An interval that is wide, in log time by a factor over that of measured kernels, and what makes it so most.
+
+    Examples
+    --------
+    >>> print(WideInterval(2.5, "few measured kernels are like this one"))
+    its interval is 2.5 times as wide (in log time) as those of measured kernels: few measured kernels are like this one
+    """
+
+    factor: float
+    reason: str
+
+    def __str__(self) -> str:
+        wide = f"its interval is {self.factor:.1f} times as wide (in log time) as those of measured kernels"
+        return f"{wide}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class SuspiciousAnchor:
     """A run that anchors predictions, with words for what is suspicious about it.
 
@@ -90,7 +108,7 @@ class SuspiciousAnchor:
         return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
 
 
-Caution: TypeAlias = FarOutside | NotPositive | NoBounds | SuspiciousAnchor
+Caution: TypeAlias = FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -6,13 +6,13 @@ import hashlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import median
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,8 @@ class Design:
         How much each row counts in a fit [1], shape (n_rows,).
     known
         Weights of the family that the device's facts give.
+    private
+        Private data of a work-item [B], shape (n_rows,); 0 by default.
     """
 
     model: Expression
@@ -107,6 +109,11 @@ class Design:
     subgroup_size: int
     row_weights: Floats
     known: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    private: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if len(self.private) != len(self.times):
+            object.__setattr__(self, "private", np.zeros(len(self.times)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +124,7 @@ class Design:
         """Return the rows at some positions; columns that become zero stay."""
         return replace(
             self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
-            labels=tuple(self.labels[i] for i in rows),
+            labels=tuple(self.labels[i] for i in rows), private=self.private[rows],
         )  # fmt: skip
 
     def stacked(self, other: Design, family: Family) -> Design:
@@ -131,6 +138,7 @@ class Design:
             self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
             labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
             row_weights=np.concatenate([self.row_weights, other.row_weights]),
+            private=np.concatenate([self.private, other.private]),
         )  # fmt: skip
 
     @property
@@ -143,8 +151,39 @@ class Design:
         )
 
 
-def build_design(measurements: Measurements, family: Family, options: FitOptions | None = None) -> Design:
+class RowValues(NamedTuple):
+    """What a family's run time is evaluated from at a measured row, and what else of its counts a fit uses.
+
+    `values` are the features and quantities that are not zero, `private_bytes` the private data of a work-item.
+    """
+
+    subgroup_size: int
+    private_bytes: int
+    values: Mapping[str, float]
+
+    @classmethod
+    def of(cls, case: Case, family: Family) -> RowValues:
+        """Evaluate them; raises as :meth:`perfmodel.models.Family.values` does."""
+        values = {name: value for name, value in family.values(case).items() if value != 0}
+        return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)
+
+
+def evaluate_rows(measurements: Measurements, family: Family) -> list[RowValues]:
+    """Return the values of each row; raise MissingCountsError where a row's counts are not there."""
+    counted = [(counts_of(measurements, row), row) for row in measurements]
+    facts = measurements.facts
+    return [RowValues.of(Case(counts, row.parameters, facts, family.name), family) for counts, row in counted]
+
+
+Evaluate: TypeAlias = Callable[[Measurements, Family], Sequence[RowValues]]
+
+
+def build_design(
+    measurements: Measurements, family: Family, options: FitOptions | None = None, evaluate: Evaluate = evaluate_rows
+) -> Design:
     """Return the design of the measurements that succeeded, in their order.
+
+    `evaluate` gives the values of each row; :func:`evaluate_rows` evaluates them.
 
     Raises
     ------
@@ -163,20 +202,19 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
     if bad.size:
         raise BadTimesError(tuple(bad.tolist()), tuple(times[bad].tolist()), tuple(labels[i] for i in bad))
-    counted = [counts_of(measurements, row) for row in rows]
-    facts = measurements.facts
-    cases = [Case(c, row.parameters, facts, family.name) for c, row in zip(counted, rows, strict=True)]
-    exercised = {name for case in cases for name, value in case.features.items() if value != 0}
-    known = known_weights(family, facts, asked.fit_facts)
+    evaluated = evaluate(measurements, family)
+    exercised = {name for row in evaluated for name in row.values if name not in family.units}
+    known = known_weights(family, measurements.facts, asked.fit_facts)
     model = bind(family, exercised, known)
-    values = map(family.values, cases)
-    matrix = np.array([[row.get(name, 0.0) for name in model.features] for row in values], dtype=np.float64)
-    subgroup_size = max((counts.subgroup_size for counts in counted), default=0)
+    matrix = np.array([[row.values.get(name, 0.0) for name in model.features] for row in evaluated], dtype=np.float64)
+    subgroup_size = max((row.subgroup_size for row in evaluated), default=0)
     weights = (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements)
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    return Design(model, matrix.reshape(len(rows), len(model.features)), times, labels, subgroup_size, weights, known)
+    private = np.array([row.private_bytes for row in evaluated], dtype=np.float64)
+    shape = len(rows), len(model.features)
+    return Design(model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private)
 
 
 def label(row: Measurement) -> str:

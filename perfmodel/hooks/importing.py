@@ -10,7 +10,7 @@ Records are added as their kernels are counted. An import that was stopped goes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -296,9 +296,11 @@ def _check_sizes(sizes: Mapping[str, int], counts: KernelCounts) -> None:
         raise DocumentError(f"cannot be evaluated at these sizes: {error}") from error
 
 
-def _wrong_sizes(sizes: Iterable[str], wanted: Iterable[str]) -> DocumentError:
-    given, needed = ", ".join(sizes) or "none", ", ".join(sorted(wanted)) or "none"
-    return DocumentError(f"has the sizes {given}, and the kernel's are {needed}")
+def _wrong_sizes(sizes: Collection[str], wanted: Collection[str]) -> DocumentError:
+    strange, lacking = [name for name in sizes if name not in wanted], sorted({*wanted} - {*sizes})
+    said = [f"has {', '.join(strange)}, of which the kernel knows neither a parameter nor a size"] if strange else []
+    said += [f"lacks the size {', '.join(lacking)} (-p NAME=SIZE)"] if lacking else []
+    return DocumentError(" and ".join(said))
 
 
 def _identity(row: Measurement) -> tuple[object, ...]:

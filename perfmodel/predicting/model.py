@@ -19,8 +19,8 @@ from perfmodel.display import data_frame, html_table, in_words, interval_text, p
 from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
-from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive
-from perfmodel.fitting.conformal import Quantiles, check_level, scaled
+from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
+from perfmodel.fitting.conformal import WIDE, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
@@ -314,8 +314,11 @@ class FittedModel(Lazy):
             if not self.family.resources:
                 values = self.family.values(case)
             seconds, terms = self._run_time.evaluate(values)
-            half_width = self.half_width(level, values)
-            cautions = tuple(self._cautions(seconds, features, half_width, level))
+            private = float(counts.launch.private_bytes)
+            half_width = self.half_width(level, values, private)
+            cautions = (
+                *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private)
+            )
             interval = None if half_width is None else scaled(seconds, half_width)
             return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
 
@@ -336,17 +339,18 @@ class FittedModel(Lazy):
         _, terms = self._run_time.evaluate(values)
         return terms, lambda changed: self._run_time.with_terms(values, changed)
 
-    def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
+    def half_width(self, level: float, values: Mapping[str, Any], private: float) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
 
         It depends on what the prediction rests on (:mod:`perfmodel.fitting.conformal`): `values` are the features and
-        quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has their shape. Where
-        nothing is known at the level it is infinite, a float.
+        quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has their shape.
+        `private` is the private data of a work-item [B]. Where nothing is known at the level h is infinite, a float.
         """
         conformal, quantiles = self.fitted.conformal, self._quantiles
         if conformal is None or quantiles is None:
             return None
-        return conformal.half_width(quantiles.at(level), self._run_time.by_weight(values) if conformal.scale else {})
+        by_weight = self._run_time.by_weight(values) if conformal.scale else {}
+        return conformal.half_width(quantiles.at(level), by_weight, private)
 
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
@@ -374,6 +378,17 @@ class FittedModel(Lazy):
             yield NoBounds(level, self.fitted.conformal.group_count, *what)
         if measured := self.fitted.measured:
             yield from measured.far_outside(seconds, self.weights, values)
+
+    def _wide(self, half_width: Any, level: float, values: Mapping[str, Any], private: float) -> Iterator[Caution]:
+        """Yield why the widest interval is wide, where it is."""
+        scale = self.fitted.conformal and self.fitted.conformal.scale
+        if not scale or self._quantiles is None or not (q := self._quantiles.at(level)) < math.inf:
+            return
+        if (widest := float(np.max(half_width)) / q if q else 0.0) > WIDE:
+            place, by_weight = int(np.argmax(half_width)), self._run_time.by_weight(values)
+            shape = np.shape(half_width)
+            at = {name: float(np.broadcast_to(part, shape).flat[place]) for name, part in by_weight.items()}
+            yield WideInterval(widest, scale.reason(at, private))
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features that the family uses and that no measurement exercised, sorted."""

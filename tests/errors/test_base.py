@@ -76,6 +76,16 @@ def test_a_template_joins_and_counts_names():
     assert "0 none" == str(Listed(()))
 
 
+def test_a_template_leaves_out_the_end_of_thousands_of_names():
+    class Many(PerfModelError):
+        names: tuple[str, ...]
+        message = "one of {names}."
+
+    names = tuple(f"{number:099d}" for number in range(4362))
+    assert f"one of {', '.join(names[:30])}, 4332 others." == str(Many(names))
+    assert names == Many(names).names
+
+
 def test_errors_with_other_fields_differ():
     error = UnknownFeatureError("a")
     assert error == UnknownFeatureError("a")
@@ -177,7 +187,7 @@ BOUNDS = "give i a lower and an upper bound, such as 0 <= i < n"
 ELSE = "rewrite it as assignments, or leave it out of the counted kernel"
 FACTS = (
     "write it into facts.yaml beside the measurements (facts: {banks: {value: ..., unit: ..., source: ...}}; "
-    "docs/facts.md lists all keys)"
+    "docs/facts.md lists all keys), or take the facts of a published device there (published: NAME, and facts: {})"
 )
 FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
 

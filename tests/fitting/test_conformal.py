@@ -12,12 +12,12 @@ from perfmodel.errors import LevelError
 from perfmodel.fitting.cautions import NoBounds
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, scaled
 
-# Of two groups and the one to come each has a third: a's rows 1/6 each, b's row 1/3.
+# Of two groups each has a half: a's rows 1/4 each, b's row 1/2. They give bounds up to 2/3.
 SCORES = Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b"))
 
 
 @pytest.mark.parametrize(
-    ("level", "q"), [(0.1, 0.1), (1 / 6, 0.1), (0.2, 0.2), (0.5, 0.2), (0.51, 0.3), (2 / 3, 0.3), (0.67, math.inf)]
+    ("level", "q"), [(0.1, 0.1), (1 / 4, 0.1), (0.26, 0.2), (2 / 3, 0.2), (0.67, math.inf)]
 )
 def test_quantiles_by_hand(level, q):
     assert q == SCORES.quantile(level)
@@ -33,7 +33,7 @@ def test_a_prediction_that_is_not_above_zero_has_no_score():
 
 
 def test_the_scores_of_a_group_do_not_judge_itself():
-    # without a, b's row has half of what is there, and the group to come the other half
+    # without a, one group is left, which gives bounds up to a half
     assert (0.2, math.inf) == (SCORES.without("a").quantile(0.5), SCORES.without("a").quantile(0.51))
     assert SCORES == SCORES.without("nowhere")
 
@@ -68,5 +68,12 @@ def test_coverage_on_groups_that_differ():
         known = groups < 20
         scores = Conformal(scores=tuple(abs(errors[known]).tolist()), groups=tuple(map(str, groups[known])))
         inside.append(np.mean(abs(errors[~known]) <= scores.quantile(0.9)))
-    # the guarantee is 90 % or more; 20 groups make it at most 2/21 more
-    assert 0.88 <= np.mean(inside) <= 0.97
+    # the guarantee is 90 % times 20/21 or more; 20 groups make it at most 2/21 more
+    assert 0.857 <= np.mean(inside) <= 0.95
+
+
+def test_a_file_with_scales_of_another_form_has_one_width_for_all():
+    older = {"error_power": 1.0, "support_power": 0.5, "weights": {"launches": {"error": 0.5, "support": 1.0}}}
+    document = {"scores": [0.1], "groups": ["a"], "scales": [2.0], "scale": older}
+    found = Conformal.model_validate_json(json.dumps(document))
+    assert (None, 0.1) == (found.scale, found.quantile(0.5))

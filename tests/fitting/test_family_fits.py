@@ -74,8 +74,7 @@ def test_scores_without_a_group_know_nothing_of_it():
         assert pytest.approx(expected) == list(scores.scores)
         assert [fits.rows[i].group for i in places] == list(scores.groups)
         support = dict(zip(fits.refits.table.names, fits.refits.support(fits.seen).tolist(), strict=True))
-        by_weight, lack = found.by_weight[places], found.lack[places]
-        local = fit_local_scale(np.array(expected), scores.groups, by_weight, lack, support)
+        local = fit_local_scale(np.array(expected), scores.groups, found.of(np.array(places)).rests_on, support)
         assert local is not None
         assert local[0] == scores.scale
         assert pytest.approx(local[1].tolist()) == list(scores.scales)

@@ -191,10 +191,10 @@ def test_intervals_are_factors_and_depend_on_the_level():
     assert SCORED == FittedModel(SCORED.fitted)
 
 
-ERRORS = {"launches": 0.5, "op_float32_add": 3.0, "work_groups": 1.0}
+SLOPES = {"launches": -1.0, "op_float32_add": 3.0, "work_groups": 0.0}
 LOCAL = LocalScale(
-    error_power=1.0, support_power=1.0,
-    weights={name: WeightScale(error=error, support=0.7) for name, error in ERRORS.items()},
+    constant=0.5, lack=1.0, private=1.0,
+    weights={name: WeightScale(slope=slope, support=0.7) for name, slope in SLOPES.items()},
 )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def test_the_interval_depends_on_what_the_prediction_rests_on():
     for n in (1, 100):
         added, groups = 1000 * n**2 * PLANTED["op_float32_add"], n * PLANTED["work_groups"]
         total = added + groups + PLANTED["launches"]
-        scale = (3 * added + groups + 0.5 * PLANTED["launches"]) / total
+        scale = math.exp((3 * added - PLANTED["launches"]) / total - 0.5)
         scale *= math.sqrt(added**2 + groups**2 + PLANTED["launches"] ** 2) / total  # over (0.7 + 0.3)**0.5
         for level, score in ((0.3, 0.3), (0.6, 0.6)):
             found = model.predict(KERNELS["add"], n=n, level=level)
@@ -231,9 +231,8 @@ def test_intervals_of_arrays_are_those_of_points():
 
 
 def test_a_width_beyond_all_numbers_has_no_bounds():
-    wide = LocalScale(
-        error_power=1.0, support_power=0.0, weights={"op_float32_add": WeightScale(error=1e4, support=0.0)}
-    )
+    slopes = {"op_float32_add": WeightScale(slope=20.0, support=0.0)}
+    wide = LocalScale(constant=0.0, lack=0.0, private=0.0, weights=slopes)
     scores = Conformal(scores=(1.0, 1.0), groups=("a", "b"), scales=(1.0, 1.0), scale=wide)
     model = FittedModel(MODEL.fitted.model_copy(update={"conformal": scores}))
     assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.5).interval
@@ -251,6 +250,14 @@ def test_a_file_keeps_scales_and_one_from_before_them_loads(tmp_path):
     path.write_text(json.dumps(document))
     old = load(path).predict(KERNELS["add"], n=100, level=0.5)
     assert pytest.approx((old.seconds / math.exp(0.6), old.seconds * math.exp(0.6))) == old.interval
+
+
+def test_a_wide_interval_says_why():
+    wide = with_scales(MODEL).predict(KERNELS["add"], n=np.array([1, 100]), level=0.5)
+    assert 1 == len(wide.warnings)
+    assert wide.warnings[0].startswith("its interval is ")
+    assert wide.warnings[0].endswith("kernels whose time rests on op_float32_add are predicted badly")
+    assert () == with_scales(MODEL).predict(KERNELS["add"], n=1, level=0.5).warnings
 
 
 def test_a_level_that_is_no_probability():

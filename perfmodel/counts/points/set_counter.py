@@ -241,7 +241,8 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
 
     By Barvinok's algorithm where ``islpy`` has it, else by :func:`sum_of_points`, with one warning in a process. Where
     the algorithm needs more ``operations`` of isl, or the formula has too many terms, the number is counted at given
-    sizes only.
+    sizes only. The algorithm gets no fewer than :data:`OPERATIONS`: where isl stops it, it may go on with what isl did
+    not compute, and end the process.
     """
     points = points.coalesce()
     if not can_count():
@@ -249,7 +250,7 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
         return sum_of_points(points)
     for written in _ways_to_write(points):
         try:
-            with limited(operations):
+            with limited(max(operations, OPERATIONS)):
                 number = _checked(written, operations).card().coalesce()
         except BudgetSpentError:
             continue

@@ -74,3 +74,17 @@ def test_a_result_that_lacks_pieces_is_not_taken(operations: int) -> None:
             found = _longest(points, 3)
         taken.append(found.n_piece())
     assert taken in ([], [16])
+
+
+@pytest.mark.parametrize("operations", [1788, 1999, 6430, 6641])
+def test_a_small_budget_does_not_end_the_process(operations):
+    """Barvinok's algorithm goes on where isl stops it, and fell over one of these budgets."""
+    points = isl.Set(
+        "[n] -> { [i, j, k, l] : (n) mod 16 = 0 and (k) mod 2 = 0 and i >= 0 and 224i <= -16 + n and j >= 0 and "
+        "16j <= -16 + n and 16j <= k <= 28 + 16j and -2 + 7i <= l <= 8 + 7i and 32l <= 32 + n and "
+        "((l >= -1 + 7i and 7*floor((3 + 2l)/7) < 2l and 112*floor((3 + 2l)/7) <= n) or (l <= 7 + 7i and 32l <= n and "
+        "7*floor((-2 + 2l)/7) <= -6 + 2l and 112*floor((-2 + 2l)/7) <= -112 + n)) }"
+    )
+    number = count_points(points, operations)
+    expected = points.fix_val(isl.dim_type.param, 0, isl.Val(448)).count_val().to_python()
+    assert expected == Count(number.polynomial, unexpanded=number.unexpanded)(n=448)
