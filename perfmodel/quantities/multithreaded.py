@@ -39,7 +39,7 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 OTHER_FUNCTION = 16
 """The same of another function."""
 TEST_CYCLES = 4
-"""Cycles in which a unit issues the test before an access: comparison, branch, steps of a counter and an address."""
+"""Cycles in which a unit issues the test before an access that waits: it is a branch and no predicate."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
@@ -74,7 +74,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
       multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
-      the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
+      where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
       equal one is an operand). ``sectors``: sectors that they touch, each for itself;
       ``near_sectors``: those that the first-level cache fetches, and those of private arrays that tests keep in memory
@@ -301,7 +301,7 @@ class _Unit(Lazy):
                 amounts["turns"] += self.case.value(issue.turns)
         subgroup, banks = self.case.counts.subgroup_size, self.case.known("banks")
         for _, access in self._accesses:
-            if access.access.guarded:
+            if self.loads_wait and access.access.guarded:
                 amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
                 amounts["wavefronts"] += access.count * self._local_cycles(access.passes(subgroup, banks))

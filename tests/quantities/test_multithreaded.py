@@ -84,16 +84,17 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, c
     assert chain == pytest.approx(found["chain_loads"])
 
 
-@pytest.mark.parametrize(("n", "tests"), [(15 * 64, 0), (15 * 64 - 40, 2)])
-def test_an_access_behind_a_test_issues_more(n, tests):
+@pytest.mark.parametrize(("n", "waits", "tests"), [(15 * 64, 1, 0), (15 * 64 - 40, 1, 2), (15 * 64 - 40, 0, 0)])
+def test_an_access_behind_a_test_issues_more_where_loads_wait(n, waits, tests):
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0" if not tests else "n >= 1", lang_version=(2018, 2),
+        assumptions="n >= 1" if n % 64 else "n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     # two sub-groups of each group, one of the last where lanes are left over: a multiplication, a load and a store
-    subgroups = (30 - (tests > 0)) / 15
-    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(resources(counts, n=n)["arithmetic"])
+    subgroups = -(-n // 32) / 15
+    found = resources(counts, device(**CACHES, loads_wait=waits), n=n)
+    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(found["arithmetic"])
 
 
 def row_sums(index):
