@@ -11,7 +11,14 @@ occupancy and cache lines, follow the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
 transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
-:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1).
+:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1). Weights that come from a
+platform of another vendor, with other hardware and another compiler, are off far more, so errors are divided by the
+typical one of their kind c, of the same vendor or not, and multiplied by that of the kind asked for:
+
+.. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
+
+with :math:`m_d` the mean error |log(t/p)| on device d, m its mean over all devices, which counts as one more device,
+and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 from pydantic import BaseModel
 
@@ -47,17 +55,54 @@ class TransferErrors(BaseModel):
         Scores for their intervals; each group is a device that weights were transferred to.
     scatter
         Their errors between variants of one kernel; None where no kernel has two variants at the same sizes.
+    foreign
+        The devices whose platform is of another vendor than that of the weights' device.
     """
 
     model_config = STRICT
     conformal: Conformal
     scatter: Scatter | None = None
+    foreign: tuple[str, ...] = ()
+
+    def scores(self, foreign: bool) -> Conformal:
+        r"""Return the scores for a device whose platform is of another vendor, or of the same one.
+
+        Examples
+        --------
+        >>> scores = Conformal(scores=(1.0, 1.0, 1.0, 4.0), groups=("a", "b", "c", "d"))
+        >>> found = TransferErrors(conformal=scores, foreign=("d",))
+        >>> [round(s, 2) for s in found.scores(False).scores]  # m is 1.75, and 1.19 of a, b and c; 2 and 1 without d
+        [0.89, 0.89, 0.89, 4.75]
+        """
+        errors: dict[str, list[float]] = defaultdict(list)
+        for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
+            errors[device].append(score)
+        if not self.foreign or len(errors) < 2:
+            return self.conformal
+        means = {device: fmean(of_device) for device, of_device in errors.items()}
+
+        def typical(foreign: bool, without: str = "") -> float:
+            others = {device: error for device, error in means.items() if device != without}
+            alike = [error for device, error in others.items() if (device in self.foreign) == foreign]
+            return (fmean(others.values()) + sum(alike)) / (1 + len(alike))
+
+        factors = {device: typical(foreign) / typical(device in self.foreign, device) for device in means}
+        scaled = zip(self.conformal.scores, self.conformal.groups, strict=True)
+        return self.conformal.model_copy(
+            update={"scores": tuple(score * factors[device] for score, device in scaled)}
+        )
 
 
 @cache
 def transfer_errors() -> Mapping[str, TransferErrors]:
     """Return for each family how far its transferred weights were off on devices whose times are known."""
     return value_of(dict[str, TransferErrors], read_file(ERRORS_FILE))
+
+
+def vendor(facts: DeviceFacts) -> str:
+    """Return whose platform a device has: the first word of the platform's name; GPGPU-Sim simulates NVIDIA's."""
+    word = facts.platform.partition(" ")[0].lower()
+    return "nvidia" if word == "gpgpu-sim" else word
 
 
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
@@ -96,12 +141,12 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         allowed = tuple(family.name for family in families().values() if family.transferable)
         raise NotTransferableError(model.family.name, allowed)
     _check(model, known, facts)
-    errors = transfer_errors().get(model.family.name)
+    errors, foreign = transfer_errors().get(model.family.name), vendor(known) != vendor(facts)
     fitted = model.fitted.model_copy(update={
         "device": facts.name, "transferred_from": model.fitted.transferred_from or model.device,
         "subgroup_size": int(facts.value(LANES)), "facts": facts.to_json(), "anchored": None,
         "weights": {name: _moved(model, name, known, facts) for name in model.weights},
-        "conformal": errors and errors.conformal, "scatter": errors and errors.scatter,
+        "conformal": errors and errors.scores(foreign), "scatter": errors and errors.scatter,
         "notes": tuple(_notes(model, known, facts, errors)),
     })  # fmt: skip
     return replace(model, fitted=fitted, facts=facts, path=None)
@@ -146,6 +191,9 @@ def _notes(
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
         yield f"intervals rest on {errors.conformal.group_count} devices that weights were transferred to"
+        if vendor(known) != vendor(facts):
+            foreign = f"the weights are from a platform of another vendor, as on {len(errors.foreign)} of these devices"
+            yield f"{foreign}: expect large errors"
 
 
 def _fact(model: FittedModel, name: str) -> str:

@@ -40,7 +40,7 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 OTHER_FUNCTION = 16
 """The same of another function."""
 TEST_CYCLES = 4
-"""Cycles in which a unit issues the test before an access: comparison, branch, steps of a counter and an address."""
+"""Cycles in which a unit issues the test before an access that waits: it is a branch and no predicate."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
@@ -76,7 +76,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
       multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
-      the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
+      where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
       equal one is an operand). ``sectors``: sectors that they touch, each for itself;
       ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
@@ -84,8 +84,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
     - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
-      evenly by the units. Private data in memory that a cache does not hold count in ``near_sectors`` and
-      ``memory_bytes`` too.
+      evenly by the units. Private data in memory count in ``sectors``, and where a cache does not hold them in
+      ``near_sectors`` and ``memory_bytes``.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
       the first-level cache, barriers, turns, tests of written-out loops, and operations (:data:`SHORTER`). On a device
@@ -197,6 +197,7 @@ class _Unit(Lazy):
     def resources(self) -> dict[str, Any]:
         share = self.dealt / self.groups
         issued = {name: amount * share for name, amount in self._issued.items()}
+        issued["sectors"] += self._spilled.moved / self.sector * share
         return {
             **issued, **self._moved,
             **{name: amount * self.rounds for name, amount in self._waited.items()},
@@ -250,15 +251,15 @@ class _Unit(Lazy):
     @cached_property
     def needed_registers(self) -> float:
         """Registers that a work-item would take: of private arrays that do not lie in memory, and of what it keeps."""
-        words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
+        words = 0.0 if self._in_memory else self.case.counts.launch.private_bytes / WORD
         kept: dict[tuple[int, str], float] = defaultdict(float)
-        for nest, access in self._accesses:
-            key = id(nest), access.access.array
+        for issue, access in self._accesses:
+            key = id(issue), access.access.array
             kept[key] = max(kept[key], access.kept)
-        nests = {nest for nest, _ in kept}
-        return self.least_registers + words + max(
-            (sum(number for (other, _), number in kept.items() if other == nest) for nest in nests), default=0.0
-        )
+        in_nests: dict[int, float] = defaultdict(float)
+        for (nest, _), number in kept.items():
+            in_nests[nest] += 0.0 if self.loads_wait else number
+        return self.least_registers + words + max(in_nests.values(), default=0.0)
 
     @property
     def registers(self) -> float:
@@ -294,18 +295,20 @@ class _Unit(Lazy):
         )  # fmt: skip
 
     @cached_property
-    def _indexed(self) -> frozenset[str]:
-        """Private arrays that loops index which stay loops: they lie in memory."""
+    def _in_memory(self) -> frozenset[str]:
+        """Private arrays in memory: loops that stay index them, or tests over which a compiler moves nothing."""
+        waits = bool(self.case.known("guarded_loads_wait", 0))
         return frozenset(
-            access.array for issue in self.case.counts.issues for access in issue.private if access.indexed
-        )
+            access.array for issue in self.case.counts.issues for access in issue.private
+            if access.indexed or (waits and access.tested)
+        )  # fmt: skip
 
     @cached_property
     def _spilled(self) -> _Spilled:
-        """Private data in memory: arrays that loops index, or else what registers do not hold."""
+        """Private data in memory: some arrays, or else what registers do not hold."""
         value, accesses = self.case.value, [access for issue in self.case.counts.issues for access in issue.private]
-        if self._indexed:
-            counts = [(access, value(access.count)) for access in accesses if access.array in self._indexed]
+        if self._in_memory:
+            counts = [(access, value(access.count)) for access in accesses if access.array in self._in_memory]
             bytes_each = float(self.case.counts.launch.private_bytes)
         else:
             lacking = max(self.needed_registers - self.most_registers, 0.0)
@@ -329,7 +332,7 @@ class _Unit(Lazy):
                 amounts["turns"] += self.case.value(issue.turns)
         subgroup, banks = self.case.counts.subgroup_size, self.case.known("banks")
         for _, access in self._accesses:
-            if access.access.guarded:
+            if self.loads_wait and access.access.guarded:
                 amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
                 amounts["wavefronts"] += access.count * self._local_cycles(access.passes(subgroup, banks))

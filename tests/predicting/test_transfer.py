@@ -110,6 +110,46 @@ def test_an_interval_comes_from_devices(monkeypatch):
     assert ("no bounds can be given at 90%: 2 devices give bounds up to 66.7%",) == most.warnings
 
 
+ERRORS = TransferErrors(
+    conformal=Conformal(scores=(1.0, 3.0, 2.0, 6.0, 8.0), groups=("a", "a", "b", "c", "d")), foreign=("c", "d")
+)
+
+
+def test_errors_from_another_vendor_are_scaled():
+    """Means are 2, 2, 6 and 8, and 4.5 of all, which is one more device of each kind.
+
+    The typical error is (4.5 + 2 + 2)/3 of the same vendor and (4.5 + 6 + 8)/3 of another; without a or b it is
+    (16/3 + 2)/2, without c (4 + 8)/2, and without d (10/3 + 6)/2.
+    """
+    same, other = (4.5 + 4) / 3, (4.5 + 14) / 3
+    in_own = [1 / (11 / 3), 3 / (11 / 3), 2 / (11 / 3), 6 / 6, 8 / (14 / 3)]
+    assert pytest.approx([score * same for score in in_own]) == list(ERRORS.scores(foreign=False).scores)
+    assert pytest.approx([score * other for score in in_own]) == list(ERRORS.scores(foreign=True).scores)
+    assert ERRORS.conformal.groups == ERRORS.scores(foreign=True).groups
+    alike = TransferErrors(conformal=ERRORS.conformal)
+    assert alike.conformal == alike.scores(foreign=True) == alike.scores(foreign=False)
+
+
+def test_weights_of_another_vendor_have_wider_intervals(monkeypatch):
+    monkeypatch.setattr(transfer, "transfer_errors", lambda: {"toy": ERRORS})
+    model = model_of(TOY, VALUES)
+    same, other = (
+        transferred(model, replace(FAST, platform=platform)) for platform in (model.facts.platform, "Other 1.0")
+    )
+    assert ERRORS.scores(foreign=False) == same.fitted.conformal
+    assert ERRORS.scores(foreign=True) == other.fitted.conformal
+    assert "a platform of another vendor, as on 2 of these devices" in other.notes[-1]
+    assert "another vendor" not in " ".join(same.notes)
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("NVIDIA CUDA", "nvidia"), ("GPGPU-Sim", "nvidia"), ("AMD Accelerated Parallel Processing", "amd")],
+)
+def test_the_vendor_of_a_platform(platform, expected):
+    assert expected == transfer.vendor(replace(FAST, platform=platform))
+
+
 def test_no_interval_of_a_family_that_was_never_transferred_to_a_known_device():
     assert transferred(model_of(TOY, VALUES), FAST).predict(KERNELS["add"], n=100).interval is None
 

@@ -290,7 +290,8 @@ class _Issues(Lazy):
                         for spilled in (False, True)
                     )
                     indexed = address is None or any(loop in address.steps for loop in left)
-                    yield PrivateAccess(access.array, access.direction, access.bits, count, reloads, indexed)
+                    tested = address is not None and any(self._tested(domain, name) for name in address.steps)
+                    yield PrivateAccess(access.array, access.direction, access.bits, count, reloads, indexed, tested)
 
     @staticmethod
     def _still(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:

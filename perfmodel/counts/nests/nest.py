@@ -334,6 +334,8 @@ class PrivateAccess:
         The same where registers do not hold the data: a value is not kept around code that moves the address.
     indexed : bool
         Whether a loop that is not written out indexes it: then the array cannot lie in registers.
+    tested : bool
+        Whether a number indexes it on which a test around the access depends.
     """
 
     array: str
@@ -342,6 +344,7 @@ class PrivateAccess:
     count: Count
     reloads: Count
     indexed: bool
+    tested: bool = False
 
 
 @dataclass(frozen=True, eq=False)
