@@ -25,13 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.counts.nests.nest import Issue, IssuedAccess
+from perfmodel.counts.nests.nest import Issue
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
+from perfmodel.quantities.issued import WORD, SizedAccess
 from perfmodel.quantities.occupancy import groups_held
-from perfmodel.quantities.reuse import AddressWalk, lines_fetched, lines_touched
-from perfmodel.quantities.traffic import bank_passes, last_cache, segments_touched
+from perfmodel.quantities.reuse import AddressWalk, lines_fetched
+from perfmodel.quantities.traffic import last_cache
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
@@ -53,7 +54,6 @@ LEAST_CACHE = 16384
 """Bytes of a first-level cache that are left where local memory takes its part of it."""
 SHORTER = 0.5
 """How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
-WORD = 4
 
 CHAIN: Mapping[str, str] = MappingProxyType({
     "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far_private": "access",
@@ -105,71 +105,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _Access:
-    """An access of compiled code at one size: how often, and what each execution by a sub-group touches."""
-
-    access: IssuedAccess
-    count: float
-    lanes: tuple[int, ...] | None
-    moves: tuple[tuple[str, int, float, bool], ...]
-    start: int
-    active: float  # lanes that execute it together
-
-    @property
-    def size(self) -> int:
-        return self.access.bits // 8
-
-    def sectors(self, subgroup: int, sector: int) -> float:
-        """Return the sectors that it touches, the mean over its executions."""
-        if self.lanes is None:
-            return self.active
-        moves = tuple((step, math.ceil(values)) for _, step, values, written in self.moves if step and not written)
-        touched = segments_touched(
-            self.lanes, self.access.shape, subgroup, self.size, sector, self.start % sector, moves
-        )
-        return min(touched, self.active * (-(-self.size // sector) + 1))
-
-    def passes(self, subgroup: int, banks: int | None) -> float:
-        """Return how often local memory repeats it for lanes whose words share a bank."""
-        words = max(self.size / WORD, 1.0)
-        if banks is None:
-            return words
-        if self.lanes is None:
-            return self.active * words
-        return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
-
-    def entering(self, sector: int) -> float:
-        """Return the share of its executions at which a lane's address enters another sector."""
-        moves = [(step, values) for name, step, values, _ in self.moves if not name.startswith("g.")]
-        executed = math.prod(values for _, values in moves) * float(self.access.fresh)
-        return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
-
-    @property
-    def kept(self) -> float:
-        """Words that a work-item loads once and keeps, while a written-out loop that does not move them goes on."""
-        moves = [(step, values) for _, step, values, written in self.moves if written and values > 1]
-        again = next((k for k, (step, _) in enumerate(moves) if not step), None)
-        if again is None or self.access.direction == "store":
-            return 0.0
-        return math.prod(values for step, values in moves[again:] if step) * self.size / WORD
-
-    def walk(self, waits: bool) -> AddressWalk | None:
-        """Return how its address moves, None where that is not known; copies that wait for each other are a loop."""
-        if self.lanes is None or not self.access.addressed:
-            return None
-        lanes = tuple(zip(self.lanes, self.access.shape, strict=True))
-        copies = tuple((step, values) for _, step, values, written in self.moves if written and not waits)
-        groups = {name: (step, values) for name, step, values, _ in self.moves if name.startswith("g.")}
-        loops = tuple(
-            (name, step, values) for name, step, values, written in self.moves
-            if (waits or not written) and not name.startswith("g.")
-        )  # fmt: skip
-        array = f"{self.access.direction} {self.access.array}"
-        return AddressWalk(self.size, (*lanes, *copies), groups, loops, array, self.start)
-
-
-Walks = tuple[list[_Access], list[AddressWalk]]
+Walks = tuple[list[SizedAccess], list[AddressWalk]]
 
 
 @dataclass(frozen=True)
@@ -282,17 +218,11 @@ class _Unit(Lazy):
     # {{{ what is issued
 
     @cached_property
-    def _accesses(self) -> list[tuple[Issue, _Access]]:
-        return [(issue, self._numbers(access)) for issue in self.case.counts.issues for access in issue.accesses]
-
-    def _numbers(self, access: IssuedAccess) -> _Access:
-        value, count = self.case.value, self.case.value(access.count)
-        return _Access(
-            access, count * float(access.fresh),
-            None if access.lanes is None else tuple(int(value(step)) for step in access.lanes),
-            tuple((move.name, int(value(move.step)), value(move.values), move.written) for move in access.moves),
-            int(value(access.start)), value(access.items) / count if count else 1.0,
-        )  # fmt: skip
+    def _accesses(self) -> list[tuple[Issue, SizedAccess]]:
+        return [
+            (issue, SizedAccess.of(access, self.case.value))
+            for issue in self.case.counts.issues for access in issue.accesses
+        ]  # fmt: skip
 
     @cached_property
     def _in_memory(self) -> frozenset[str]:
