@@ -326,8 +326,8 @@ class PrivateAccess:
 
     Attributes
     ----------
-    array, direction, bits
-        As in :class:`~perfmodel.counts.rows.AccessCount`.
+    array : str
+        Name of the array.
     count : Count
         Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
     indexed : bool
@@ -337,8 +337,6 @@ class PrivateAccess:
     """
 
     array: str
-    direction: str
-    bits: int
     count: Count
     indexed: bool
     tested: bool = False
