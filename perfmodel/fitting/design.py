@@ -6,13 +6,13 @@ import hashlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import median
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -151,8 +151,39 @@ class Design:
         )
 
 
-def build_design(measurements: Measurements, family: Family, options: FitOptions | None = None) -> Design:
+class RowValues(NamedTuple):
+    """What a family's run time is evaluated from at a measured row, and what else of its counts a fit uses.
+
+    `values` are the features and quantities that are not zero, `private_bytes` the private data of a work-item.
+    """
+
+    subgroup_size: int
+    private_bytes: int
+    values: Mapping[str, float]
+
+    @classmethod
+    def of(cls, case: Case, family: Family) -> RowValues:
+        """Evaluate them; raises as :meth:`perfmodel.models.Family.values` does."""
+        values = {name: value for name, value in family.values(case).items() if value != 0}
+        return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)
+
+
+def evaluate_rows(measurements: Measurements, family: Family) -> list[RowValues]:
+    """Return the values of each row; raise MissingCountsError where a row's counts are not there."""
+    counted = [(counts_of(measurements, row), row) for row in measurements]
+    facts = measurements.facts
+    return [RowValues.of(Case(counts, row.parameters, facts, family.name), family) for counts, row in counted]
+
+
+Evaluate: TypeAlias = Callable[[Measurements, Family], Sequence[RowValues]]
+
+
+def build_design(
+    measurements: Measurements, family: Family, options: FitOptions | None = None, evaluate: Evaluate = evaluate_rows
+) -> Design:
     """Return the design of the measurements that succeeded, in their order.
+
+    `evaluate` gives the values of each row; :func:`evaluate_rows` evaluates them.
 
     Raises
     ------
@@ -171,20 +202,17 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
     if bad.size:
         raise BadTimesError(tuple(bad.tolist()), tuple(times[bad].tolist()), tuple(labels[i] for i in bad))
-    counted = [counts_of(measurements, row) for row in rows]
-    facts = measurements.facts
-    cases = [Case(c, row.parameters, facts, family.name) for c, row in zip(counted, rows, strict=True)]
-    exercised = {name for case in cases for name, value in case.features.items() if value != 0}
-    known = known_weights(family, facts, asked.fit_facts)
+    evaluated = evaluate(measurements, family)
+    exercised = {name for row in evaluated for name in row.values if name not in family.units}
+    known = known_weights(family, measurements.facts, asked.fit_facts)
     model = bind(family, exercised, known)
-    values = map(family.values, cases)
-    matrix = np.array([[row.get(name, 0.0) for name in model.features] for row in values], dtype=np.float64)
-    subgroup_size = max((counts.subgroup_size for counts in counted), default=0)
+    matrix = np.array([[row.values.get(name, 0.0) for name in model.features] for row in evaluated], dtype=np.float64)
+    subgroup_size = max((row.subgroup_size for row in evaluated), default=0)
     weights = (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements)
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    private = np.array([counts.launch.private_bytes for counts in counted], dtype=np.float64)
+    private = np.array([row.private_bytes for row in evaluated], dtype=np.float64)
     shape = len(rows), len(model.features)
     return Design(model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private)
 

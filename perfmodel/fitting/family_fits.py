@@ -8,7 +8,7 @@ missing features are named.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,7 +19,17 @@ from perfmodel.errors import FoldsError, TooFewRowsError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
-from perfmodel.fitting.design import Design, DesignFit, Floats, Rows, build_design, fit_to_design, fitted_weights
+from perfmodel.fitting.design import (
+    Design,
+    DesignFit,
+    Evaluate,
+    Floats,
+    Rows,
+    build_design,
+    evaluate_rows,
+    fit_to_design,
+    fitted_weights,
+)
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy
@@ -138,7 +148,11 @@ SOURCE = "chosen by cross-validation over groups of measured kernels"
 
 
 def with_chosen_facts(
-    measurements: Measurements, family: Family, options: FitOptions | None = None, folds: int | None = None
+    measurements: Measurements,
+    family: Family,
+    options: FitOptions | None = None,
+    folds: int | None = None,
+    evaluate: Evaluate = evaluate_rows,
 ) -> Measurements:
     r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
@@ -157,26 +171,29 @@ def with_chosen_facts(
     def loss(candidate: Mapping[str, FactValue]) -> float:
         key = tuple(candidate.values())
         if key not in losses:
-            losses[key] = _loss(_with(measurements, candidate), family, options, groups)
+            known = with_facts(measurements, candidate)
+            losses[key] = _loss(build_design(known, family, options, evaluate), known, family, options, groups)
         return losses[key]
 
     if len(set(groups)) > 1:
         for key, values in choices.items():
             chosen[key] = min(values, key=lambda value: loss({**chosen, key: value}))
-    return _with(measurements, chosen)
+    return with_facts(measurements, chosen)
 
 
-def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[int | None]) -> float:
-    table = build_design(measurements, family, options)
+def _loss(
+    table: Design, rows: Iterable[Measurement], family: Family, options: FitOptions | None, groups: list[int | None]
+) -> float:
     unseen = Refits(table, family, options).left_out(groups)
     by_kernel: dict[str, list[float]] = defaultdict(list)
-    for row, seconds, time in zip(measurements, unseen.seconds, table.times, strict=True):
+    for row, seconds, time in zip(rows, unseen.seconds, table.times, strict=True):
         if np.isfinite(seconds) and seconds > 0:
             by_kernel[row.kernel].append(abs(float(np.log(time / seconds))))
     return float(np.mean([np.mean(errors) for errors in by_kernel.values()])) if by_kernel else np.inf
 
 
-def _with(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
+def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
+    """Return measurements with facts that a fit chose, or tries."""
     chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
     return measurements.with_facts(measurements.known_facts.updated(chosen))
 
@@ -197,6 +214,8 @@ class FamilyFits(Lazy):
         Measured kernels that no fit may see, such as test kernels.
     folds
         How many folds the groups are dealt to (:func:`dealt`), where groups are left out; by default one for each.
+    evaluate
+        What gives the values of the measured rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
     """
 
     measured: Measurements
@@ -204,16 +223,17 @@ class FamilyFits(Lazy):
     options: FitOptions = field(default_factory=FitOptions)
     tests: Measurements | None = None
     folds: int | None = None
+    evaluate: Evaluate = evaluate_rows
 
     @cached_property
     def known(self) -> Measurements:
         """The measured rows, with the facts of the device that the family's fit chooses."""
-        return with_chosen_facts(self.measured, self.family, self.options, self.folds)
+        return with_chosen_facts(self.measured, self.family, self.options, self.folds, self.evaluate)
 
     @cached_property
     def design(self) -> Design:
         """The design of the measured rows alone."""
-        return build_design(self.known, self.family, self.options)
+        return build_design(self.known, self.family, self.options, self.evaluate)
 
     def design_of(self, others: Measurements) -> Design:
         """Return the design of other rows of the device."""
@@ -222,7 +242,7 @@ class FamilyFits(Lazy):
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; facts are not chosen and designs not made again."""
-        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds)
+        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds, self.evaluate)
         vars(fits).update(known=self.known, design=self.design)  # where the cached properties keep them
         return fits
 

@@ -131,6 +131,30 @@ def _contradict(row: Measurement, other: Measurement, work: Callable[[Measuremen
 _SHOWN = 3  # impossible times that a message names
 
 
+@dataclass(frozen=True, eq=False)
+class _ReadCounts(Mapping[str, "KernelCounts"]):
+    """The counts of JSON documents by their hash."""
+
+    documents: Mapping[str, Mapping[str, Any]]
+    read: dict[str, KernelCounts]
+
+    def __getitem__(self, digest: str) -> KernelCounts:
+        if digest not in self.read:
+            from perfmodel.counts import KernelCounts
+
+            self.read[digest] = KernelCounts.from_json(dict(self.documents[digest]))
+        return self.read[digest]
+
+    def __contains__(self, digest: object) -> bool:
+        return digest in self.documents
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
 @dataclass(frozen=True)
 class Measurements(Lazy):
     """Records in the order of the store, and the counts that they name.
@@ -166,12 +190,8 @@ class Measurements(Lazy):
 
     @cached_property
     def counts(self) -> Mapping[str, KernelCounts]:
-        """The counts by hash, each read from JSON once, also for other selections of these records."""
-        from perfmodel.counts import KernelCounts
-
-        for digest in self.counts_documents.keys() - self._read.keys():
-            self._read[digest] = KernelCounts.from_json(dict(self.counts_documents[digest]))
-        return {digest: self._read[digest] for digest in self.counts_documents}
+        """The counts by hash, each read from JSON at its first use, also for other selections of these records."""
+        return _ReadCounts(self.counts_documents, self._read)
 
     @property
     def current(self) -> tuple[Measurement, ...]:
@@ -265,13 +285,8 @@ class Measurements(Lazy):
         return tuple(current), tuple(aside)
 
     def _work(self, row: Measurement) -> float:
-        from perfmodel.counts import KernelCounts
-
-        digest = row.counts_hash
         try:
-            if digest not in self._read:
-                self._read[digest] = KernelCounts.from_json(dict(self.counts_documents[digest]))
-            return work_of(self._read[digest], row)
+            return work_of(self.counts[row.counts_hash], row)
         except (KeyError, PerfModelError):  # whoever needs these counts is told what is wrong with them
             return math.nan
 

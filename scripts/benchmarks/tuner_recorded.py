@@ -10,14 +10,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import PerfModelError
-from perfmodel.facts import published, published_devices
 from perfmodel.fitting.conformal import Floats
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
@@ -37,8 +35,8 @@ ENDING = ".jsonl.gz"
 FAMILY = "multithreaded"
 FOLDS = 8  # of einsums
 WHOLE = 60  # rows: the TITAN V's other spaces hold twelve chosen ones
-MOST = 1500  # configurations of the product and of the dedispersion, which take long to count
-SAMPLED = ("gemm", "dedispersion")
+MOST = 1500  # configurations of the spaces that take long to count
+SAMPLED = ("gemm", "dedispersion", "convolution15-wide")
 #: Parameters that change no count.
 UNCOUNTED: Mapping[str, tuple[str, ...]] = {"convolution15": ("read_only",), "convolution15-wide": ("read_only",)}
 
@@ -121,7 +119,7 @@ def kernel_tables(space: str, source: FittedModel) -> Iterator[tuple[str, Table]
 
     How predictions err between variants is what the fit found on the other card.
     """
-    models = {card: transferred(source, published(_published(card))) for card in recorded.cards(space)}
+    models = {card: transferred(source, recorded.facts_of(card)) for card in recorded.cards(space)}
     scatter = None if source.fitted.scatter is None else source.fitted.scatter.model_dump()
     chosen = _chosen(space)
     found: dict[str, list[Configuration]] = {card: [] for card in models}
@@ -140,10 +138,6 @@ def kernel_tables(space: str, source: FittedModel) -> Iterator[tuple[str, Table]
         yield f"{space}-{card}", Table(space, recorded.SIZES[space], card, FAMILY, scatter, tuple(rows))
 
 
-def _published(card: str) -> str:
-    return card if card in published_devices() else f"rtx-{card}"
-
-
 def _chosen(space: str) -> list[dict[str, int]]:
     """Return all configurations of a space that any card has; of large spaces a sample, the same on all cards."""
     rows = {
@@ -159,7 +153,7 @@ def _predictions(
     space: str, configuration: Mapping[str, int], models: Mapping[str, FittedModel]
 ) -> dict[str, tuple[float | None, Mapping[str, float]]]:
     """Return the prediction of a configuration on each card, and its terms; None where there is none."""
-    unit = _built(space).build(**configuration)
+    unit = recorded.space(space, fixed=True).build(**configuration)
     counts: dict[int, KernelCounts] = {}
     found: dict[str, tuple[float | None, Mapping[str, float]]] = {}
     for card, model in models.items():
@@ -173,11 +167,6 @@ def _predictions(
             print(f"{space} on {card}, {dict(configuration)}: {error}", file=sys.stderr)
             found[card] = None, {}
     return found
-
-
-@cache
-def _built(space: str) -> Space:
-    return recorded.space(space, fixed=True)
 
 # }}}
 

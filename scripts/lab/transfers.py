@@ -21,12 +21,13 @@ from random import Random
 
 import numpy as np
 
-from perfmodel.compare.figures import Choice
+from perfmodel.compare import Comparison, summarise
+from perfmodel.compare.figures import Figures
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import tabulate
 from perfmodel.documents import json_text
 from perfmodel.errors import PerfModelError
-from perfmodel.facts import DeviceFacts, Fact, published, published_devices
+from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import VariantErrors, estimate_scatter
 from perfmodel.io import write_whole
@@ -42,6 +43,7 @@ TITAN_V, GTX_480 = "titan-v", "gtx-480-simulated"
 FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx480"}
 SAMPLED = 100  # configurations of each space
 FEW = 4  # rows of each space on the TITAN V
+TABLE = "table of "
 QUANTILES = 25  # of the errors on each card, that stand for all
 
 #: A fact of the simulated card that its own fits do without: its float64 kernels run faster.
@@ -84,7 +86,7 @@ def facts_of(card: str, folders: Path) -> DeviceFacts:
     if card in FOLDERS:
         known = read(folders / FOLDERS[card]).facts or published(card)
         return known.updated(SIMULATED) if card == GTX_480 else known
-    return published(card if card in published_devices() else f"rtx-{card}")
+    return recorded.facts_of(card)
 
 
 def kernels_of(card: str, folders: Path, most: int = SAMPLED) -> Iterator[Kernel]:
@@ -103,10 +105,7 @@ def kernels_of(card: str, folders: Path, most: int = SAMPLED) -> Iterator[Kernel
 @lru_cache(maxsize=2)
 def counts_of(space: str, configuration: tuple[tuple[str, int], ...], lanes: int) -> KernelCounts:
     """Return the counts of a configuration; several cards ask for them one after the other."""
-    return count(_space(space).build(**dict(configuration)), lanes)
-
-
-_space = cache(partial(recorded.space, fixed=True))  # sizes as numbers: counts take a tenth of the time
+    return count(recorded.space(space, fixed=True).build(**dict(configuration)), lanes)
 
 
 def sampled(rows: Sequence[recorded.RecordedTime], most: int) -> list[recorded.RecordedTime]:
@@ -248,25 +247,20 @@ def grouped(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Ro
 
 @dataclass(frozen=True)
 class Prior:
-    """How good choices in a space on a card are by a prior, and how far its times are off (NaN of a table)."""
+    """The figures of a space on a card by a prior; a table's times are of another card, and have no factor."""
 
     card: str
     space: str
     prior: str
-    choices: tuple[Choice, ...]
-    factor: float
+    figures: Figures
 
     @property
     def cells(self) -> tuple[str, ...]:
         """Its row of the table."""
-        tau = float(np.mean([choice.tau for choice in self.choices]))
-        top = float(np.mean([choice.top1 for choice in self.choices]))
-        regret, chance = (
-            math.exp(float(np.mean(np.log([getattr(choice, name) for choice in self.choices]))))
-            for name in ("regret", "random_regret")
-        )
-        factor = "-" if math.isnan(self.factor) else f"{self.factor:.2f}"
-        return (self.card, self.space, self.prior, factor, f"{tau:.2f}", f"{top:.0%}", f"{regret:.2f}", f"{chance:.2f}")
+        f = self.figures
+        factor = "-" if self.prior.startswith(TABLE) else f"{f.factor:.2f}"
+        choices = (f"{f.tau:.2f}", f"{f.top1:.0%}", f"{f.regret:.2f}", f"{f.random_regret:.2f}")
+        return (self.card, self.space, self.prior, factor, *choices)
 
 
 def priors(rows: Sequence[Row]) -> Iterator[Prior]:
@@ -278,9 +272,8 @@ def priors(rows: Sequence[Row]) -> Iterator[Prior]:
         for (other, same), others in spaces.items():
             if same == space and other != card and card not in FOLDERS:
                 times = {row.configuration: row.seconds for row in others[0]}
-                both = [row for row in choices[0] if row.configuration in times]
-                choice = Choice(tuple(r.seconds for r in both), tuple(times[r.configuration] for r in both))
-                yield Prior(card, space, f"table of {other}", (choice,), math.nan)
+                figures = _figures((row, times.get(row.configuration)) for row in choices[0])
+                yield Prior(card, space, f"{TABLE}{other}", figures)
 
 
 def _places(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -296,16 +289,14 @@ def _only(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _by_family(card: str, space: str, family: str, choices: Sequence[Sequence[Row]]) -> Iterator[Prior]:
-    known = [[row for row in rows if row.predicted.get(family, math.nan) > 0] for rows in choices]
-    made = tuple(
-        Choice(tuple(row.seconds for row in rows), tuple(row.predicted[family] for row in rows))
-        for rows in known if len(rows) > 1
-    )  # fmt: skip
-    if made:
-        logs = [math.log(row.seconds / row.predicted[family]) for rows in known for row in rows]
-        off = np.maximum(np.expm1(np.abs(logs)), 1e-3)
-        source = GTX_480 if card == TITAN_V else TITAN_V
-        yield Prior(card, space, f"`{family}` of {source}", made, math.exp(float(np.mean(np.log(off)))))
+    known = (row for rows in choices for row in rows if row.predicted.get(family, math.nan) > 0)
+    figures = _figures((row, row.predicted[family]) for row in known)
+    if figures.choices:
+        yield Prior(card, space, f"`{family}` of {GTX_480 if card == TITAN_V else TITAN_V}", figures)
+
+
+def _figures(predicted: Iterable[tuple[Row, float | None]]) -> Figures:
+    return summarise([Comparison(row.space, {}, row.seconds, seconds) for row, seconds in predicted])
 
 
 def draw_transfers(

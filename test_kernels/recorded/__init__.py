@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import loopy as lp
 
+from perfmodel.facts import DeviceFacts, published, published_devices
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.kernels.space import Space
 
@@ -84,6 +85,15 @@ def cards(name: str) -> tuple[str, ...]:
     other = tuple(f"{longer}-" for longer in SIZES if longer.startswith(f"{name}-"))
     names = sorted(path.name.removesuffix(ENDING) for path in (FOLDER / "times").glob(f"{name}-*{ENDING}"))
     return tuple(found.removeprefix(f"{name}-") for found in names if not found.startswith(other))
+
+
+def facts_of(card: str) -> DeviceFacts:
+    """Return what is published of a card.
+
+    >>> facts_of("a4000").name
+    'NVIDIA RTX A4000'
+    """
+    return published(card if card in published_devices() else f"rtx-{card}")
 
 
 def recorded(name: str, card: str) -> tuple[RecordedTime, ...]:

@@ -69,7 +69,7 @@ def test_what_was_found_is_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.Mo
     assert "old" not in page.read_text()
     assert "| made-up | 60 | 1 | over 200 | 1.0 |" in page.read_text()
     names = ("perfmodel", *found["tuners"], *tuner_scores.STRATEGIES)
-    whole = {**found, "tuners": {name: {"score": 0.5} for name in names}}
+    whole = {**found, "tuners": {name: {"score": 0.5} for name in names} | {"bayes_opt": {"score": 0.7}}}
     *_, last = tuner_scores.lines({"a": found, "b": whole}, "score")
-    assert ("mean of 1", "", "", *["0.50"] * 8) == last
+    assert ("mean of 1", "", "", *["0.50"] * 4, "0.70", *["0.50"] * 3, "0.70") == last
     assert "made-up" in tuner_scores.text({"made-up": found})

@@ -60,6 +60,7 @@ class Walkthrough:
     arcs: Arcs | None = None  # of data between statements; None where neither these nor growths are asked for
     growths: dict[Growth, int] = field(default_factory=dict)  # what loops carry, and in how many cells side by side
     _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
+    _carried: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _worth: dict[Term, Cost] = field(default_factory=dict)
     _bodies: dict[int, Body] = field(default_factory=dict)  # by the identity of a loop, too
     _outcomes: dict[Hashable, list[Recalled | None]] = field(default_factory=dict)
@@ -115,6 +116,14 @@ class Walkthrough:
             self._stored[id(loop)] = tuple(dict.fromkeys(writing.variable for writing in writings))
         return self._stored[id(loop)]
 
+    def carried(self, loop: Loop) -> tuple[str, ...]:
+        """Return the variables that a loop may carry from iteration to iteration: what it stores, it reads as well."""
+        if id(loop) not in self._carried:
+            steps = (self.dataflow.by_name.get(identifier) for identifier in instructions_in(loop))
+            read = {reading.variable for step in steps if step is not None for reading in step.readings}
+            self._carried[id(loop)] = tuple(name for name in self.stored(loop) if name in read)
+        return self._carried[id(loop)]
+
     def loop(self, node: Loop, at: Position) -> None:
         """Follow a loop, all of it or the first iterations."""
         span = self.trips.span(node.iname)
@@ -132,11 +141,11 @@ class Walkthrough:
         before: Snapshot = {}
         for k in range(span.trips):
             if k == span.trips - 1 and self.arcs is not None:
-                before = self.state.snapshot(self.stored(node))
+                before = self.state.snapshot(self.carried(node))
             self.hold_iteration(unrolled)
             self.iteration(node, at.iteration(node.iname, (True, span.start + k * span.step), at.runs * span.trips), k)
         if span.trips > 1 and self.arcs is not None:
-            self.note_growth(node.iname, before, self.state.snapshot(self.stored(node)))
+            self.note_growth(node, before, self.state.snapshot(self.carried(node)))
 
     def follow_some(self, node: Loop, step: int, at: Position) -> None:
         """Follow the first iterations of a loop and prolong its paths by the others."""
@@ -150,7 +159,7 @@ class Walkthrough:
             self.iteration(node, at.iteration(node.iname, (False, k * step), at.runs * FOLLOWED), k)
         after = self.state.snapshot(stored, names)
         if self.arcs is not None:
-            self.note_growth(node.iname, before, after)
+            self.note_growth(node, before, after)
         for name, path in self.state.paths.items():
             self.state.paths[name] = self.prolonged(node.iname, path, paths.get(name, path))
         for variable, cells in after.items():
@@ -256,15 +265,15 @@ class Walkthrough:
             self._worth[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
         return self._worth[term]
 
-    def note_growth(self, loop: str, before: Snapshot, after: Snapshot) -> None:
-        """Note which variables' paths the last iteration prolonged, and in how many cells."""
+    def note_growth(self, loop: Loop, before: Snapshot, after: Snapshot) -> None:
+        """Note which paths of carried variables the last iteration prolonged, and in how many cells."""
         cells_grown = Counter[Growth]()
-        for variable, cells in after.items():
-            for cell, value in cells.items():
+        for variable in self.carried(loop):
+            for cell, value in after.get(variable, {}).items():
                 earlier = before.get(variable, {}).get(cell)
                 grown = {} if earlier is None else value.path.since(earlier.path)
                 if grown:
-                    cells_grown[Growth(loop, variable, frozenset(grown.items()))] += 1
+                    cells_grown[Growth(loop.iname, variable, frozenset(grown.items()))] += 1
         for growth, number in cells_grown.items():
             self.growths[growth] = max(number, self.growths.get(growth, 0))
 

@@ -1,12 +1,14 @@
 """How every family predicts the rows that others recorded on a GPU, and which traits of a launch go with its errors.
 
-No device is needed. The quantities of the slowest families take most of the time, so that families are spread over
-processes.
+No device is needed. Quantities take most of the time. Rows are spread over processes, which evaluate all families at
+each; then the families are, which are fitted to these values.
 """
 
 from __future__ import annotations
 
+import gc
 import math
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -22,8 +24,8 @@ from perfmodel.compare import Comparison
 from perfmodel.compare.contenders import Contender, Contenders, contender_of, on_common_cases
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import FOLDS
-from perfmodel.fitting.design import counts_of
 from perfmodel.fitting.device_folder import recorded_folder
+from perfmodel.fitting.evaluated import Evaluated, evaluate_together, joined, read_in_turn
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
@@ -33,8 +35,8 @@ from perfmodel.store import Measurements
 
 STRICT = "groups"
 """The protocol whose predictions are looked at closely."""
-SLOWEST = ("synchronous_parallel_throughput", "multithreaded", "bottleneck", "threaded_manycore", "gpuperf")
-"""Families whose quantities take longest; they are begun first."""
+PARTS = 24
+"""How many parts of the rows are evaluated by themselves, so that no process waits long for another."""
 LEAST = 5
 """Fewest rows of a space whose errors are held against traits."""
 CaseKey: TypeAlias = tuple[str, str, str]
@@ -61,20 +63,33 @@ class Recorded:
 
 def study(folder: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[str | Recorded]:
     """Judge families, all by default, on a folder's rows in so many processes; yield their names, then the study."""
-    chosen = sorted(names or families(), key=lambda name: (name not in SLOWEST, name))
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        traits = pool.submit(read_traits, folder)
-        made = {name: pool.submit(judge, folder, name) for name in chosen}
-        for name, future in made.items():
-            problem = future.result().problem
-            yield f"{name}: {problem}" if problem else name
-        judged = [made[name].result() for name in sorted(made)]
-        yield Recorded(on_common_cases(judged), traits.result())
+    chosen = sorted(names or families())
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _read_once, (folder,)) as pool:
+        futures = [pool.submit(evaluate_part, folder, chosen, part) for part in range(PARTS)]
+        parts, traits = zip(*(future.result() for future in futures), strict=True)
+        evaluated = joined(parts)
+        judged = [pool.submit(judge, folder, name, evaluated.of(find_family(name))) for name in chosen]
+        for future in judged:
+            one = future.result()
+            yield f"{one.family}: {one.problem}" if one.problem else one.family
+        yield Recorded(on_common_cases(future.result() for future in judged), dict(ChainMap(*traits)))
 
 
-def judge(folder: Path, name: str) -> Contender:
+def evaluate_part(folder: Path, names: Sequence[str], part: int) -> tuple[Evaluated, Traits]:
+    """Return the values by families, and the traits, of every :data:`PARTS`-th row of a folder, from one on."""
+    measured = _measured(folder)
+    rows = list(measured)[part::PARTS]
+    traits = {
+        key_of(Comparison.of(row, None, (), None)): traits_of(Case(counts, row.parameters, measured.facts, "mwp_cwp"))
+        for counts, row in read_in_turn(measured, rows)
+    }
+    return evaluate_together(measured, map(find_family, names), rows), traits
+
+
+def judge(folder: Path, name: str, evaluated: Evaluated) -> Contender:
     """Judge one family on a folder's recorded rows."""
-    return contender_of(FamilyFits(_measured(folder), find_family(name), FitOptions(), None, FOLDS))
+    fits = FamilyFits(_measured(folder), find_family(name), FitOptions(), None, FOLDS, evaluated)
+    return contender_of(fits)
 
 
 @cache
@@ -82,15 +97,10 @@ def _measured(folder: Path) -> Measurements:
     return recorded_folder(folder, measured_facts=False)[0]
 
 
-def read_traits(folder: Path) -> Traits:
-    """Return the traits of every row of a folder."""
-    measured = _measured(folder)
-    return {
-        key_of(Comparison.of(row, None, (), None)): traits_of(
-            Case(counts_of(measured, row), row.parameters, measured.facts, "mwp_cwp")
-        )
-        for row in measured
-    }
+def _read_once(folder: Path) -> None:
+    """Read a folder's rows for all that a process does; garbage collections then visit them no more."""
+    _measured(folder)
+    gc.freeze()
 
 
 def key_of(row: Comparison) -> CaseKey:

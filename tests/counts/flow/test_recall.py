@@ -130,25 +130,63 @@ def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.Mon
     cell: Cell = ((0, (("u", 1),)),)
     readings = (Reading("q", cell, (ACTS[0],)), Reading("a", (), (("global", "load"), ACTS[0])))
     add = Step("add", readings, (Writing("q", cell, "private"),), ())
-    executed = execution.execute
 
     def executions(trips: int) -> int:
-        executions: list[str] = []
-
-        def noted(step: Step, *arguments: Any) -> None:
-            executions.append(step.name)
-            executed(step, *arguments)
-
         hand: Any = ByHand({"k": trips, "u": 16}, frozenset("ku"))
         walk = Walkthrough(Dataflow((add,), ("u",)), hand, Rules(lambda act: COSTS[act[1]]))
-        with monkeypatch.context() as patch:
-            patch.setattr(execution, "execute", noted)
-            walk.block((DeviceKernel("sums", (Loop("k", (Loop("u", (Run("add"),)),)),)),), Position())
+        executions = followed(walk, Loop("k", (Loop("u", (Run("add"),)),)), monkeypatch)
         load, additions = 5, 2 * trips
         assert {load + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
-        return len(executions)
+        return executions
 
     assert executions(20) == executions(200) <= 4 * 16
+
+
+def test_iterations_that_fetch_anew_are_walked_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    # each iteration of k fetches two tiles, and 4 sums read them from registers: no new value follows from an old one
+    total: Cell = ((0, (("r", 1),)),)
+    steps = (
+        *fetched("s", "p", (("global", "load"), ACTS[2])), *fetched("t", "o", (("global", "load"),)),
+        Step("add", (Reading("q", total, (ACTS[0],)), Reading("p", REGISTER, (ACTS[0],)),
+                     Reading("o", REGISTER, (ACTS[0],))), (Writing("q", total, "private"),), ()),
+    )  # fmt: skip
+    registers = [Loop("u", (Run(name),)) for name in ("read_s", "read_t", "add")]
+    nest = Loop("k", (Wait("local"), Run("fetch_s"), Run("fetch_t"), Wait("local"), Loop("r", tuple(registers))))
+
+    def executions(trips: int) -> int:
+        hand: Any = ByHand({"k": trips, "r": 4, "u": 16}, frozenset("kru"))
+        walk = Walkthrough(Dataflow(steps, ("u",)), hand, Rules(lambda act: COSTS[act[1]]), arcs={})
+        executions = followed(walk, nest, monkeypatch)
+        first, additions = 5 + 7 + 1 + 5, 2 * 16 * trips
+        assert {first + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
+        return executions
+
+    assert 2 * (2 + 3 * 3 * 16) == executions(100) == executions(200)  # three iterations of r in two of k
+
+
+REGISTER: Cell = ((0, (("u", 1),)),)
+
+
+def fetched(tile: str, register: str, path: tuple[Act, ...]) -> tuple[Step, Step]:
+    """Return the statements that fetch a tile of local memory, and that read it into a register."""
+    return (
+        Step(f"fetch_{tile}", (Reading("a", (), path),), (Writing(tile, (), "local"),), ()),
+        Step(f"read_{tile}", (Reading(tile, (), (("local", "load"),)),), (Writing(register, REGISTER, "private"),), ()),
+    )
+
+
+def followed(walk: Walkthrough, nest: Loop, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Walk through a launch of a nest, and return how many executions of statements are followed."""
+    executed, executions = execution.execute, []
+
+    def noted(step: Step, *arguments: Any) -> None:
+        executions.append(step.name)
+        executed(step, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "execute", noted)
+        walk.block((DeviceKernel("nest", (nest,)),), Position())
+    return len(executions)
 
 
 @pytest.mark.parametrize("worth_recalling", [2, 10**9])

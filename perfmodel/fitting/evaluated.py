@@ -1,0 +1,108 @@
+"""Measured rows evaluated for several families at once.
+
+Each row's counts are read once, serve all families and are dropped: their dataflow, traffic and generated code take a
+thousand times the memory of the values that fits need.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby, product
+from operator import attrgetter
+from typing import TypeAlias
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import PerfModelError
+from perfmodel.facts import DeviceFacts, FactValue
+from perfmodel.fitting.design import RowValues, evaluate_rows
+from perfmodel.fitting.family_fits import with_facts
+from perfmodel.models import Family
+from perfmodel.quantities.case import Case
+from perfmodel.store import Measurement, Measurements
+
+FamilyKey: TypeAlias = tuple[str, tuple[FactValue | None, ...]]
+"""A family's name, and the facts that its fit chooses and its quantities may depend on."""
+RowKey: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
+"""The hash of a row's counts, and its sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """Values of rows by families, in place of :func:`~perfmodel.fitting.design.evaluate_rows`.
+
+    What could not be evaluated is left out.
+    """
+
+    values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
+
+    def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
+        """Return the values of each row of measurements; where one is left out, all are evaluated again."""
+        known = self.values.get(_family_key(family, measurements.facts), {})
+        places = [_row_key(row) for row in measurements]
+        if any(place not in known for place in places):
+            return evaluate_rows(measurements, family)
+        return [known[place] for place in places]
+
+    def of(self, family: Family) -> Evaluated:
+        """Return the values of one family."""
+        return Evaluated({key: rows for key, rows in self.values.items() if key[0] == family.name})
+
+
+def evaluate_together(
+    measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
+) -> Evaluated:
+    """Evaluate families at some rows of measurements, all by default, with all facts that their fits may choose.
+
+    Facts that weights take their values from are no part of this: quantities do not depend on them.
+    """
+    values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
+    tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
+    for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
+        for family, facts in tried:
+            with suppress(PerfModelError):  # whoever fits the family is told
+                case = Case(counts, row.parameters, facts, family.name)
+                values[_family_key(family, facts)][_row_key(row)] = RowValues.of(case, family)
+    return Evaluated(values)
+
+
+def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:
+    """Yield rows with their counts, which are read for rows that share them and not kept; rows without any are not."""
+    of_counts = attrgetter("counts_hash")
+    for digest, sharing in groupby(sorted(rows, key=of_counts), key=of_counts):
+        if digest in measurements.counts_documents:
+            counts = KernelCounts.from_json(dict(measurements.counts_documents[digest]))
+            yield from ((counts, row) for row in sharing)
+
+
+def joined(parts: Iterable[Evaluated]) -> Evaluated:
+    """Return the values of rows of which each part has some."""
+    values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
+    for part in parts:
+        for key, rows in part.values.items():
+            values[key].update(rows)
+    return Evaluated(values)
+
+
+def _facts_to_try(measurements: Measurements, family: Family) -> Iterator[DeviceFacts | None]:
+    known = measurements.facts
+    choices = {key: family.choices[key] for key in _chosen(family) if known is None or key not in known}
+    for values in product(*choices.values()):
+        yield with_facts(measurements, dict(zip(choices, values, strict=True))).facts if choices else known
+
+
+def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
+    known = facts or ()
+    return family.name, tuple(facts.value(key) if facts and key in known else None for key in _chosen(family))
+
+
+def _chosen(family: Family) -> list[str]:
+    """Return the facts that a family's fit chooses, but for those that give weights."""
+    given = {weight.fact for weight in family.weights}
+    return [key for key in family.choices if key not in given]
+
+
+def _row_key(row: Measurement) -> RowKey:
+    return row.counts_hash, tuple(sorted(row.parameters.items()))

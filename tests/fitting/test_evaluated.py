@@ -1,0 +1,81 @@
+"""Rows evaluated for several families together: the values, and so the fits, are those of each family by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import Fact
+from perfmodel.fitting import FamilyFits, build_design
+from perfmodel.fitting.evaluated import Evaluated, evaluate_together, joined
+from perfmodel.models import Family, find_family
+from perfmodel.quantities.case import Case
+from tests.contract import Rows
+from tests.fitting.test_family_fits_chosen_facts import FAMILY, KNOWN, measured, quantities
+
+LINEAR = find_family("stevens_kloeckner_2016")
+
+
+@dataclass(frozen=True)
+class Stored(Rows):
+    counts_documents: Mapping[str, Any] = field(default_factory=dict)
+
+
+@cache
+def rows() -> Stored:
+    """Some rows whose counts are there as JSON too."""
+    found = measured(0.5, 2.0)
+    some = found.rows[::12]
+    documents = {row.counts_hash: found.counts[row.counts_hash].to_json() for row in some}
+    return Stored(some, found.counts, found.facts, counts_documents=documents)
+
+
+def halves(*families: Family) -> Evaluated:
+    parts = (list(rows())[place::2] for place in (0, 1))
+    return joined(evaluate_together(rows(), families, part) for part in parts)
+
+
+@pytest.mark.parametrize("family", [LINEAR, FAMILY], ids=lambda family: family.name)
+def test_facts_are_chosen_and_designs_made_from_values_of_parts_of_the_rows(family: Family) -> None:
+    alone, together = FamilyFits(rows(), family), FamilyFits(rows(), family, evaluate=halves(LINEAR, FAMILY))
+    assert alone.known.facts == together.known.facts
+    assert alone.design.names == together.design.names
+    assert np.array_equal(alone.design.matrix, together.design.matrix)
+    assert np.array_equal(alone.design.private, together.design.private)
+    assert alone.design.subgroup_size == together.design.subgroup_size
+
+
+def test_counts_are_read_once_and_quantities_evaluated_for_each_fact_that_they_may_depend_on() -> None:
+    evaluated: Counter[tuple[object, ...]] = Counter()
+    kept: set[KernelCounts] = set()
+
+    def noted(case: Case) -> dict[str, object]:
+        evaluated[(case.counts.hash, *sorted(case.parameters.items()), case.known("pace"))] += 1
+        kept.add(case.counts)
+        return quantities(case)
+
+    family = replace(FAMILY, quantities=noted)
+    values = evaluate_together(rows(), (family, replace(family, name="again")))
+    paces = FAMILY.choices["pace"]
+    places = {(row.counts_hash, *sorted(row.parameters.items())) for row in rows()}
+    assert dict.fromkeys([(*place, pace) for place in places for pace in paces], 2) == evaluated
+    assert len({row.counts_hash for row in rows()}) == len(kept)
+    FamilyFits(rows(), family, evaluate=values.of(family)).design  # noqa: B018 -- is made
+    assert 2 * len(paces) * len(places) == evaluated.total()
+
+
+def test_a_family_that_lacks_a_fact_says_so_when_it_is_fitted() -> None:
+    needy = replace(FAMILY, quantities=lambda case: {**quantities(case), "work": case.fact("banks")})
+    evaluated = evaluate_together(rows(), (needy, LINEAR))
+    with pytest.raises(MissingFactError, match="banks"):
+        build_design(rows(), needy, evaluate=evaluated)
+    told = replace(rows(), facts=KNOWN.updated({"pace": Fact(1.0, "", "told"), "banks": Fact(4, "", "told")}))
+    assert len(told.rows) == len(build_design(told, needy, evaluate=evaluated).times)
