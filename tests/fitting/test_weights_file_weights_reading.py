@@ -94,7 +94,7 @@ def both(name):
         (lambda document: document.update(subgroup_size=2**20), "field 'subgroup_size'"),
         (lambda document: document.pop("subgroup_size"), "field 'subgroup_size': Field required"),
         (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
-        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "a scale of predictions without scales"),
+        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "predictions without scales of rows"),
         (
             lambda document: document.update(conformal={**SCORES, "scales": [1.0, 2.0], "scale": LOCAL}),
             "1 scores and 2 scales; each score has one",
