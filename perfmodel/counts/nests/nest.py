@@ -326,8 +326,8 @@ class PrivateAccess:
 
     Attributes
     ----------
-    array : str
-        Name of the array.
+    array, bits
+        As in :class:`~perfmodel.counts.rows.AccessCount`.
     count : Count
         Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
     indexed : bool
@@ -337,6 +337,7 @@ class PrivateAccess:
     """
 
     array: str
+    bits: int
     count: Count
     indexed: bool
     tested: bool = False
