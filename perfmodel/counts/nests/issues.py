@@ -291,7 +291,7 @@ class _Issues(Lazy):
                     )
                     indexed = address is None or any(loop in address.steps for loop in left)
                     tested = address is not None and any(self._tested(domain, name) for name in address.steps)
-                    yield PrivateAccess(access.array, access.direction, access.bits, count, reloads, indexed, tested)
+                    yield PrivateAccess(access.array, access.bits, count, reloads, indexed, tested)
 
     @staticmethod
     def _still(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
