@@ -176,12 +176,16 @@ def _told(runs: Sequence[Sequence[float]], seconds: Sequence[float], best: float
 def search(
     folder: Path, names: Iterable[str] = (), repeats: int = 30, strategies: Iterable[str] = STRATEGIES
 ) -> dict[str, Any]:
-    """Search the tables of a folder, by default all, and return what was found with the results of earlier searches."""
+    """Search the tables of a folder, by default all, and return what was found with the results of earlier searches.
+
+    What other tuners needed on the same times is kept until they search again: they know no prediction.
+    """
     path = folder / RESULTS
     found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     for name in names or sorted(table.name.removesuffix(ENDING) for table in folder.glob(f"*{ENDING}")):
         print(name, file=sys.stderr, flush=True)
-        found[name] = compared(read_table(folder / f"{name}{ENDING}"), repeats, strategies)
+        before, now = found.get(name, {}), compared(read_table(folder / f"{name}{ENDING}"), repeats, strategies)
+        found[name] = {**now, "tuners": {**before.get("tuners", {}), **now["tuners"]}}
         path.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
     return found
 

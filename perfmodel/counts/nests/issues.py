@@ -327,7 +327,7 @@ class _Issues(Lazy):
                         still = self._still(around, statement.domain, address, written)
                         count = Fraction(1, still) * count
                     yield PrivateAccess(
-                        access.array, access.direction, access.bits, count, indexed,
+                        access.array, access.bits, count, indexed,
                         address is not None and any(self._tested(statement.domain, name) for name in address.steps),
                     )
 

@@ -326,7 +326,7 @@ class PrivateAccess:
 
     Attributes
     ----------
-    array, direction, bits
+    array, bits
         As in :class:`~perfmodel.counts.rows.AccessCount`.
     count : Count
         Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
@@ -337,7 +337,6 @@ class PrivateAccess:
     """
 
     array: str
-    direction: str
     bits: int
     count: Count
     indexed: bool
