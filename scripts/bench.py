@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     recorded.add_argument("--from", dest="folder", type=Path, default="docs/data/tuner-recorded", help="their tables")
     recorded.add_argument("--predict", action="append", default=[], help="first predict this space (titan-v, gemm)")
     recorded.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 searches nothing")
-    recorded.add_argument("--alone", action="store_true", help="leave out Kernel Tuner's strategies")
+    recorded.add_argument("--alone", action="store_true", help="leave Kernel Tuner's strategies as they were")
     scale = commands.add_parser("scale", help="time the ranking of many variants, with several processes")
     scale.add_argument("--variants", type=int, nargs="+", default=[64, 512, 4096], help="numbers of variants")
     scale.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,7 @@ from perfmodel.errors import (
     PerfModelError,
     UnknownDeviceError,
 )
-from perfmodel.facts import DeviceFacts, differences, read_device
+from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
@@ -193,10 +193,14 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
         named = [] if device is None else _weights_named(device, name)
         if len(named) == 1:
             return named[0]
-        if isinstance(error, UnknownDeviceError) and not named:
+        if named:
+            raise _several(device, named) from None
+        if device in published_devices():
+            by_facts = f"predict by its published facts: perfmodel predict --facts {device} (pm.transferred)"
+            raise _no_weights(f"there are no weights of '{device}', so {by_facts}") from None
+        if isinstance(error, UnknownDeviceError):
             raise
-        problem = f"{len(named)} devices match '{device}'" if named else "no OpenCL device was found"
-        raise _no_weights(f"{problem} to take the weights of") from None
+        raise _no_weights("no OpenCL device was found to take the weights of") from None
     return _weights_of(used, name)
 
 
@@ -234,7 +238,7 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     if device is not None:
         if len(named := _weights_named(device, name)) == 1:
             return named[0]
-        raise _no_weights(f"{len(named)} devices match '{device}'")
+        raise _several(device, named) if named else _no_weights(f"no device matches '{device}'")
     kind = _type_of(facts) or "gpu"
     models = [(found, read_model(found.path, family)) for found in _weights_named(None, name)]
     alike = [(model.fitted.rows, found) for found, model in models if _type_of(model.facts) == kind]
@@ -246,6 +250,11 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
 
 def _no_weights(problem: str) -> NoWeightsError:
     return NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in fitted_devices()))
+
+
+def _several(device: str | None, named: Sequence[FoundWeights]) -> NoWeightsError:
+    known = tuple(_described(found.folder, found.device) for found in named)
+    return NoWeightsError(f"{len(named)} devices match '{device}', so give more words of one", known)
 
 
 def _type_of(facts: DeviceFacts | None) -> str:

@@ -65,7 +65,10 @@ class PredictionOptions:
             raise OptionError("--like was given without --facts, or beside other weights", "give both, and no others")
         if device is None or (like is None and options.is_facts_file(str(facts))):
             model = recommended.model_in_use(self.weights, self.family, self.device, output.tell)
-            return model if device is None else model.with_facts(dict(device.facts))
+            if device is None:
+                return model
+            predicting.transfer.check_types(model.facts, device)
+            return model.with_facts(dict(device.facts))
         path = self.weights
         if path is None:
             found = recommended.weights_like(like or self.device, device, self.family)

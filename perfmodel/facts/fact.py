@@ -64,7 +64,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "departure_uncoalesced_s": Key("s", "time between two transactions of one uncoalesced request"),
         "device_type": Key("", "kind of device (OpenCL reports it)", ("cpu", "gpu", "accelerator", "custom")),
         "global_transaction_bytes": Key("B", "bytes of one transaction with global memory"),
-        "guarded_loads_wait": Key("", "1 if each load behind a test waits, as the compiler moves none over it; else 0"),
+        "guarded_loads_wait": Key("", "1 if loads behind tests wait and arrays that tests index lie in memory, else 0"),
         "issue_s": Key("s", "time to issue one instruction of a sub-group"),
         "l1_bandwidth_bytes_per_s": Key("B/s", "bandwidth of the first-level caches of all compute units together"),
         "l1_bytes": Key("B", "first-level data cache of a compute unit"),

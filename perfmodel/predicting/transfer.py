@@ -203,9 +203,7 @@ def _fact(model: FittedModel, name: str) -> str:
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     """Check that both devices are of one type, and that all needed facts of them are known."""
-    source, target = (device.value(TYPE) if TYPE in device else "" for device in (known, facts))
-    if source and target and source != target:
-        raise DeviceTypeError(known.name, source, facts.name, target)
+    check_types(known, facts)
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
@@ -215,6 +213,13 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
     )
     if lacking:
         raise TransferFactsError(known.name, facts.name, lacking)
+
+
+def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
+    """Check that the device of weights and that of other facts are not known to be of different types."""
+    source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
+    if known and source and target and source != target:
+        raise DeviceTypeError(known.name, source, facts.name, target)
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

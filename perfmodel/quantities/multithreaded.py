@@ -39,7 +39,7 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 OTHER_FUNCTION = 16
 """The same of another function."""
 TEST_CYCLES = 4
-"""Cycles in which a unit issues the test before an access: comparison, branch, steps of a counter and an address."""
+"""Cycles in which a unit issues the test before an access that waits: it is a branch and no predicate."""
 SECTOR_BYTES = 32
 """Bytes of a transaction with global memory where no fact gives them."""
 REGISTERS = 40
@@ -74,10 +74,11 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
       multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
-      the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
+      where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
       equal one is an operand). ``sectors``: sectors that they touch, each for itself;
-      ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
+      ``near_sectors``: those that the first-level cache fetches, and those of private arrays that tests keep in memory
+      (``guarded_loads_wait``); ``stored_sectors``: those that stores touch.
     - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
@@ -223,7 +224,7 @@ class _Unit(Lazy):
     @cached_property
     def registers(self) -> float:
         """Registers of a work-item, whose private arrays take a word each where they do not lie in memory."""
-        words = 0.0 if self._indexed else self.case.counts.launch.private_bytes / WORD
+        words = 0.0 if self._indexed | self._tested else self.case.counts.launch.private_bytes / WORD
         return min(self.least_registers + words, self.most_registers)
 
     @cached_property
@@ -263,10 +264,27 @@ class _Unit(Lazy):
         )
 
     @cached_property
+    def _tested(self) -> frozenset[str]:
+        """Private arrays that a compiler leaves in memory since it moves nothing over tests."""
+        waits = bool(self.case.known("guarded_loads_wait", 0))
+        return frozenset(
+            access.array for issue in self.case.counts.issues for access in issue.private if waits and access.tested
+        )
+
+    @cached_property
+    def _tested_sectors(self) -> float:
+        """Sectors of the accesses to these: the lanes of a sub-group store such arrays side by side."""
+        return sum(
+            float(self.case.value(access.count)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
+            for issue in self.case.counts.issues for access in issue.private if access.array in self._tested
+        )  # fmt: skip
+
+    @cached_property
     def _spilled(self) -> float:
         """Accesses of sub-groups to private data in memory: arrays that loops index, and what registers do not hold."""
         words = self.case.counts.launch.private_bytes / WORD
-        lacking = 0.0 if self._indexed or not words else (self.least_registers + words - self.most_registers) / words
+        free = self.most_registers - self.least_registers
+        lacking = 0.0 if self._indexed | self._tested or not words else (words - free) / words
         share = min(max(lacking, 0.0), 1.0)
         return sum(
             float(self.case.value(access.count)) * (1.0 if access.array in self._indexed else share)
@@ -283,7 +301,7 @@ class _Unit(Lazy):
                 amounts["turns"] += self.case.value(issue.turns)
         subgroup, banks = self.case.counts.subgroup_size, self.case.known("banks")
         for _, access in self._accesses:
-            if access.access.guarded:
+            if self.loads_wait and access.access.guarded:
                 amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
                 amounts["wavefronts"] += access.count * self._local_cycles(access.passes(subgroup, banks))
@@ -342,7 +360,8 @@ class _Unit(Lazy):
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
         return {
-            "near_sectors": near * self.dealt / self.groups, "memory_bytes": far * each, "stored_bytes": stored * each,
+            "near_sectors": (near + self._tested_sectors) * self.dealt / self.groups,
+            "memory_bytes": far * each, "stored_bytes": stored * each,
         }
 
     @property

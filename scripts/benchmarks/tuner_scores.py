@@ -39,7 +39,7 @@ from scripts.benchmarks.tuner_rivals import RANDOM, Point, shuffled, simulated, 
 from scripts.benchmarks.tuner_table import Table, read_table
 from scripts.lab.markdown import below_marker, markdown_table
 
-OURS, ORDER = "perfmodel", "order of predictions"
+OURS, ORDER, BEST = "perfmodel", "order of predictions", "best strategy"
 #: The five strategies of Kernel Tuner that were the best on the spaces of ``scripts/bench tuner``.
 STRATEGIES = ("hybrid_vndx", "bayes_opt", "adaptive_tabu_greywolf", "dual_annealing", "genetic_algorithm")
 WITHIN = 1.05
@@ -176,12 +176,16 @@ def _told(runs: Sequence[Sequence[float]], seconds: Sequence[float], best: float
 def search(
     folder: Path, names: Iterable[str] = (), repeats: int = 30, strategies: Iterable[str] = STRATEGIES
 ) -> dict[str, Any]:
-    """Search the tables of a folder, by default all, and return what was found with the results of earlier searches."""
+    """Search the tables of a folder, by default all, and return what was found with the results of earlier searches.
+
+    What other tuners needed on the same times is kept until they search again: they know no prediction.
+    """
     path = folder / RESULTS
     found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     for name in names or sorted(table.name.removesuffix(ENDING) for table in folder.glob(f"*{ENDING}")):
         print(name, file=sys.stderr, flush=True)
-        found[name] = compared(read_table(folder / f"{name}{ENDING}"), repeats, strategies)
+        before, now = found.get(name, {}), compared(read_table(folder / f"{name}{ENDING}"), repeats, strategies)
+        found[name] = {**now, "tuners": {**before.get("tuners", {}), **now["tuners"]}}
         path.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
     return found
 
@@ -193,18 +197,26 @@ def search(
 def lines(found: Mapping[str, Any], figure: str) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a table of a figure, "evaluations" or "score": each space, and the mean over spaces.
 
-    The mean is over the spaces that all tuners have searched. A search that was not followed until it was near the best
-    counts as 200 evaluations there.
+    The last column is of the strategy of Kernel Tuner that was the best on the space. The mean is over the spaces that
+    all tuners have searched. A search that was not followed until it was near the best counts as 200 evaluations there.
     """
-    tuners = (OURS, ORDER, RANDOM, *STRATEGIES)
+    tuners = (OURS, ORDER, RANDOM, *STRATEGIES, BEST)
     yield ("space", "configurations", "near the best", *tuners)
-    for name, one in sorted(found.items()):
-        cells = (_cell(figure, one["tuners"][tuner][figure]) if tuner in one["tuners"] else "-" for tuner in tuners)
-        yield (name, str(one["configurations"]), str(one["near"]), *cells)
+    figures = {name: _by_tuner(one["tuners"], figure) for name, one in sorted(found.items())}
+    for name, by_tuner in figures.items():
+        cells = (_cell(figure, by_tuner[tuner]) if tuner in by_tuner else "-" for tuner in tuners)
+        yield (name, str(found[name]["configurations"]), str(found[name]["near"]), *cells)
     mean, name = (fmean, "mean") if figure == "score" else (geometric_mean, "geometric mean")
-    if whole := [one["tuners"] for one in found.values() if len(one["tuners"]) == len(tuners)]:
-        over = ([LONGEST if one[tuner][figure] is None else one[tuner][figure] for one in whole] for tuner in tuners)
+    if whole := [by_tuner for by_tuner in figures.values() if by_tuner.keys() >= {*tuners}]:
+        over = ([LONGEST if (own := one[tuner]) is None else own for one in whole] for tuner in tuners)
         yield (f"{name} of {len(whole)}", "", "", *(_cell(figure, mean(of)) for of in over))
+
+
+def _by_tuner(told: Mapping[str, Any], figure: str) -> dict[str, float | None]:
+    """Return a figure of each tuner, and of the best of Kernel Tuner's strategies where any has searched."""
+    found = {tuner: one[figure] for tuner, one in told.items()}
+    known = [found[name] for name in STRATEGIES if found.get(name) is not None]
+    return {**found, BEST: max(known) if figure == "score" else min(known)} if known else found
 
 
 def _cell(figure: str, value: float | None) -> str:

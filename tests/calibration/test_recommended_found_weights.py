@@ -147,7 +147,7 @@ def test_a_name_of_several_devices_or_of_none(machine, monkeypatch):
     for place, device in (("own", TITAN), ("current", replace(TITAN, name="NVIDIA TITAN X"))):
         machine(place, device)
     in_use(monkeypatch, None)
-    with pytest.raises(NoWeightsError, match=r"2 devices match 'titan' .*TITAN V.*TITAN X"):
+    with pytest.raises(NoWeightsError, match=r"2 devices match 'titan', so .*TITAN V.*TITAN X"):
         find_weights("titan")
     with pytest.raises(NoWeightsError, match="no OpenCL device was found"):
         find_weights("0")

@@ -80,8 +80,9 @@ def test_a_file_of_facts_is_another_device_only_with_like(card):
     [
         (("--like", "card-1"), "--like was given without --facts"),
         (("--like", "card-1", "--facts", "a100", "-w", "weights.json"), "beside other weights"),
-        (("--like", "card-2", "--facts", "a100"), "0 devices match 'card-2'"),
+        (("--like", "card-2", "--facts", "a100"), "no device matches 'card-2'"),
         (("--facts", "a101"), "a100"),
+        (("--device", "a100"), "predict by its published facts: perfmodel predict --facts a100"),
     ],
 )
 def test_what_is_refused(card, options, expected):
@@ -96,4 +97,7 @@ def test_a_cpu_is_no_gpu(card):
     result = card(*ASKED, "--facts", "a100", "--like", "card-1")
     assert 2 == result.exit_code
     assert "'stand-in', a cpu, say nothing of 'NVIDIA A100-SXM4-40GB', a gpu" in result.stderr
+    Path("mine.yaml").write_text("facts:\n  device_type: {value: gpu, unit: '', source: a guess}\n")
+    by_file = card(*ASKED, "--facts", "mine.yaml", "-w", "fitted_weights/acme-card-1/stevens_kloeckner_2016.json")
+    assert (2, True) == (by_file.exit_code, "a cpu, say nothing of 'mine', a gpu" in by_file.stderr)
     assert "there are no weights of a gpu" in card(*ASKED, "--facts", "a100").stderr

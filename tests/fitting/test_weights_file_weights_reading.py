@@ -25,7 +25,7 @@ def path(tmp_path):
 
 
 SCORES = {"scores": [0.1], "groups": ["a"]}
-LOCAL = {"error_power": 0.5, "support_power": 0.0, "weights": {"launches": {"error": 1.0, "support": 0.5}}}
+LOCAL = {"constant": 0.0, "lack": 0.5, "private": 1.0, "weights": {}}
 
 
 def rewrite(path, change):
@@ -94,8 +94,7 @@ def both(name):
         (lambda document: document.update(subgroup_size=2**20), "field 'subgroup_size'"),
         (lambda document: document.pop("subgroup_size"), "field 'subgroup_size': Field required"),
         (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
-        (lambda document: document.update(conformal={**SCORES, "scales": [1.0]}), "scales of rows without a scale of"),
-        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "or the other way round"),
+        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "predictions without scales of rows"),
         (
             lambda document: document.update(conformal={**SCORES, "scales": [1.0, 2.0], "scale": LOCAL}),
             "1 scores and 2 scales; each score has one",
@@ -105,8 +104,8 @@ def both(name):
             "conformal.scales.0': Input should be greater than 0",
         ),
         (
-            lambda document: document.update(conformal={**SCORES, "scales": [1], "scale": {**LOCAL, "error_power": 2}}),
-            "conformal.scale.error_power",
+            lambda document: document.update(conformal={**SCORES, "scales": [1], "scale": {**LOCAL, "lack": "much"}}),
+            "conformal.scale.lack",
         ),
         (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
         (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),

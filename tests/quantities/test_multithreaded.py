@@ -84,16 +84,17 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, c
     assert chain == pytest.approx(found["chain_loads"])
 
 
-@pytest.mark.parametrize(("n", "tests"), [(15 * 64, 0), (15 * 64 - 40, 2)])
-def test_an_access_behind_a_test_issues_more(n, tests):
+@pytest.mark.parametrize(("n", "waits", "tests"), [(15 * 64, 1, 0), (15 * 64 - 40, 1, 2), (15 * 64 - 40, 0, 0)])
+def test_an_access_behind_a_test_issues_more_where_loads_wait(n, waits, tests):
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0" if not tests else "n >= 1", lang_version=(2018, 2),
+        assumptions="n >= 1" if n % 64 else "n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     # two sub-groups of each group, one of the last where lanes are left over: a multiplication, a load and a store
-    subgroups = (30 - (tests > 0)) / 15
-    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(resources(counts, n=n)["arithmetic"])
+    subgroups = -(-n // 32) / 15
+    found = resources(counts, device(**CACHES, loads_wait=waits), n=n)
+    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(found["arithmetic"])
 
 
 def row_sums(index):
@@ -118,6 +119,28 @@ def test_loads_that_wait_fetch_a_sector_again_where_the_cache_is_small(cache, wa
     # two lanes share a sector of 8 cells; before a sub-group loads its next cell, all of its group load theirs: 1 KiB
     found = resources(row_sums("4*i + j"), device(**CACHES | {"l1_bytes": cache}, loads_wait=waits), n=15 * 64)
     assert (4 * 32, fetched * 32) == pytest.approx((found["sectors"], found["near_sectors"]), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("waits", "bound", "sectors"), [(0, "n >= 1", 0), (1, "n mod 256 = 0", 0), (1, "n >= 1", 1)]
+)
+def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_nothing(waits, bound, sectors):
+    unit = lp.make_kernel(
+        "{ [g, l, s, t, u]: 0 <= l < 64 and 0 <= s, t, u < 4 and 0 <= 256*g + 4*l < n and 0 <= 256*g + 4*l + u < n }",
+        """
+        for g, l
+            own[s] = 1.0f {id=start}
+            own[t] = own[t]*2 {id=twice, dep=start}
+            out[256*g + 4*l + u] = own[u] {dep=twice}
+        end
+        """,
+        [lp.GlobalArg("out", np.float32, shape="n"), lp.TemporaryVariable("own", np.float32, shape=4), ...],
+        assumptions=f"n >= 1 and {bound}", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "s": "unr", "t": "unr", "u": "unr"})
+    found = resources(count(unit, subgroup_size=32), device(**CACHES, guarded_loads_wait=waits), n=15 * 256)
+    # two sub-groups on each unit: each of four cells is set, loaded, stored and loaded, four sectors of 32 bytes
+    assert 2 * 4 * 4 * 4 * sectors == pytest.approx(found.get("near_sectors", 0))
 
 
 def through_a_tile(stride, dtype=np.float32):

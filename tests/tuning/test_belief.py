@@ -9,12 +9,17 @@ import pytest
 from scipy import integrate
 from scipy.stats import multivariate_t, t
 
-from perfmodel.tuning.belief import OFFSET, OWN_SHARES, REACHES, Belief
+from perfmodel.tuning.belief import NEGLIGIBLE, OFFSET, OWN_SHARES, REACHES, SLOPES, Belief
 
 PREDICTED = np.array([1.0, 1.3, 2.0, 0.7])
 PLACES = np.array([[0.0, 0.1], [0.2, 0.0], [0.9, 1.0], [0.1, 0.1]])
 DEVIATION = 0.2
 FREEDOM = 4
+POINTS = [
+    (own, reach, slope)
+    for own, reach in [(1.0, 1.0), *((own, reach) for reach in REACHES for own in OWN_SHARES)]
+    for slope in SLOPES
+]
 
 
 def covariance(own: float, reach: float) -> np.ndarray:
@@ -28,36 +33,51 @@ def covariance(own: float, reach: float) -> np.ndarray:
     return found
 
 
-def density(errors: list[float], places: list[int], own: float, reach: float) -> float:
+def middle(slope: float) -> np.ndarray:
+    """Where a slope has the logs of times, but for the offset: 0.7 s is the shortest prediction."""
+    return np.array([np.log(0.7 * (one / 0.7) ** slope) for one in PREDICTED])
+
+
+def density(logs: list[float], places: list[int], own: float, reach: float, slope: float) -> float:
     shape = DEVIATION**2 * covariance(own, reach)[np.ix_(places, places)]
-    return float(multivariate_t(loc=np.zeros(len(places)), shape=shape, df=FREEDOM).logpdf(errors))
+    return float(multivariate_t(loc=middle(slope)[places], shape=shape, df=FREEDOM).logpdf(logs)) if places else 0.0
+
+
+def probable(logs: list[float], ran: list[int]) -> tuple[list[tuple[float, float, float]], np.ndarray]:
+    """The points of the grid that are not negligible, and their weights."""
+    densities = np.array([density(logs, ran, *point) for point in POINTS])
+    kept = densities > densities.max() + np.log(NEGLIGIBLE)
+    weights = np.exp(densities[kept] - densities.max())
+    return [point for point, keep in zip(POINTS, kept, strict=True) if keep], weights / weights.sum()
 
 
 def test_components_are_weighted_by_the_probability_of_the_runs():
-    ran, seconds = [0, 2, 1], [1.5, 2.2, 2.1]
-    errors = list(np.log(np.array(seconds) / PREDICTED[ran]))
-    logs = [density(errors, ran, 1.0, 1.0)]
-    logs += [density(errors, ran, own, reach) for reach in REACHES for own in OWN_SHARES]
-    expected = np.exp(np.array(logs) - max(logs))
+    ran, seconds = [0, 2, 1, 3], [1.5, 3.1, 2.0, 1.05]
+    points, weights = probable(list(np.log(seconds)), ran)
+    assert 0 < len(points) < len(POINTS)
     found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after(ran, seconds)
-    assert found.weights == pytest.approx(expected / expected.sum(), rel=1e-9)
-    assert found.freedom == 7
+    assert found.weights == pytest.approx(weights, rel=1e-9)
+    assert found.freedom == 8
 
 
 @pytest.mark.parametrize("ran", [[], [0], [3, 1], [0, 2, 1]])
 def test_a_variant_that_has_not_run_has_the_conditional_distribution(ran):
-    seconds = [float(1.7 * PREDICTED[place] ** 0.9) for place in ran]
-    errors = list(np.log(np.array(seconds) / PREDICTED[ran]))
-    found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after(ran, seconds)
-    components = [(1.0, 1.0)] + [(own, reach) for reach in REACHES for own in OWN_SHARES]
+    logs = [float(np.log(1.7 * PREDICTED[place] ** 0.9)) for place in ran]
+    found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after(ran, np.exp(logs))
     new = 3 if 3 not in ran else 2
-    for place, (own, reach) in enumerate(components):
-        for error in (-0.3, 0.0, 0.4):
-            joint = density([*errors, error], [*ran, new], own, reach)
-            known = density(errors, ran, own, reach) if ran else 0.0
-            spot, scale = found.places[place, new], found.scales[place, new]
-            mine = t(found.freedom, spot, scale).logpdf(np.log(PREDICTED[new]) + error)
+    for place, point in enumerate(probable(logs, ran)[0]):
+        for log in (-0.3, 0.0, 0.4):
+            joint, known = density([*logs, log], [*ran, new], *point), density(logs, ran, *point)
+            mine = t(found.freedom, found.places[place, new], found.scales[place, new]).logpdf(log)
             assert mine == pytest.approx(joint - known, abs=1e-7)
+
+
+@pytest.mark.parametrize("slope", SLOPES)
+def test_runs_tell_whether_predictions_hold(slope):
+    """Times that follow a power of the prediction: a prediction outside of theirs is read by that power."""
+    predicted = np.geomspace(1.0, 20.0, 12)
+    found = Belief(predicted, (), DEVIATION).after(range(10), 3.0 * predicted[:10] ** slope)
+    assert found.seconds[10:] == pytest.approx(3.0 * predicted[10:] ** slope, rel=0.05)
 
 
 def test_probability_and_improvement_are_integrals_of_the_distribution():
@@ -76,12 +96,12 @@ def test_probability_and_improvement_are_integrals_of_the_distribution():
 
 
 def test_nothing_alike_is_a_plain_offset_and_scatter():
-    """Three variants that agree exactly, and the covariance's inverse by Sherman and Morrison."""
+    """Three variants that agree exactly with the slope 1, and the covariance's inverse by Sherman and Morrison."""
     found = Belief(PREDICTED, (), DEVIATION, FREEDOM).after([0, 1, 2], list(3.0 * PREDICTED[:3]))
     whole = 1 + 3 * OFFSET
-    assert found.seconds[3] == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
+    assert np.exp(found.places[-1, 3]) == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
     scale = (FREEDOM * DEVIATION**2 + np.log(3.0) ** 2 * 3 / whole) / (FREEDOM + 3)
-    assert found.scales[0, 3] == pytest.approx(np.sqrt(scale * (1 + OFFSET - 3 * OFFSET**2 / whole)))
+    assert found.scales[-1, 3] == pytest.approx(np.sqrt(scale * (1 + OFFSET - 3 * OFFSET**2 / whole)))
 
 
 def test_like_variants_have_like_errors():

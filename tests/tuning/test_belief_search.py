@@ -22,7 +22,7 @@ def test_the_variant_predicted_fastest_is_first_and_a_failure_leads_to_the_next(
     assert (race.following, race.best, race.settled) == (2, None, 0.0)
     race.note(2, 1.4)
     assert (race.best, race.least) == (2, 1.4)
-    assert race.settled > 0.95
+    assert 0.8 < race.settled < 0.95  # for all that is known, predictions may say nothing
     race.note(0, 3.1)
     assert (race.following, race.settled) == (None, 1.0)
 
@@ -59,6 +59,22 @@ def test_a_wrong_deviation_is_learned_from_the_runs():
         found.append(race.least <= times.min() / (1 - 0.02))
     assert np.mean(found) > 0.85
     assert np.mean(ran) < 10
+
+
+def test_predictions_that_say_nothing_cost_little():
+    """Times that follow a parameter and no prediction: the search is soon as good as one without predictions."""
+    random, misled, unaware = np.random.default_rng(10), [], []
+    for _ in range(30):
+        tile = np.arange(80) / 79
+        times = np.exp((tile - random.uniform(0.2, 0.8)) ** 2)
+        wrong = np.exp(random.normal(0.0, 1.0, 80))
+        for predicted, counts in ((wrong, misled), (np.ones(80), unaware)):
+            race = Race(Belief(predicted, (tile[:, None],), 0.3))
+            while race.least is None or race.least > 1.01 * times.min():
+                race.note(place := race.following, float(times[place]))
+            counts.append(len(race.times))
+    assert np.mean(misled) < 2 * np.mean(unaware)
+    assert np.mean(misled) < 10
 
 
 def test_likeness_finds_what_the_model_gets_wrong():

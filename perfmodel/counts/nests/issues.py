@@ -326,7 +326,10 @@ class _Issues(Lazy):
                     if address is not None:
                         still = self._still(around, statement.domain, address, written)
                         count = Fraction(1, still) * count
-                    yield PrivateAccess(access.array, access.direction, access.bits, count, indexed)
+                    yield PrivateAccess(
+                        access.array, access.bits, count, indexed,
+                        address is not None and any(self._tested(statement.domain, name) for name in address.steps),
+                    )
 
     def _still(self, around: Surroundings, domain: Domain, address: Address, written: frozenset[str]) -> int:
         """Return the iterations of the innermost written-out loops, up to the first that moves the address."""

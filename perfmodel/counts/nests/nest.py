@@ -326,19 +326,21 @@ class PrivateAccess:
 
     Attributes
     ----------
-    array, direction, bits
+    array, bits
         As in :class:`~perfmodel.counts.rows.AccessCount`.
     count : Count
         Executions by sub-groups, those of written-out loops inside that do not move the address counted once.
     indexed : bool
         Whether a loop that is not written out indexes it: then the array cannot lie in registers.
+    tested : bool
+        Whether a number indexes it on which a test around the access depends.
     """
 
     array: str
-    direction: str
     bits: int
     count: Count
     indexed: bool
+    tested: bool = False
 
 
 @dataclass(frozen=True, eq=False)
