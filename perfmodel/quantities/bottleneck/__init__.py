@@ -24,8 +24,8 @@ many to store, and the lines of both arrays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -135,7 +135,8 @@ MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
 
 SizeItems = tuple[tuple[str, int], ...]
-_kept: WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mapping[str, float]]] = WeakKeyDictionary()
+Kept = WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mapping[str, float]]]
+_kept, _kept_lines = Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
@@ -152,12 +153,22 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
 
 def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
     """Return the quantities at one size; they are kept as long as the kernel's counts."""
-    kept = _kept.setdefault(counts, {})
+    return _remembered(_kept, _at_sizes, counts, sizes, device)
+
+
+def _remembered(
+    kept_of: Kept,
+    compute: Callable[[KernelCounts, Mapping[str, int], DeviceUnits], Mapping[str, float]],
+    counts: KernelCounts,
+    sizes: Mapping[str, int],
+    device: DeviceUnits,
+) -> Mapping[str, float]:
+    kept = kept_of.setdefault(counts, {})
     key = device, tuple(sorted((name, int(size)) for name, size in sizes.items()))
     if key not in kept:
         if len(kept) >= MOST_KEPT:
             kept.clear()
-        kept[key] = _at_sizes(counts, sizes, device)
+        kept[key] = compute(counts, sizes, device)
     return kept[key]
 
 
@@ -166,5 +177,6 @@ def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnit
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
     for launch in kernel.launches:
         LaunchWork(launch, kernel, device).add_to(quantities)
-    quantities.update(moved_lines(counts, sizes, device))
+    any_pitch = replace(device, odd_pitches=True)  # lines do not depend on it
+    quantities.update(_remembered(_kept_lines, moved_lines, counts, sizes, any_pitch))
     return {name: max(quantities[name], 0.0) for name in QUANTITIES}
