@@ -79,13 +79,13 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
     - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
       equal one is an operand). ``sectors``: sectors that they touch, each for itself;
-      ``near_sectors``: those that the first-level cache fetches; ``stored_sectors``: those that stores touch.
+      ``near_sectors``: those that the first-level cache fetches, and those of private arrays that tests keep in memory
+      (``guarded_loads_wait``); ``stored_sectors``: those that stores touch.
     - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
     - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
-      evenly by the units. Private data in memory count in ``sectors``, and where a cache does not hold them in
-      ``near_sectors`` and ``memory_bytes``.
+      evenly by the units.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
       the first-level cache, barriers, turns, tests of written-out loops, and operations (:data:`SHORTER`). On a device
@@ -109,21 +109,6 @@ Walks = tuple[list[SizedAccess], list[AddressWalk]]
 
 
 @dataclass(frozen=True)
-class _Spilled:
-    """Private data in memory: the accesses of sub-groups, the bytes that they move, and what share caches miss."""
-
-    accesses: float
-    moved: float
-    near_missed: float  # by the first-level cache
-    far_missed: float  # by the last one
-
-
-def _beyond(size: float, capacity: float) -> float:
-    """Return the share of data that a cache does not hold."""
-    return max(1 - capacity / size, 0.0) if size else 0.0
-
-
-@dataclass(frozen=True)
 class _Unit(Lazy):
     """The busiest unit of a case at one size."""
 
@@ -133,7 +118,6 @@ class _Unit(Lazy):
     def resources(self) -> dict[str, Any]:
         share = self.dealt / self.groups
         issued = {name: amount * share for name, amount in self._issued.items()}
-        issued["sectors"] += self._spilled.moved / self.sector * share
         return {
             **issued, **self._moved,
             **{name: amount * self.rounds for name, amount in self._waited.items()},
@@ -187,7 +171,7 @@ class _Unit(Lazy):
     @cached_property
     def needed_registers(self) -> float:
         """Registers that a work-item would take: of private arrays that do not lie in memory, and of what it keeps."""
-        words = 0.0 if self._in_memory else self.case.counts.launch.private_bytes / WORD
+        words = 0.0 if self._indexed | self._tested else self.case.counts.launch.private_bytes / WORD
         kept: dict[tuple[int, str], float] = defaultdict(float)
         for issue, access in self._accesses:
             key = id(issue), access.access.array
@@ -225,33 +209,45 @@ class _Unit(Lazy):
         ]  # fmt: skip
 
     @cached_property
-    def _in_memory(self) -> frozenset[str]:
-        """Private arrays in memory: loops that stay index them, or tests over which a compiler moves nothing."""
+    def _indexed(self) -> frozenset[str]:
+        """Private arrays that loops index which stay loops: they lie in memory."""
+        return frozenset(
+            access.array for issue in self.case.counts.issues for access in issue.private if access.indexed
+        )
+
+    @cached_property
+    def _tested(self) -> frozenset[str]:
+        """Private arrays that a compiler leaves in memory since it moves nothing over tests."""
         waits = bool(self.case.known("guarded_loads_wait", 0))
         return frozenset(
-            access.array for issue in self.case.counts.issues for access in issue.private
-            if access.indexed or (waits and access.tested)
+            access.array for issue in self.case.counts.issues for access in issue.private if waits and access.tested
+        )
+
+    @cached_property
+    def _tested_sectors(self) -> float:
+        """Sectors of the accesses to these: the lanes of a sub-group store such arrays side by side."""
+        return sum(
+            float(self.case.value(access.count)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
+            for issue in self.case.counts.issues for access in issue.private if access.array in self._tested
         )  # fmt: skip
 
     @cached_property
-    def _spilled(self) -> _Spilled:
-        """Private data in memory: some arrays, or else what registers do not hold."""
+    def _spilled(self) -> tuple[float, float]:
+        """Accesses of sub-groups to private data in memory, and the share that the first-level cache misses.
+
+        Arrays that loops index lie in memory, or else what registers do not hold.
+        """
         value, accesses = self.case.value, [access for issue in self.case.counts.issues for access in issue.private]
-        if self._in_memory:
-            counts = [(access, value(access.count)) for access in accesses if access.array in self._in_memory]
-            bytes_each = float(self.case.counts.launch.private_bytes)
+        if self._indexed:
+            number = sum(float(value(access.count)) for access in accesses if access.array in self._indexed)
+            of_item = float(self.case.counts.launch.private_bytes)
         else:
-            lacking = max(self.needed_registers - self.most_registers, 0.0)
+            lacking = 0.0 if self._tested else max(self.needed_registers - self.most_registers, 0.0)
             share = lacking / (self.needed_registers - self.least_registers) if lacking else 0.0
-            counts = [(access, share * value(access.reloads)) for access in accesses if lacking]
-            bytes_each = lacking * WORD
-        lanes = math.prod(self.case.counts.launch.group_shape) / self.subgroups
-        held = self.held * self.subgroups * lanes * bytes_each  # by the groups of a unit
-        last = float(last_cache(self.case, self.sector) or math.inf)
-        return _Spilled(
-            sum(number for _, number in counts), sum(number * lanes * access.bits / 8 for access, number in counts),
-            _beyond(held, self._near_capacity * self.held), _beyond(held * min(self.units, self.groups), last),
-        )  # fmt: skip
+            number = sum(share * float(value(access.reloads)) for access in accesses if share)
+            of_item = lacking * WORD
+        held = math.prod(self.case.counts.launch.group_shape) * of_item  # by a group
+        return number, max(1 - self._near_capacity / held, 0.0) if held else 0.0
 
     @cached_property
     def _issued(self) -> dict[str, float]:
@@ -320,11 +316,9 @@ class _Unit(Lazy):
         far = min(from_memory["load"], near)
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
-        spilled = self._spilled
         return {
-            "near_sectors": (near + spilled.moved * spilled.near_missed / self.sector) * self.dealt / self.groups,
-            "memory_bytes": far * each + spilled.moved * spilled.far_missed / self.units,
-            "stored_bytes": stored * each,
+            "near_sectors": (near + self._tested_sectors) * self.dealt / self.groups,
+            "memory_bytes": far * each, "stored_bytes": stored * each,
         }
 
     @property
@@ -388,8 +382,9 @@ class _Unit(Lazy):
             waits["chain_loads"] += sum(value(load.access.count) for load in loads if load.access.guarded)
         if self.loads_wait:
             waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
-        waits["chain_private"] = self._spilled.accesses
-        waits["chain_far_private"] = self._spilled.accesses * self._spilled.near_missed
+        spilled, missed = self._spilled
+        waits["chain_private"] = spilled
+        waits["chain_far_private"] = spilled * missed
         waits["chain_tests"] = sum(value(issue.tests) for issue in self.case.counts.issues)
         waits["chain_operations"] = sum(
             number * (1.0 if dtype == "float64" else SHORTER)
