@@ -88,8 +88,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       evenly by the units.
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
-      the first-level cache, barriers, turns, tests of written-out loops, and operations (:data:`SHORTER`). On a device
-      whose compiler does not move loads over tests (``guarded_loads_wait``), each load behind a test counts too; on
+      the first-level cache, barriers, turns, tests of written-out loops (where loads wait they are in ``arithmetic``),
+      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests (``guarded_loads_wait``), each load behind a test counts too; on
       one that issues a load only where its value is needed (``loads_wait``), each load that enters another sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
@@ -385,7 +385,7 @@ class _Unit(Lazy):
         spilled, missed = self._spilled
         waits["chain_private"] = spilled
         waits["chain_far_private"] = spilled * missed
-        waits["chain_tests"] = sum(value(issue.tests) for issue in self.case.counts.issues)
+        waits["chain_tests"] = 0.0 if self.loads_wait else sum(value(i.tests) for i in self.case.counts.issues)
         waits["chain_operations"] = sum(
             number * (1.0 if dtype == "float64" else SHORTER)
             for issue in self.case.counts.issues for dtype, number in self._operations(issue)
