@@ -89,8 +89,9 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
       from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
       the first-level cache, barriers, turns, tests of written-out loops (where loads wait they are in ``arithmetic``),
-      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests (``guarded_loads_wait``), each load behind a test counts too; on
-      one that issues a load only where its value is needed (``loads_wait``), each load that enters another sector.
+      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
+      (``guarded_loads_wait``), each load behind a test counts too; on one that issues a load only where its value is
+      needed (``loads_wait``), each load that enters another sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
