@@ -167,7 +167,8 @@ class _Unit(Lazy):
         """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
         if not self.case.knows("registers_per_unit"):
             return MOST_REGISTERS
-        return min(float(self.case.fact("registers_per_unit")) // self.lanes // 8 * 8, MOST_REGISTERS)
+        shared = float(self.case.fact("registers_per_unit")) // self.lanes // 8 * 8
+        return min(max(shared, 8), MOST_REGISTERS)
 
     @cached_property
     def needed_registers(self) -> float:
@@ -243,8 +244,9 @@ class _Unit(Lazy):
             number = sum(float(value(access.count)) for access in accesses if access.array in self._indexed)
             of_item = float(self.case.counts.launch.private_bytes)
         else:
-            lacking = 0.0 if self._tested else max(self.needed_registers - self.most_registers, 0.0)
-            share = lacking / (self.needed_registers - self.least_registers) if lacking else 0.0
+            data = self.needed_registers - self.least_registers
+            lacking = 0.0 if self._tested else min(max(self.needed_registers - self.most_registers, 0.0), data)
+            share = lacking / data if lacking else 0.0
             number = sum(share * float(value(access.reloads)) for access in accesses if share)
             of_item = lacking * WORD
         held = math.prod(self.case.counts.launch.group_shape) * of_item  # by a group

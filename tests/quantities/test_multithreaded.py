@@ -323,6 +323,19 @@ def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
     assert (accesses, accesses * missed) == pytest.approx((found["chain_private"], found["chain_far_private"]))
 
 
+@pytest.mark.parametrize(("of_unit", "most"), [(2**15, 32), (2**12, 8)])
+def test_large_groups_without_private_data_spill_nothing(of_unit, most):
+    # 1024 work-items share the registers of a unit: fewer than the 40 that each keeps, at least one step of 8
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 1024 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 1024, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    found = resources(counts, device(**CACHES, registers_per_unit=of_unit), n=15 * 2 * 1024)
+    assert most < REGISTERS
+    assert "chain_private" not in found
+    assert 2 * 0.5 == found["chain_operations"]  # a unit holds one of its two groups
+
 
 @pytest.mark.parametrize(("waits", "rounds"), [(0, 12 / 3), (1, 12 / 5)])
 def test_loads_that_wait_take_fewer_registers(waits, rounds):

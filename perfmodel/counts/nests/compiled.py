@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from perfmodel.counts.nests.nest import IN, OUT, SET
+from perfmodel.counts.nests.nest import IN, OUT, PARAM, SET
 from perfmodel.counts.nests.nests import Surroundings, without, written_out
 from perfmodel.counts.program.program import Domain, Statement
 
@@ -21,12 +21,14 @@ WRITTEN = 2**15
 """The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
 GUARDED = 8
 """The most iterations, or steps, of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
-PARAM = isl.dim_type.param
 
 
 @dataclass(frozen=True)
 class LoopTrips:
-    """How many iterations the entries of a loop make: all numbers that occur; none where nothing bounds them."""
+    """How many iterations the entries of a loop make: all numbers that occur.
+
+    None where nothing bounds them, or where they vary up to more than a compiler writes out.
+    """
 
     numbers: frozenset[int]
     by_group: bool = False  # whether the number depends on the work-group
@@ -107,6 +109,8 @@ def _trips_of(domain: Domain, loop: str) -> LoopTrips:
     most = high - low + 1
     if takes_each(points, position, low, high):
         return LoopTrips(frozenset({most}))
+    if most > WRITTEN:  # isl would list all of them
+        return LoopTrips(frozenset())
     inames = zip(domain.names, domain.axes, strict=True)
     by_groups = without(domain, {name for name, axis in inames if name != loop and not axis.startswith("g")})
     by_group = _greatest(by_groups.points, by_groups.names.index(loop)) != {high}

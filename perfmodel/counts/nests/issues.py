@@ -20,7 +20,18 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.compiled import LoopTrips, bounds, copies_of, takes_each, values_of, written_loops
-from perfmodel.counts.nests.nest import IN, NO_BYTES, SET, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
+from perfmodel.counts.nests.nest import (
+    IN,
+    NO_BYTES,
+    PARAM,
+    SET,
+    Address,
+    Issue,
+    IssuedAccess,
+    Move,
+    PrivateAccess,
+    address_of,
+)
 from perfmodel.counts.nests.nests import (
     Surroundings,
     line_of,
@@ -36,7 +47,6 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.lazy import Lazy, cached_property
 
 APART = 2**40  # bytes: further than equal addresses can be
-PARAM = isl.dim_type.param
 SAMPLES = 8  # places at which the digits of a group's number are tried
 
 Digits = tuple[tuple[int, Count], ...]  #: for each digit of a group's number its place value, and the address's step

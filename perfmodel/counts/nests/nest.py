@@ -16,6 +16,7 @@ from perfmodel.counts.rows import OperationCount
 from perfmodel.lazy import Lazy, cached_property
 
 IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
+PARAM = isl.dim_type.param
 LINE = 512  # points along an iname that are looked at
 NO_BYTES = Count.constant(0, "byte")
 
