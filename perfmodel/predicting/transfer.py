@@ -71,7 +71,7 @@ class TransferErrors(BaseModel):
         --------
         >>> scores = Conformal(scores=(1.0, 1.0, 1.0, 4.0), groups=("a", "b", "c", "d"))
         >>> found = TransferErrors(conformal=scores, foreign=("d",))
-        >>> [round(s, 2) for s in found.scores(False).scores]  # m is 1.75, and 1.19 of a, b and c; 2 and 1 without d
+        >>> [round(s, 2) for s in found.scores(False).scores]  # m_c is 1.19; 1.33 without a, 1 without d
         [0.89, 0.89, 0.89, 4.75]
         """
         errors: dict[str, list[float]] = defaultdict(list)
