@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from perfmodel.fitting.conformal import STRICT, Conformal, Unseen, calibrate
+from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
+from perfmodel.fitting.local_scale import STRICT
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 
 if TYPE_CHECKING:

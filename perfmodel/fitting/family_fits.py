@@ -18,7 +18,7 @@ import numpy.typing as npt
 from perfmodel.errors import FoldsError, TooFewRowsError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
-from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
+from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
 from perfmodel.fitting.design import (
     Design,
     DesignFit,
@@ -30,6 +30,7 @@ from perfmodel.fitting.design import (
     fit_to_design,
     fitted_weights,
 )
+from perfmodel.fitting.local_scale import lack_of_support, support_of
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy

@@ -49,7 +49,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 
-from perfmodel.fitting.conformal import STRICT, WIDEST, Floats
+from perfmodel.fitting.conformal import WIDEST
+from perfmodel.fitting.local_scale import STRICT, Floats
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement

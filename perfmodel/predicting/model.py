@@ -20,7 +20,8 @@ from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
-from perfmodel.fitting.conformal import WIDE, Quantiles, check_level, scaled
+from perfmodel.fitting.conformal import Quantiles, check_level, scaled
+from perfmodel.fitting.local_scale import WIDE
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family

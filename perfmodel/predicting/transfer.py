@@ -36,7 +36,8 @@ from perfmodel.documents import read_file, require, value_of
 from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
 from perfmodel.facts.rates import RATES, known_rate
-from perfmodel.fitting.conformal import STRICT, Conformal
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.local_scale import STRICT
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models import families

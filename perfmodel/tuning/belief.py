@@ -49,7 +49,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, stdtr
 
-from perfmodel.fitting.conformal import Floats
+from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import Prediction
 

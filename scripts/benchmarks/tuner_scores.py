@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.display import columns_text
-from perfmodel.fitting.conformal import Floats
+from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import Prediction
 from perfmodel.tuning.belief import Race, belief_of

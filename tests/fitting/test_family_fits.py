@@ -11,8 +11,8 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
-from perfmodel.fitting.conformal import fit_local_scale
 from perfmodel.fitting.family_fits import dealt
+from perfmodel.fitting.local_scale import fit_local_scale
 from perfmodel.fitting.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predicting.model import fit

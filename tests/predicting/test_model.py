@@ -18,7 +18,8 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.conformal import Conformal, LocalScale, WeightScale
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.local_scale import LocalScale, WeightScale
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load

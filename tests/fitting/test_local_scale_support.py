@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.fitting.conformal import lack_of_support, support_of
+from perfmodel.fitting.local_scale import lack_of_support, support_of
 from tests.fitting import by_hand
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.fitting.conformal import Conformal, LocalScale, Unseen, WeightScale, calibrate, fit_local_scale
+from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
+from perfmodel.fitting.local_scale import LocalScale, WeightScale, fit_local_scale
 from tests.fitting import by_hand
 
 SUPPORT = {"launches": 1.5, "op_float32_add": 0.2}
