@@ -19,6 +19,7 @@ typical one of their kind c, of the same vendor or not, and multiplied by that o
 
 with :math:`m_d` the mean error |log(t/p)| on device d, m its mean over all devices, which counts as one more device,
 and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others.
+Where a platform is not known, as of facts in a file, errors stay as they are.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class TransferErrors(BaseModel):
     scatter: Scatter | None = None
     foreign: tuple[str, ...] = ()
 
-    def scores(self, foreign: bool) -> Conformal:
-        r"""Return the scores for a device whose platform is of another vendor, or of the same one.
+    def scores(self, foreign: bool | None) -> Conformal:
+        r"""Return the scores for a device whose platform is of another vendor, of the same one, or (None) not known.
 
         Examples
         --------
@@ -78,7 +79,7 @@ class TransferErrors(BaseModel):
         errors: dict[str, list[float]] = defaultdict(list)
         for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
             errors[device].append(score)
-        if not self.foreign or len(errors) < 2:
+        if foreign is None or not self.foreign or len(errors) < 2:
             return self.conformal
         means = {device: fmean(of_device) for device, of_device in errors.items()}
 
@@ -104,6 +105,12 @@ def vendor(facts: DeviceFacts) -> str:
     """Return whose platform a device has: the first word of the platform's name; GPGPU-Sim simulates NVIDIA's."""
     word = facts.platform.partition(" ")[0].lower()
     return "nvidia" if word == "gpgpu-sim" else word
+
+
+def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
+    """Return whether the platforms of two devices are of different vendors; None where one of them is not known."""
+    vendors = vendor(known), vendor(facts)
+    return vendors[0] != vendors[1] if all(vendors) else None
 
 
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
@@ -142,7 +149,7 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         allowed = tuple(family.name for family in families().values() if family.transferable)
         raise NotTransferableError(model.family.name, allowed)
     _check(model, known, facts)
-    errors, foreign = transfer_errors().get(model.family.name), vendor(known) != vendor(facts)
+    errors, foreign = transfer_errors().get(model.family.name), _foreign(known, facts)
     fitted = model.fitted.model_copy(update={
         "device": facts.name, "transferred_from": model.fitted.transferred_from or model.device,
         "subgroup_size": int(facts.value(LANES)), "facts": facts.to_json(), "anchored": None,
@@ -192,7 +199,7 @@ def _notes(
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
         yield f"intervals rest on {errors.conformal.group_count} devices that weights were transferred to"
-        if vendor(known) != vendor(facts):
+        if _foreign(known, facts):
             foreign = f"the weights are from a platform of another vendor, as on {len(errors.foreign)} of these devices"
             yield f"{foreign}: expect large errors"
 

@@ -132,14 +132,15 @@ def test_errors_from_another_vendor_are_scaled():
 
 def test_weights_of_another_vendor_have_wider_intervals(monkeypatch):
     monkeypatch.setattr(transfer, "transfer_errors", lambda: {"toy": ERRORS})
-    model = model_of(TOY, VALUES)
-    same, other = (
-        transferred(model, replace(FAST, platform=platform)) for platform in (model.facts.platform, "Other 1.0")
+    model = model_of(TOY, VALUES, replace(GPU, platform="Some CUDA"))
+    same, other, unknown = (
+        transferred(model, replace(FAST, platform=platform)) for platform in ("Some OpenCL", "Other 1.0", "")
     )
     assert ERRORS.scores(foreign=False) == same.fitted.conformal
     assert ERRORS.scores(foreign=True) == other.fitted.conformal
     assert "a platform of another vendor, as on 2 of these devices" in other.notes[-1]
-    assert "another vendor" not in " ".join(same.notes)
+    assert ERRORS.conformal == unknown.fitted.conformal
+    assert "another vendor" not in " ".join([*same.notes, *unknown.notes])
 
 
 @pytest.mark.parametrize(
