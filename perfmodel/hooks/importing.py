@@ -298,7 +298,7 @@ def _check_sizes(sizes: Mapping[str, int], counts: KernelCounts) -> None:
 
 def _wrong_sizes(sizes: Collection[str], wanted: Collection[str]) -> DocumentError:
     strange, lacking = [name for name in sizes if name not in wanted], sorted({*wanted} - {*sizes})
-    said = [f"has {', '.join(strange)}, of which the kernel knows neither a parameter nor a size"] if strange else []
+    said = [f"has {', '.join(strange)}, and the kernel has no such parameter or size"] if strange else []
     said += [f"lacks the size {', '.join(lacking)} (-p NAME=SIZE)"] if lacking else []
     return DocumentError(" and ".join(said))
 

@@ -175,7 +175,7 @@ def test_what_can_be_mapped_is_kept_beside_what_cannot():
 def test_sizes_that_the_kernel_does_not_have_are_refused_also_of_failures():
     failed = '"1": {"group": 64, "m": 3, "__error__": "RuntimeFailedConfig"},'
     with_keys(["group", "m"], failed, entry(group=32, m=3))
-    with pytest.raises(UnmappedResultsError, match="has m, of which the kernel knows neither"):
+    with pytest.raises(UnmappedResultsError, match="has m, and the kernel has no such parameter or size"):
         import_results("cache.json", "kernel.py", "store", SIZES)
     document = {
         "schema_version": "1.0.0",
@@ -188,7 +188,7 @@ def test_sizes_that_the_kernel_does_not_have_are_refused_also_of_failures():
     Path("t4.json").write_text(json.dumps(document))
     found = import_results("t4.json", "kernel.py", "store", SIZES, device="D")
     assert ["ok", "timeout"] == [row.status for row in found.rows]
-    assert "(group=32 m=3) has m, of which the kernel knows neither" in found.refused[0]
+    assert "(group=32 m=3) has m, and the kernel has no such parameter or size" in found.refused[0]
 
 
 @pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, [3], "x"])
