@@ -44,7 +44,7 @@ class SizedAccess:
 
     def sectors(self, subgroup: int, sector: int) -> float:
         """Return the sectors that it touches, the mean over its executions."""
-        if self.lanes is None:
+        if self.lanes is None or not self.count:
             return self.active
         moves = tuple((step, math.ceil(values)) for _, step, values, written in self.moves if step and not written)
         touched = segments_touched(

@@ -323,6 +323,16 @@ def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
     assert (accesses, accesses * missed) == pytest.approx((found["chain_private"], found["chain_far_private"]))
 
 
+def test_loops_without_iterations_touch_nothing():
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float64, shape="n, m"), lp.GlobalArg("out", np.float64, shape="n"), ...],
+        assumptions="n >= 1 and m >= 0 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    assert {"started": 1, "dealt_groups": 1} == resources(counts, n=960, m=0)
+
+
 @pytest.mark.parametrize(("of_unit", "most"), [(2**15, 32), (2**12, 8)])
 def test_large_groups_without_private_data_spill_nothing(of_unit, most):
     # 1024 work-items share the registers of a unit: fewer than the 40 that each keeps, at least one step of 8
