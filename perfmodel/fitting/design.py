@@ -112,7 +112,7 @@ class Design:
     private: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        if len(self.private) != len(self.times):
+        if not len(self.private):
             object.__setattr__(self, "private", np.zeros(len(self.times)))
 
     @property

@@ -208,7 +208,7 @@ def lines(found: Mapping[str, Any], figure: str) -> Iterator[tuple[str, ...]]:
         yield (name, str(found[name]["configurations"]), str(found[name]["near"]), *cells)
     mean, name = (fmean, "mean") if figure == "score" else (geometric_mean, "geometric mean")
     if whole := [by_tuner for by_tuner in figures.values() if by_tuner.keys() >= {*tuners}]:
-        over = ([LONGEST if (own := one[tuner]) is None else own for one in whole] for tuner in tuners)
+        over = ([LONGEST if (value := one[tuner]) is None else value for one in whole] for tuner in tuners)
         yield (f"{name} of {len(whole)}", "", "", *(_cell(figure, mean(of)) for of in over))
 
 

@@ -1,7 +1,7 @@
 """How every family predicts the rows that others recorded on a GPU, and which traits of a launch go with its errors.
 
-No device is needed. Quantities take most of the time. Rows are spread over processes, which evaluate all families at
-each; then the families are, which are fitted to these values.
+No device is needed. Quantities take most of the time. Processes first evaluate all families at parts of the rows, then
+fit one family each to these values.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def study(folder: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[st
 
 
 def evaluate_part(folder: Path, names: Sequence[str], part: int) -> tuple[Evaluated, Traits]:
-    """Return the values by families, and the traits, of every :data:`PARTS`-th row of a folder, from one on."""
+    """Return the values by families, and the traits, of every :data:`PARTS`-th row of a folder, from row `part` on."""
     measured = _measured(folder)
     rows = list(measured)[part::PARTS]
     traits = {
