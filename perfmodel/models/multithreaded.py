@@ -33,7 +33,7 @@ SHARPNESS = (2.0, 1.25, 1.5, 3.0)
 
 OVERHEADS = ("started", "dealt_groups")
 RESOURCES = {
-    "issue": ("arithmetic", "loads", "turns"),
+    "issue": ("arithmetic", "turns"),
     "near": ("wavefronts", "sectors", "near_sectors", "stored_sectors"),
     "memory": ("memory_bytes", "stored_bytes"),
     "chain": tuple(name for name in MULTITHREADED_UNITS if name.startswith("chain_")),
@@ -43,7 +43,6 @@ WORDS = {
     "started": ("a launch", "", "launch"),
     "dealt_groups": ("a work-group", "", "cycle"),
     "arithmetic": ("a cycle of arithmetic at the peak", "", "cycle"),
-    "loads": ("issuing a load from global memory", "load", "cycle"),
     "turns": ("a turn of a loop", "turn", "issue"),
     "wavefronts": ("a wavefront of local memory", "wavefront", "cycle"),
     "sectors": ("a sector that a load touches", "sector", "cycle"),
@@ -54,7 +53,7 @@ WORDS = {
     "chain_loads": ("waiting for loads from global memory", "", "l2_latency"),
     "chain_local": ("waiting for loads from local memory", "", "cycle"),
     "chain_private": ("waiting for private data in memory", "", "cycle"),
-    "chain_far_private": ("waiting for private data beyond the first-level cache", "", "l2_latency"),
+    "chain_far": ("waiting for one access beyond the first-level cache", "", "l2_latency"),
     "chain_barriers": ("waiting at a barrier", "", "cycle"),
     "chain_turns": ("waiting for the test of a loop", "", "cycle"),
     "chain_tests": ("waiting for a test in a loop that is written out", "", "cycle"),

@@ -56,14 +56,14 @@ SHORTER = 0.5
 """How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
 
 CHAIN: Mapping[str, str] = MappingProxyType({
-    "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far_private": "access",
+    "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far": "access",
     "chain_barriers": "barrier", "chain_turns": "operation", "chain_tests": "operation",
     "chain_operations": "operation",
 })  # fmt: skip
-ISSUED = ("arithmetic", "loads", "turns", "wavefronts", "sectors", "stored_sectors")
+ISSUED = ("arithmetic", "turns", "wavefronts", "sectors", "stored_sectors")
 MULTITHREADED_UNITS: Mapping[str, str] = MappingProxyType({
     "started": "launch", "dealt_groups": "work-group",
-    "arithmetic": "cycle", "loads": "access", "turns": "operation",
+    "arithmetic": "cycle", "turns": "operation",
     "wavefronts": "access", "sectors": "access", "near_sectors": "access", "stored_sectors": "access",
     "memory_bytes": "byte", "stored_bytes": "byte", **CHAIN,
 })  # fmt: skip
@@ -77,10 +77,10 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
       multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
       where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
-    - ``loads``: loads of sub-groups from global memory, and from constant memory where lanes load different cells (an
-      equal one is an operand). ``sectors``: sectors that they touch, each for itself;
-      ``near_sectors``: those that the first-level cache fetches, and those of private arrays that tests keep in memory
-      (``guarded_loads_wait``); ``stored_sectors``: those that stores touch.
+    - ``sectors``: those that loads touch, each for itself, of global memory, and of constant memory where lanes load
+      different cells (an equal one is an operand); ``near_sectors``: those that the first-level cache fetches, and
+      those of private arrays that tests keep in memory (``guarded_loads_wait``); ``stored_sectors``: those that
+      stores touch.
     - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
       the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
@@ -90,8 +90,8 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
       from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
       the first-level cache, barriers, turns, tests of written-out loops (where loads wait they are in ``arithmetic``),
       and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
-      (``guarded_loads_wait``), each load behind a test counts too; on one that issues a load only where its value is
-      needed (``loads_wait``), each load that enters another sector.
+      (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data; on one that
+      issues a load only where its value is needed (``loads_wait``), ``chain_loads`` has each that enters a sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
@@ -229,7 +229,7 @@ class _Unit(Lazy):
     def _tested_sectors(self) -> float:
         """Sectors of the accesses to arrays that tests keep in memory: lanes store such arrays side by side."""
         return sum(
-            float(self.case.value(access.count)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
+            float(self.case.value(access.reloads)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
             for issue in self.case.counts.issues for access in issue.private if access.array in self._tested
         )  # fmt: skip
 
@@ -268,7 +268,6 @@ class _Unit(Lazy):
             elif access.access.space == "constant" and access.lanes is not None and not any(access.lanes):
                 continue  # an operand of the instruction that uses it
             elif access.access.direction == "load":
-                amounts["loads"] += access.count
                 amounts["sectors"] += access.count * access.sectors(subgroup, self.sector)
             else:
                 amounts["stored_sectors"] += access.count * access.sectors(subgroup, self.sector)
@@ -381,13 +380,13 @@ class _Unit(Lazy):
             access for _, access in self._accesses
             if access.access.direction == "load" and access.access.space == "global"
         ]  # fmt: skip
-        if self.case.known("guarded_loads_wait", 0):
-            waits["chain_loads"] += sum(value(load.access.count) for load in loads if load.access.guarded)
         if self.loads_wait:
             waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
         spilled, missed = self._spilled
         waits["chain_private"] = spilled
-        waits["chain_far_private"] = spilled * missed
+        waits["chain_far"] = spilled * missed
+        if self.case.known("guarded_loads_wait", 0):  # such a load is waited for by itself too
+            waits["chain_far"] += sum(value(load.access.count) for load in loads if load.access.guarded)
         waits["chain_tests"] = 0.0 if self.loads_wait else sum(value(i.tests) for i in self.case.counts.issues)
         waits["chain_operations"] = sum(
             number * (1.0 if dtype == "float64" else SHORTER)
