@@ -227,7 +227,10 @@ class _Unit(Lazy):
 
     @cached_property
     def _tested_sectors(self) -> float:
-        """Sectors of the accesses to arrays that tests keep in memory: lanes store such arrays side by side."""
+        """Sectors of the accesses to arrays that tests keep in memory: lanes store such arrays side by side.
+
+        They are of :data:`SECTOR_BYTES` on every card: so AMD's rank better than in sectors of their own size.
+        """
         return sum(
             float(self.case.value(access.reloads)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
             for issue in self.case.counts.issues for access in issue.private if access.array in self._tested
