@@ -139,10 +139,11 @@ class _ReadCounts(Mapping[str, "KernelCounts"]):
     read: dict[str, KernelCounts]
 
     def __getitem__(self, digest: str) -> KernelCounts:
+        document = self.documents[digest]  # what other selections have read may not be in this one
         if digest not in self.read:
             from perfmodel.counts import KernelCounts
 
-            self.read[digest] = KernelCounts.from_json(dict(self.documents[digest]))
+            self.read[digest] = KernelCounts.from_json(dict(document))
         return self.read[digest]
 
     def __contains__(self, digest: object) -> bool:

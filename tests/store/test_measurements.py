@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import process_time
 
 import pytest
@@ -89,6 +90,15 @@ def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     assert (device_facts(), None) == (second.facts, first.facts)
     assert {"h": "counts"} == second.counts == first.of_kernels("copy").counts
     assert [{"a": 1}] == read
+
+
+def test_counts_that_others_have_read_are_not_those_of_a_store_without_them(monkeypatch):
+    monkeypatch.setattr(KernelCounts, "from_json", lambda document: "counts")
+    first = Measurements((measurement(),), {"h": {"a": 1}})
+    assert "counts" == first.counts["h"]
+    damaged = replace(first, counts_documents={})
+    with pytest.raises(KeyError):
+        damaged.counts["h"]
 
 
 def test_the_facts_of_a_device_of_which_nothing_is_known_are_its_names():
