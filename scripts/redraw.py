@@ -1,7 +1,7 @@
 """Draw parts of docs/ again from committed data, without a device.
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
-examples again; papers prints tables of two pages; transfers (an hour) predicts kernels by weights of other cards;
+examples again; papers prints tables of two pages; transfers (minutes) predicts kernels by weights of other cards;
 tuning draws what scripts/bench recorded found.
 """
 

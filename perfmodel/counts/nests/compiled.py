@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from perfmodel.counts.nests.nest import IN, OUT, PARAM, SET
-from perfmodel.counts.nests.nests import Surroundings, without, written_out
+from perfmodel.counts.nests.nests import Surroundings, bounds, copies_of, domains_of, without, written_out
 from perfmodel.counts.program.program import Domain, Statement
 
 WRITTEN = 2**15
@@ -94,7 +94,7 @@ def _trips(loop: str, inside: set[str], loops: set[str], statements: Sequence[St
     """Return the iterations of a loop, over all domains of its statements."""
     found = [
         _trips_of(without(domain, (inside | set(written_out(domain, loops))) - {loop}), loop)
-        for domain in dict.fromkeys(statement.domain for statement in statements) if loop in domain.names
+        for domain in domains_of(statements) if loop in domain.names
     ]  # fmt: skip
     if not all(trips.numbers for trips in found):
         return LoopTrips(frozenset())
@@ -117,23 +117,6 @@ def _trips_of(domain: Domain, loop: str) -> LoopTrips:
     if _greatest(points.neg(), position) != {-low}:
         return LoopTrips(frozenset({1, most}), by_group)
     return LoopTrips(frozenset(end - low + 1 for end in _greatest(points, position)), by_group)
-
-
-def copies_of(domain: Domain, loops: set[str]) -> dict[str, int]:
-    """Return the inames of a domain that are neither loops nor on hardware axes, with their numbers of values."""
-    return {name: values_of(domain, name) for name in written_out(domain, loops)}
-
-
-def values_of(domain: Domain, name: str) -> int:
-    """Return how many values an iname takes, 1 where nothing bounds them."""
-    low, high = bounds(domain.points, domain.names.index(name))
-    return 1 if low is None or high is None else high - low + 1
-
-
-def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a dimension of a set, None where it has none."""
-    low, high = points.dim_min_val(position), points.dim_max_val(position)
-    return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
 
 
 def takes_each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:

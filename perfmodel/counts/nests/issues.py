@@ -19,7 +19,7 @@ import numpy as np
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.compiled import LoopTrips, bounds, copies_of, takes_each, values_of, written_loops
+from perfmodel.counts.nests.compiled import LoopTrips, takes_each, written_loops
 from perfmodel.counts.nests.nest import (
     IN,
     NO_BYTES,
@@ -34,11 +34,15 @@ from perfmodel.counts.nests.nest import (
 )
 from perfmodel.counts.nests.nests import (
     Surroundings,
+    bounds,
+    copies_of,
+    domains_of,
     line_of,
     operations_of,
     rolled,
     statements_by_nest,
     union_of,
+    values_of,
     without,
     written_out,
 )
@@ -84,7 +88,7 @@ class _Issues(Lazy):
         loops = (*around.outer, *around.inner)
         left = tuple(loop for loop in loops if loop not in written)
         turns = [without(domain, written) for domain in rolled(statements, around)]
-        copied = {domain: copies_of(domain, set(left)) for domain in _domains(statements)}
+        copied = {domain: copies_of(domain, set(left)) for domain in domains_of(statements)}
         accesses = [(s.domain, a) for s in statements for a in s.accesses if a.space != "private"]
         issued = [self._issued(domain, access, loops, copied[domain]) for domain, access in accesses]
         return Issue(
@@ -102,7 +106,7 @@ class _Issues(Lazy):
         inside = set(takewhile(lambda loop: not written[loop].varying, written))
         if len(inside) == len(written):
             return Count.constant(0)
-        return self.count(union_of([without(d, inside | set(written_out(d, loops))) for d in _domains(statements)]))
+        return self.count(union_of([without(d, inside | set(written_out(d, loops))) for d in domains_of(statements)]))
 
     # {{{ accesses
 
@@ -320,10 +324,6 @@ class _Issues(Lazy):
         return still
 
     # }}}
-
-
-def _domains(statements: Sequence[Statement]) -> list[Domain]:
-    return list(dict.fromkeys(statement.domain for statement in statements))
 
 
 def _functions(access: Access) -> list[isl.PwAff]:

@@ -103,10 +103,11 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
 def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
     """Return the domains of statements without the inames of loops that the code writes out in the innermost loop."""
     loops = {*around.outer, *around.inner, *around.repeated}
-    return [without(domain, written_out(domain, loops)) for domain in _domains(statements)]
+    return [without(domain, written_out(domain, loops)) for domain in domains_of(statements)]
 
 
-def _domains(statements: Sequence[Statement]) -> list[Domain]:
+def domains_of(statements: Sequence[Statement]) -> list[Domain]:
+    """Return the domains of statements, each once."""
     return list(dict.fromkeys(statement.domain for statement in statements))
 
 
@@ -116,14 +117,21 @@ def written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
     return tuple(name for name, axis in inames if not axis and name not in loops)
 
 
-def _copies(domain: Domain, around: Surroundings) -> dict[str, int]:
-    """Return the inames of loops that the generated code writes out, each with its number of values at most."""
-    values = {}
-    for name in written_out(domain, {*around.outer, *around.inner}):
-        place = domain.names.index(name)
-        low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
-        values[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
-    return values
+def copies_of(domain: Domain, loops: Container[str]) -> dict[str, int]:
+    """Return the inames of a domain that are neither loops nor on hardware axes, with their numbers of values."""
+    return {name: values_of(domain, name) for name in written_out(domain, loops)}
+
+
+def values_of(domain: Domain, name: str) -> int:
+    """Return how many values an iname takes, 1 where nothing bounds them."""
+    low, high = bounds(domain.points, domain.names.index(name))
+    return 1 if low is None or high is None else high - low + 1
+
+
+def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value of a dimension of a set, None where it has none."""
+    low, high = points.dim_min_val(position), points.dim_max_val(position)
+    return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
 
 
 def without(domain: Domain, names: Container[str]) -> Domain:
@@ -191,12 +199,12 @@ class _Nests(Lazy):
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
             iterations=iterations, box=self._box(turns), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered else None,
-            executions=count(union_of(_domains(statements))),
+            executions=count(union_of(domains_of(statements))),
             operations=operations_of(statements, count),
             accesses=tuple(
                 NestAccess(
                     a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),
-                    a.lane_stride, _copies(s.domain, around),
+                    a.lane_stride, copies_of(s.domain, {*around.outer, *around.inner}),
                 )
                 for s in statements for a in s.accesses
             ),
