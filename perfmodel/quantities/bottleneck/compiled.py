@@ -114,7 +114,7 @@ class CompiledLaunch(Generic[Number]):
     groups: Number  # of all launches
     barriers: bool  # whether it has any
     loops: bool  # whether a runtime loop stands between them
-    streams: int  # of addresses that it follows in global memory
+    separate_addresses: int  # the most of one array, in global memory, that are not a constant apart
     nests: tuple[CompiledNest[Number], ...]
 
     @property
@@ -174,7 +174,7 @@ def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Seque
     return CompiledLaunch(
         shape, launches, groups,
         barriers=len({nest.stretch for nest in nests}) > 1 or any(nest.outer for nest in nests),
-        loops=any(nest.inner for nest in nests), streams=_streams(nests),
+        loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(nests),
         nests=tuple(_nest(nest, nests) for nest in nests),
     )  # fmt: skip
 
@@ -265,12 +265,14 @@ def _fills_stride(access: NestAccess) -> bool:
     return width > 1 and all(Count(lane.distance) == Count.constant(width) for lane in access.lanes)
 
 
-def _streams(nests: Iterable[Nest]) -> int:
-    """Return how many streams of global addresses there are: starts of one array a constant apart are one."""
-    return len({
-        (access.array, base)
-        for nest in nests for access in nest.accesses if access.space == "global" for base in _bases(access)
-    })  # fmt: skip
+def _separate_addresses(nests: Iterable[Nest]) -> int:
+    """Return the most global addresses of one array that are computed apart: those a constant apart are one."""
+    bases: dict[str, set[str]] = defaultdict(set)
+    for nest in nests:
+        for access in nest.accesses:
+            if access.space == "global":
+                bases[access.array] |= _bases(access)
+    return max(map(len, bases.values()), default=0)
 
 
 def _bases(access: NestAccess) -> set[str]:

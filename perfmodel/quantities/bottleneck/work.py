@@ -44,10 +44,13 @@ WINDOW = 160.0
 With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
-MOST_STREAMS = 8
-"""A compiler that must prove that addresses differ gives up beyond this number of streams."""
+MOST_ADDRESSES = 4
+"""Addresses of one array, computed apart, beyond which PoCL's compiler packs their computation, and nothing else."""
 
-PACKED = 8
+FEWEST_ITEMS = 16
+"""Work-items along the first axis below which PoCL's compiler writes the loop over them out, and packs nothing."""
+
+PACKED = 4
 """Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
 
 CHAIN_NAMES: Mapping[str, str] = {
@@ -126,7 +129,7 @@ class NestWork(Lazy):
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return not launch.loops and launch.streams <= MOST_STREAMS and not self._jumps
+        return not launch.loops and launch.row_items >= FEWEST_ITEMS and launch.separate_addresses <= MOST_ADDRESSES
 
     @property
     def _jumps(self) -> bool:
