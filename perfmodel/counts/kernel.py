@@ -16,6 +16,7 @@ from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
 from perfmodel.counts.counters.cells import bank_conflicts
+from perfmodel.counts.counters.groups import GroupWork, group_works
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
@@ -127,6 +128,12 @@ class KernelCounts(Lazy):
             The counts were stored before dataflow, or the places of instructions, were recorded.
         """
         return nests_of(self._known_flow)
+
+    @cached_property
+    @alone
+    def group_works(self) -> tuple[GroupWork | None, ...]:
+        """How much each work-group executes, launch by launch; None where all do the same, or no formula tells it."""
+        return tuple(group_works(self._cardinalities))
 
     @cached_property
     @alone
