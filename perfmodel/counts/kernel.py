@@ -16,6 +16,7 @@ from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
 from perfmodel.counts.counters.cells import bank_conflicts
+from perfmodel.counts.counters.groups import GroupWork, group_works
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
@@ -137,6 +138,12 @@ class KernelCounts(Lazy):
         """
         table = compiled_table(self._known_flow) if _records_operands(self.source) else None
         return self if table is None else replace(self, operation_table=table)
+
+    @cached_property
+    @alone
+    def group_works(self) -> tuple[GroupWork | None, ...]:
+        """How much each work-group executes, launch by launch; None where all do the same, or no formula tells it."""
+        return tuple(group_works(self._cardinalities))
 
     @cached_property
     @alone
