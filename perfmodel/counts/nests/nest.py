@@ -42,6 +42,12 @@ class Address(Lazy):
             pieces += [] if moving.is_zero() else [f"{domain}: {moving}"]  # a function has no piece where it is zero
         return "; ".join(sorted(pieces))
 
+    @cached_property
+    def constant(self) -> Fraction | None:
+        """The constant of the start [B], which :attr:`base` leaves out; None where the start has several pieces."""
+        values = {str(value.get_constant_val()) for _, value in self.start.polynomial.get_pieces()}
+        return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
+
 
 _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] = WeakKeyDictionary()
 

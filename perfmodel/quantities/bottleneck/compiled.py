@@ -44,6 +44,8 @@ from perfmodel.errors import FlowUnknownError
 
 MOST_COPIES = 64
 """Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
+WIDEST_STRIDE = 4
+"""Most cells from one lane to the next that a compiler takes in vectors, which it shuffles, where all are needed."""
 WRITTEN_OUT = 16
 """Most trips of a loop of a constant number of trips that a compiler writes out."""
 
@@ -66,7 +68,7 @@ class CompiledAccess(Generic[Number]):
     invariant: bool  # whether the innermost loop does not move it
     invariant_around: bool  # whether the loop around that one does not, and stores nothing
     odd_pitch: bool
-    fills_stride: bool  # whether copies of it fill the cells from one lane to the next: a vector takes all of them
+    fills_stride: bool  # whether it, its copies and its like fill the cells between lanes: vectors take all of them
     start: Number | None  # the address of its first execution [B]; None where data decide
     steps: tuple[Number, ...]  # how far each iname moves it [B]
 
@@ -181,6 +183,8 @@ def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Seque
 
 def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
     loops_around = [loop for loop in nest.inner[-2:-1] if not _stores_in(loop, launch)]
+    accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
+    filling = _filling(accesses)
     return CompiledNest(
         loops=len(nest.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
@@ -191,10 +195,7 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
             CompiledOperation(operation.kind, _bits(operation.dtype), operation.count)
             for operation in _floating(nest.compiled)
         ),
-        accesses=tuple(
-            _access(access, nest, loops_around)
-            for access in _without_repeats(nest.accesses) if access.space != "private"
-        ),
+        accesses=tuple(_access(access, nest, loops_around, access in filling) for access in accesses),
         chains=tuple(_chain(chain, nest) for chain in nest.chains if any(True for _ in _floating(chain.operations))),
     )  # fmt: skip
 
@@ -225,7 +226,7 @@ def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, nest: Nest, loops_around: Sequence[str]) -> CompiledAccess[Count]:
+def _access(access: NestAccess, nest: Nest, loops_around: Sequence[str], fills: bool) -> CompiledAccess[Count]:
     address = access.address
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
@@ -233,7 +234,7 @@ def _access(access: NestAccess, nest: Nest, loops_around: Sequence[str]) -> Comp
         invariant=_is_invariant(access, nest.inner[-1:]),
         invariant_around=_is_invariant(access, loops_around),
         odd_pitch=_has_odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
-        fills_stride=_fills_stride(access),
+        fills_stride=fills,
         start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
     )  # fmt: skip
@@ -257,12 +258,26 @@ def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
     return any(log2(abs(float(step())) * 8 / access.bits) % 1 for step in lane_steps)
 
 
-def _fills_stride(access: NestAccess) -> bool:
-    if access.address is None or not access.lanes:
+def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
+    """Return the accesses that together touch all cells from one lane to the next: vectors take them all."""
+    together: dict[tuple[object, ...], list[NestAccess]] = defaultdict(list)
+    for access in accesses:
+        if access.address is not None and access.lanes:
+            steps = {name: step for name, step in access.address.steps.items() if name not in access.copies}
+            moving = *sorted((name, str(step.polynomial)) for name, step in steps.items()), access.address.base
+            together[access.array, access.direction, access.bits, moving].append(access)
+    return {access for alike in together.values() if _fill_stride(alike) for access in alike}
+
+
+def _fill_stride(alike: Sequence[NestAccess]) -> bool:
+    """Return whether accesses whose addresses move alike touch all cells from one lane to the next."""
+    distances = {lane.along_unit_axis for access in alike for lane in access.lanes}
+    width = distances.pop() if len(distances) == 1 else None
+    if width is None or not 1 < abs(width) <= WIDEST_STRIDE:
         return False
-    cell = Count.constant(Fraction(access.bits, 8), "byte")
-    width = prod(values for name, values in access.copies.items() if access.address.step(name) == cell)
-    return width > 1 and all(Count(lane.distance) == Count.constant(width) for lane in access.lanes)
+    starts = {start.constant for access in alike for start in _starts(access)}
+    touched = {start * 8 / alike[0].bits % abs(width) for start in starts if start is not None}
+    return len(touched) == abs(width)
 
 
 def _separate_addresses(nests: Iterable[Nest]) -> int:
@@ -271,17 +286,17 @@ def _separate_addresses(nests: Iterable[Nest]) -> int:
     for nest in nests:
         for access in nest.accesses:
             if access.space == "global":
-                bases[access.array] |= _bases(access)
+                bases[access.array].update(start.base for start in _starts(access))
     return max(map(len, bases.values()), default=0)
 
 
-def _bases(access: NestAccess) -> set[str]:
-    """Return the base of each copy of an access that the code writes out (:attr:`Address.base`)."""
+def _starts(access: NestAccess) -> list[Address]:
+    """Return where each copy of an access starts that the code writes out; nothing where data decide."""
     if access.address is None:
-        return {""}
+        return []
     starts = [access.address.start]
     for iname, values in access.copies.items():
         step = access.address.step(iname)
         if len(starts) * values <= MOST_COPIES:
             starts = [start + value * step for start in starts for value in range(values)]
-    return {Address(start, {}).base for start in starts}
+    return [Address(start, {}) for start in starts]
