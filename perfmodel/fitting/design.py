@@ -242,8 +242,8 @@ def launch_of(host: Floats, device: Floats) -> float | None:
 
     Examples
     --------
-    >>> launch_of(np.array([3e-5, 1e-4, 1e-2]), np.array([1e-5, 7e-5, 9e-3]))
-    2e-05
+    >>> launch_of(np.array([4.0, 16.0, 512.0]), np.array([2.0, 8.0, 448.0]))  # in microseconds
+    2.0
     """
     if not len(device) or not np.all(device > 0):
         return None

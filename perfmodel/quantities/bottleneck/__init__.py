@@ -24,19 +24,22 @@ many to store, and the lines of both arrays.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.counters.groups import GroupWork
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
 from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
 from perfmodel.quantities.bottleneck.work import LaunchWork
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.dealing import MOST_GROUPS
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """All quantities by name."""
 
+UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps")
+"""Lines that the caches of one unit fetch: those of the busiest unit count."""
+
 MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
 
@@ -175,8 +181,25 @@ def _remembered(
 def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
     kernel: CompiledKernel[float] = compiled_kernel(counts).at(sizes)
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
-    for launch in kernel.launches:
-        LaunchWork(launch, kernel, device).add_to(quantities)
+    works = [
+        LaunchWork(launch, kernel, device, _group_work(groups, sizes))
+        for launch, groups in zip(kernel.launches, counts.group_works, strict=True)
+    ]
+    for work in works:
+        work.add_to(quantities)
     any_pitch = replace(device, odd_pitches=True)  # lines do not depend on it
     quantities.update(_remembered(_kept_lines, moved_lines, counts, sizes, any_pitch))
+    waiting = _mean_imbalance(works)
+    for name in UNIT_LINES:
+        quantities[name] *= waiting
     return {name: max(quantities[name], 0.0) for name in QUANTITIES}
+
+
+def _group_work(groups: GroupWork | None, sizes: Mapping[str, int]) -> NDArray[np.float64] | None:
+    return None if groups is None or groups.groups(sizes) > MOST_GROUPS else groups.at(sizes)
+
+
+def _mean_imbalance(works: Sequence[LaunchWork]) -> float:
+    """Return the imbalance of launches, each by its work-items."""
+    items = sum(work.items for work in works)
+    return sum(work.imbalance * work.items for work in works) / items if items else 1.0

@@ -33,6 +33,8 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 })  # fmt: skip
 """What is assumed where a device's facts do not tell it."""
 
+POCL = "Portable Computing Language"
+
 LAST_LEVEL = ("l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts that give the last level's capacity; the first that is known counts.
 
@@ -52,6 +54,7 @@ class DeviceUnits:
     odd_pitches: bool  # whether vectors access local arrays whose rows are not a power of two long (`odd_pitch`)
     lanes: int  # float32 lanes of a vector
     units: int  # compute units
+    deals_shares: bool  # whether a unit takes a share of the groups that are left, not one (`dealing`)
     line: int  # bytes of a cache line
     levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
 
@@ -73,8 +76,12 @@ def device_of(case: Case) -> DeviceUnits:
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),
-        int(known("compute_units")), line, (levels[0], levels[1], levels[2]),
+        int(known("compute_units")), _deals_shares(case), line, (levels[0], levels[1], levels[2]),
     )  # fmt: skip
+
+
+def _deals_shares(case: Case) -> bool:
+    return case.facts is not None and case.facts.platform == POCL and case.known("device_type", "cpu") == "cpu"
 
 
 def _level(size: int, ways: int, line: int) -> Cache:

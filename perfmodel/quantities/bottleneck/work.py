@@ -22,8 +22,8 @@ Nests run in vectors where the device or the compiler runs neighbouring work-ite
 - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
   the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
 
-Everything is multiplied by what the units wait for the busiest one, :math:`\lceil g/U \rceil U / g` for g groups on U
-units.
+Everything is multiplied by what the units wait for the busiest one: :math:`\lceil g/U \rceil U / g` for g equal groups
+on U units, else by how the groups are dealt (:mod:`perfmodel.quantities.dealing`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import DeviceUnits
+from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import SIMPLE
 
 WINDOW = 160.0
@@ -75,6 +78,7 @@ class LaunchWork(Lazy):
     launch: CompiledLaunch[float]
     kernel: CompiledKernel[float]
     device: DeviceUnits
+    group_work: NDArray[np.float64] | None = None  # of each group; None where all do the same, or there are very many
 
     def add_to(self, quantities: Quantities) -> None:
         """Add the launch's quantities."""
@@ -87,9 +91,9 @@ class LaunchWork(Lazy):
     @cached_property
     def imbalance(self) -> float:
         """The time of the busiest unit over the mean of all."""
-        groups = self.launch.groups / max(self.launch.launches, 1.0)
-        units = self.device.units
-        return ceil(groups / units) * units / groups if groups else 1.0
+        if self.group_work is not None:
+            return busiest_over_mean(self.group_work, self.device.units, self.device.deals_shares)
+        return rounds_over_mean(self.launch.groups / max(self.launch.launches, 1.0), self.device.units)
 
     @property
     def items(self) -> float:

@@ -39,6 +39,17 @@ def test_three_groups_on_two_units_take_as_long_as_four() -> None:
     assert alone["groups"] == uneven["groups"]
 
 
+def test_the_unit_with_the_longest_rows_of_a_triangle_decides() -> None:
+    counts = kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i] = sum(j, a[j])", "a: n; out: n")
+    alone, uneven = (quantities(counts, "serial", {"compute_units": units}, n=128) for units in (1, 2))
+    # an addition and a load for each j, and a store: 64 rows of each group
+    first, second = (sum(2 * (i + 1) + 1 for i in range(start, start + 64)) for start in (0, 64))
+    waiting = 2 * second / (first + second)
+    for name in ("loads", "instructions", "first_loaded"):
+        assert waiting * alone[name] == pytest.approx(uneven[name])
+    assert alone["groups"] == uneven["groups"]
+
+
 def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
     values = quantities(row_sums(), "serial", n=128, k=64)
     # each of 128*64 additions waits for the one before: 64*(1 addition + 2 of the loop + 1 load) > 160 instructions

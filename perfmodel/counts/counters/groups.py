@@ -1,0 +1,128 @@
+"""How much each work-group of a launch executes: a function of the sizes and of the group's coordinates.
+
+In a triangle of 128 rows, groups of 64 rows: the first group makes 64*65/2 = 2080 iterations, the second 6176.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import islpy as isl
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.points.set_counter import OPERATIONS
+from perfmodel.counts.program.program import Domain, Launch
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.evaluation import evaluated
+from perfmodel.counts.rows import total
+from perfmodel.lazy import Lazy
+
+PARAM, SET = isl.dim_type.param, isl.dim_type.set
+BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
+
+
+def _coordinate(axis: int) -> str:
+    return f"group_axis_{axis}"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWork(Lazy):
+    """Operations and accesses of each work-group of a launch.
+
+    Attributes
+    ----------
+    amount : Count
+        Of one group; its parameters are sizes and the group's coordinates.
+    grid : tuple of Count
+        Groups along ``g.0``, ``g.1``, ...
+    """
+
+    amount: Count
+    grid: tuple[Count, ...]
+
+    def groups(self, sizes: Mapping[str, int]) -> int:
+        """Return the number of groups at some sizes."""
+        return prod(self._extents(sizes))
+
+    def at(self, sizes: Mapping[str, int]) -> NDArray[np.float64]:
+        """Return the amount of each group at some sizes, ``g.0`` fastest."""
+        extents, function = self._extents(sizes), self.amount.function
+        names = [_coordinate(axis) for axis in range(len(extents))]
+        moving = [extent if name in function.parameters else 1 for name, extent in zip(names, extents, strict=True)]
+        places = dict(zip(names, np.indices(moving[::-1]).reshape(len(moving), -1)[::-1], strict=True))
+        number = prod(moving)
+        columns = [places[name] if name in places else np.full(number, sizes[name]) for name in function.parameters]
+        amounts = evaluated(function, columns, number).reshape(moving[::-1])
+        return np.broadcast_to(amounts, extents[::-1]).ravel()
+
+    def _extents(self, sizes: Mapping[str, int]) -> list[int]:
+        functions = [extent.function for extent in self.grid]
+        return [int(function.exact(*[sizes[name] for name in function.parameters])) for function in functions]
+
+
+def group_works(cardinalities: Cardinalities) -> Iterator[GroupWork | None]:
+    """Yield the work of each launch's groups; None where all are seen to do the same, or where it has no formula."""
+    for number, launch in enumerate(cardinalities.program.launches):
+        weights = Counter[Domain]()
+        for statement in cardinalities.program.statements:
+            if statement.domain.launch == number:
+                accesses = sum(access.space != "private" for access in statement.accesses)
+                weights[statement.domain] += sum(operation.amount for operation in statement.operations) + accesses
+        yield _work(cardinalities, launch, weights)
+
+
+def _work(cardinalities: Cardinalities, launch: Launch, weights: Mapping[Domain, int]) -> GroupWork | None:
+    grid = _grid(cardinalities, launch)
+    space = grid.get_space()
+    points = {domain: _of_group(domain, space) for domain, weight in weights.items() if weight}
+    if all(_alike(instances, grid) for instances in points.values()):
+        return None
+    by_group = Cardinalities(
+        replace(cardinalities.program, assumptions=grid), cardinalities.subgroup_size,
+        cardinalities.operations / OPERATIONS,
+    )
+    amount = total(
+        weights[domain] * domain.factor * _repeated(domain, launch) * by_group.wrap(by_group.size(instances))
+        for domain, instances in points.items()
+    )
+    extents = (isl.PwQPolynomial.from_pw_aff(extent) for extent in launch.grid)
+    return None if amount.unexpanded else GroupWork(amount, tuple(map(Count, extents)))
+
+
+def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
+    """Return the sizes that are allowed, and the coordinates of the groups, all of them parameters."""
+    grid = cardinalities.program.assumptions
+    for axis, extent in enumerate(launch.grid):
+        places = isl.Set.from_pw_aff(extent).apply(BELOW)
+        places = places.move_dims(PARAM, places.dim(PARAM), SET, 0, 1)
+        grid = grid.intersect(places.set_dim_name(PARAM, places.dim(PARAM) - 1, _coordinate(axis)).params())
+    return grid
+
+
+def _of_group(domain: Domain, space: isl.Space) -> isl.Set:
+    """Return the instances of a domain that one group executes, whose coordinates are parameters."""
+    points = domain.points
+    for k in reversed(range(len(domain.axes))):
+        if domain.axes[k].startswith("g"):
+            points = points.move_dims(PARAM, points.dim(PARAM), SET, k, 1)
+            points = points.set_dim_name(PARAM, points.dim(PARAM) - 1, _coordinate(int(domain.axes[k][2:])))
+    return points.align_params(space)
+
+
+def _alike(instances: isl.Set, grid: isl.Set) -> bool:
+    """Whether each group executes what any does."""
+    any_group = instances.intersect_params(grid)
+    for k in reversed(range(any_group.dim(PARAM))):
+        if any_group.get_dim_name(PARAM, k).startswith(_coordinate(0)[:-1]):
+            any_group = any_group.project_out(PARAM, k, 1)
+    return bool(any_group.align_params(grid.get_space()).intersect_params(grid).is_subset(instances))
+
+
+def _repeated(domain: Domain, launch: Launch) -> int:
+    """Return the work-items of a group for each value of the local axes that a domain has."""
+    return prod(extent for axis, extent in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
