@@ -17,10 +17,10 @@ import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
 from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.models import Family
-from perfmodel.models.model import HOST_LAUNCH
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES

@@ -16,7 +16,7 @@ from perfmodel.errors import ExpressionError, MissingFactError
 from perfmodel.expressions.expression import Expression, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
-from perfmodel.features import matches, rate, unit
+from perfmodel.features import HOST_LAUNCH, matches, rate, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
 
@@ -288,10 +288,6 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
         family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known,
         bounds={weight.name: (weight.lower, weight.upper) for weight in family.weights},
     )  # fmt: skip
-
-
-HOST_LAUNCH = "host_launch"
-"""The term of what the host's clock adds to the device's time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,14 @@ from perfmodel.display import data_frame, html_table, in_words, interval_text, p
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ClockError, UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.local_scale import WIDE
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
-from perfmodel.models.model import HOST_LAUNCH, RunTime
+from perfmodel.models.model import RunTime
 from perfmodel.quantities.case import Case
 from perfmodel.store.measurement import Clock
 from perfmodel.threads import ALONE

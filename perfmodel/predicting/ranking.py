@@ -12,11 +12,11 @@ import numpy as np
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
 from perfmodel.fitting.selection import Scatter, difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.models.model import HOST_LAUNCH
 from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.predicting.predictions import Anchor, Predicting, Predictions
 from perfmodel.processes.variants import Variant
