@@ -66,6 +66,7 @@ class CompiledAccess(Generic[Number]):
     executions: Number  # by work-items
     lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty where data decide
     invariant: bool  # whether the innermost loop does not move it
+    beside: bool  # whether an iteration of that loop accesses the cell beside that of the one before
     invariant_around: bool  # whether the loop around that one does not, and stores nothing
     odd_pitch: bool
     fills_stride: bool  # whether it, its copies and its like fill the cells between lanes: vectors take all of them
@@ -231,7 +232,7 @@ def _access(access: NestAccess, nest: Nest, loops_around: Sequence[str], fills: 
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
         lane_strides=() if address is None else tuple(Count(lane.distance) for lane in access.lanes),
-        invariant=_is_invariant(access, nest.inner[-1:]),
+        invariant=_is_invariant(access, nest.inner[-1:]), beside=_is_beside(access, nest.inner[-1:]),
         invariant_around=_is_invariant(access, loops_around),
         odd_pitch=_has_odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
         fills_stride=fills,
@@ -249,6 +250,12 @@ def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
 def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
     """Return whether a loop, if there is one, does not move an access."""
     return any(access.step(loop) == NO_BYTES for loop in loops)
+
+
+def _is_beside(access: NestAccess, loops: Iterable[str]) -> bool:
+    """Return whether a loop, if there is one, moves an access by one cell."""
+    cell = Count.constant(Fraction(access.bits, 8), "byte")
+    return any(access.step(loop) in (cell, -1 * cell) for loop in loops)
 
 
 def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:

@@ -135,11 +135,15 @@ class NestWork(Lazy):
             return self.nest.iterations >= self.nest.box
         return not launch.loops and launch.row_items >= FEWEST_ITEMS and launch.separate_addresses <= MOST_ADDRESSES
 
-    @property
-    def _jumps(self) -> bool:
-        """Whether an access goes further than one element from a work-item to the next."""
-        accesses = (access for access in self.nest.accesses if not access.fills_stride)
-        return any(abs(stride) > 1 for access in accesses for stride in access.lane_strides)
+    @cached_property
+    def along_loop(self) -> bool:
+        """Whether neighbouring iterations of the innermost loop run together: it carries nothing, and stays a loop."""
+        nest = self.nest
+        if self.work.lockstep or self.work.launch.barriers or self.in_vectors:
+            return False
+        moved = [access for access in nest.accesses if not access.invariant]
+        worth = any(access.beside for access in moved) or bool(nest.operations)
+        return nest.loops > 0 and not nest.written_out and not nest.chains and worth
 
     @cached_property
     def serial_region(self) -> bool:
@@ -154,14 +158,14 @@ class NestWork(Lazy):
     @cached_property
     def packed(self) -> float:
         """Values of one work-item that a compiler packs into a vector: the cells of a variable that is carried."""
-        if self.in_vectors or self.work.lockstep:
+        if self.in_vectors or self.along_loop or self.work.lockstep:
             return 1.0
         cells = max((chain.cells for chain in self.nest.chains), default=1)
         return float(min(cells, self.work.device.lanes)) if cells >= PACKED else 1.0
 
     def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
-        if self.in_vectors:
+        if self.in_vectors or self.along_loop:
             return self.work.device.lanes_of(64 if self.items_innermost else bits)
         return max(self.packed * 32 / bits, 1.0)
 
@@ -206,6 +210,7 @@ class NestWork(Lazy):
         """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
         nest, lanes = self.nest, self.item_lanes
         turns = (nest.entries if nest.written_out else nest.iterations) * self.masked / lanes
+        turns /= self.lanes(32) if self.along_loop else 1.0
         self._add("iterations", turns)
         if nest.loops:
             part = nest.iterations / nest.box
@@ -227,6 +232,9 @@ class NestWork(Lazy):
         if access.load and not self.items_innermost:
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
+        if self.along_loop and not access.invariant:
+            self._add(contiguous if access.beside else element, amount / (self.lanes(access.bits) if access.beside else 1))
+            return amount / (self.lanes(access.bits) if access.beside else 1)
         if not self.in_vectors:
             self._add(contiguous, amount)
             return amount
