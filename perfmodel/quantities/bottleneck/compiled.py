@@ -288,12 +288,12 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
 
 
 def _separate_addresses(nests: Iterable[Nest]) -> int:
-    """Return the most global addresses of one array that are computed apart: those a constant apart are one."""
+    """Return the most expressions of global addresses of one array that are not a constant apart."""
     bases: dict[str, set[str]] = defaultdict(set)
     for nest in nests:
         for access in nest.accesses:
-            if access.space == "global":
-                bases[access.array].update(start.base for start in _starts(access))
+            if access.space == "global" and access.address is not None:
+                bases[access.array].add(access.address.base)
     return max(map(len, bases.values()), default=0)
 
 

@@ -135,6 +135,11 @@ class NestWork(Lazy):
             return self.nest.iterations >= self.nest.box
         return not launch.loops and launch.row_items >= FEWEST_ITEMS and launch.separate_addresses <= MOST_ADDRESSES
 
+    @property
+    def written_out(self) -> bool:
+        """Whether a compiler writes the innermost loop out: PoCL's leaves each loop one."""
+        return self.nest.written_out and self.work.lockstep
+
     @cached_property
     def along_loop(self) -> bool:
         """Whether neighbouring iterations of the innermost loop run together: it carries nothing, and stays a loop."""
@@ -209,7 +214,7 @@ class NestWork(Lazy):
     def _add_loops(self) -> float:
         """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
         nest, lanes = self.nest, self.item_lanes
-        turns = (nest.entries if nest.written_out else nest.iterations) * self.masked / lanes
+        turns = (nest.entries if self.written_out else nest.iterations) * self.masked / lanes
         turns /= self.lanes(32) if self.along_loop else 1.0
         self._add("iterations", turns)
         if nest.loops:
