@@ -23,7 +23,8 @@ from perfmodel.errors import OptionError, UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
 from perfmodel.kernels.builders.arithmetic import chain_steps
 from perfmodel.kernels.builders.memory import strided
-from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, Campaign
+from perfmodel.kernels.samples import samples
+from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, QUICK_SAMPLES, SAMPLES, Campaign
 from perfmodel.models import find_family
 from perfmodel.store import paths, read
 
@@ -215,6 +216,11 @@ def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNEL
     return tuple(kernel for folder in folders or [kernel_folder(default)] for kernel in discover(folder))
 
 
+def shipped_samples() -> tuple[KernelClass, ...]:
+    """Return the random samples that ship with perfmodel, each a class of its own."""
+    return samples(kernel_folder(TEST_KERNELS) / "samples" / "samples.jsonl.xz")
+
+
 def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:
     """Return the campaign of that size, with a budget [s] where it is given.
 
@@ -226,6 +232,17 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
     return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)
+
+
+def sampling(campaign: Campaign) -> Campaign:
+    """Return the campaign that measures samples beside another one, with that one's budget.
+
+    Examples
+    --------
+    >>> sampling(QUICK).visits, sampling(FULL).visits
+    (1, 2)
+    """
+    return replace(QUICK_SAMPLES if campaign.name == QUICK.name else SAMPLES, budget_s=campaign.budget_s)
 
 
 def chosen_classes(

@@ -13,6 +13,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.errors import PerfModelError, StoreMissingError
 from perfmodel.kernels import KernelClass, Variant
+from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
@@ -52,7 +53,8 @@ def recount(
 ) -> tuple[Recount, ...]:
     """Count again what the newest records of stores are about; nothing is written.
 
-    Paths are folders, with their test kernels, or files of records; `kernels` are the classes that build the kernels.
+    Paths are folders, with their test kernels and samples, or files of records; `kernels` are the classes that build
+    them.
     """
     bar, classes = progress or Silent(), {kernel.name: kernel for kernel in kernels}
     wanted = [stored for path in paths for file in _files_of(path) for stored in _stored(file)]
@@ -83,9 +85,9 @@ def write(recounts: Iterable[Recount]) -> int:
 
 
 def _files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of records at a path: of a folder those of measurement kernels and of test kernels."""
+    """Return the files of records at a path: of a folder those of measurement kernels, test kernels and samples."""
     rows, _ = store.paths(path)
-    places = (rows, path / store.TESTS_FILE) if path.is_dir() else (rows,)
+    places = (rows, path / store.TESTS_FILE, path / store.SAMPLES_FILE) if path.is_dir() else (rows,)
     files = tuple(file for file in places if file.is_file())
     if not files:
         raise StoreMissingError(path)
@@ -109,10 +111,7 @@ def _again(stored: Recount, old: KernelCounts, classes: Mapping[str, KernelClass
         return replace(stored, status="gone", message=f"it {what} any more")
     subject = Subject(classes[stored.kernel], variant)
     try:
-        unit = subject.generated.t_unit
-        new = count(
-            unit, subgroup_size=old.subgroup_size, statistics=subject.statistics, cache=False, budget=old.budget
-        )
+        new = _counts(subject, old)
     except (FailedError, PerfModelError) as error:
         return replace(stored, status="failed", message=" ".join(str(error).split()))
     if new.hash == stored.old_hash:
@@ -122,6 +121,14 @@ def _again(stored: Recount, old: KernelCounts, classes: Mapping[str, KernelClass
     if subject.hash != stored.kernel_hash:
         status = "other code"
     return replace(stored, new=new, status=status, changes=different, parts=parts(old, new))
+
+
+def _counts(subject: Subject, old: KernelCounts) -> KernelCounts:
+    """Count a variant as it was counted before; a sample ships with its counts."""
+    code, lanes = subject.generated, old.subgroup_size
+    if isinstance(code, KeptKernel):
+        return code.counts(lanes)
+    return count(code.t_unit, subgroup_size=lanes, statistics=subject.statistics, cache=False, budget=old.budget)
 
 
 def _variant(stored: Recount, classes: Mapping[str, KernelClass]) -> Variant | None:

@@ -22,6 +22,8 @@ from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
 from perfmodel.errors import OptionError
 from perfmodel.io import is_standard_output, write_whole
+from perfmodel.kernels.samples import TAG
+from perfmodel.store.files import SAMPLES_FILE
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
@@ -59,7 +61,8 @@ def measure_command(
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
-    On a processor with two cores it takes about 90 seconds with --quick, 4 minutes without and 40 with --full.
+    On a processor with two cores it takes about 90 seconds with --quick, 4 minutes without and 40 with --full, with
+    --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
     """
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
@@ -71,10 +74,16 @@ def measure_command(
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
-    kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or (), campaign.tags)
+    samples = classes == [TAG] and not asked.kernels and wanted is None
+    if samples:
+        campaign = choice.sampling(campaign)
+    every = choice.shipped_samples() if samples else choice.discovered(asked.kernels)
+    kernels = choice.chosen_classes(every, classes or (), campaign.tags)
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug
+        if samples and path.suffix != ".jsonl":
+            path = path / SAMPLES_FILE
         if wanted is not None:
             kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
             if not kernels:
@@ -297,8 +306,9 @@ def recount_command(stores: Stores, kernels: options.Kernels = None, write: Writ
 
     It takes about a minute for a device's folder.
     """
-    discovered, own = calibration.kernel_choice.discovered, calibration.kernel_choice.TEST_KERNELS
-    classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, own))
+    choice = calibration.kernel_choice
+    own = (*choice.discovered(None), *choice.discovered(None, choice.TEST_KERNELS), *choice.shipped_samples())
+    classes = choice.discovered(kernels) if kernels else own
     recounts = calibration.recounting.recount(stores, classes, output.CommandBar())
     records = calibration.recounting.write(recounts) if write else 0
 

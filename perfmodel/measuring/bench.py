@@ -18,10 +18,11 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
+from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement, Visit
@@ -277,10 +278,15 @@ class Timekeeper:
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
+                counts = self._counts(generated, subject.statistics)
                 counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
+
+    def _counts(self, generated: GeneratedCode | KeptKernel, statistics: Mapping[str, float]) -> KernelCounts:
+        if isinstance(generated, KeptKernel):
+            return generated.counts(self.bench.fact("subgroup_size"))
+        return self.count_unit(generated.t_unit, statistics=statistics)
 
     def count_unit(
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None

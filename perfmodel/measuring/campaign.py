@@ -164,6 +164,15 @@ FULL = Campaign("full")
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
 
+#: Two sizes of each sample, in two visits: under a minute.
+SAMPLES = Campaign(
+    "samples", shapes=1, rungs=2, over_launch=1.5, groups_per_unit=0, longest_s=0.05, visits=2, most_visits=3,
+    apart_s=2.0, runs=7, enough_s=0.02,
+)  # fmt: skip
+
+#: The same in one visit of fewer runs.
+QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)
+
 #: Every variant of a paper's experiment at the sizes of its ladder, in two visits.
 STUDY = Campaign(
     "study", shapes=1, groups_per_unit=0, longest_s=1.0, memory_fraction=0.5, visits=2, most_visits=4, apart_s=2.0,

@@ -18,6 +18,7 @@ import numpy as np
 
 from perfmodel.errors import KernelArgumentError
 from perfmodel.kernels import KernelClass, Parameters, Variant
+from perfmodel.kernels.samples import KeptKernel
 from perfmodel.threads import guest_streams, redirected
 
 if TYPE_CHECKING:
@@ -204,10 +205,11 @@ class Subject:
     variant: Variant
 
     @cached_property
-    def generated(self) -> GeneratedCode:
+    def generated(self) -> GeneratedCode | KeptKernel:
         """Its code; building it may fail."""
         with stage("compile"), guest_streams():  # what a class prints is no result of a command
-            generated = GeneratedCode(self.kernel.build(**self.variant))
+            unit = self.kernel.build(**self.variant)
+            generated = unit if isinstance(unit, KeptKernel) else GeneratedCode(unit)
             generated.hash  # noqa: B018 -- generates the code here, where a failure has its status
             return generated
 

@@ -26,6 +26,7 @@ import pyopencl.tools
 
 from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
+from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
 from perfmodel.measuring.subject import ArrayArgument, GeneratedCode
@@ -52,7 +53,7 @@ class Enqueue:
 class CompiledCode:
     """Generated code, compiled for one device."""
 
-    generated: GeneratedCode
+    generated: GeneratedCode | KeptKernel
     context: Any
     kernels: Mapping[str, Any]
 
@@ -85,7 +86,7 @@ class _Recorder:
         return getattr(cl, name)
 
 
-def compiled(generated: GeneratedCode, context: Any) -> CompiledCode:
+def compiled(generated: GeneratedCode | KeptKernel, context: Any) -> CompiledCode:
     """Compile code for the device of `context`."""
     options = list(generated.kernel.options.build_options)
     with quiet_compiler():

@@ -97,6 +97,8 @@ PRESET = 6
 DEVICE_FILE = "device.json"
 TESTS_FILE = "test.jsonl"
 """Measurements of test kernels, beside those of measurement kernels."""
+SAMPLES_FILE = "samples.jsonl"
+"""Measurements of random samples beside them."""
 
 
 def paths(path: Path | str) -> tuple[Path, Path]:

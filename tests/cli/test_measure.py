@@ -8,8 +8,10 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.calibration import kernel_choice
 from perfmodel.cli import application
 from perfmodel.measuring import run
+from perfmodel.store import read
 from tests.machine import ROOT
 
 pytestmark = pytest.mark.device
@@ -53,11 +55,23 @@ def test_a_second_call_has_nothing_to_do(tmp_path, kernels):
     assert "measuring: 0 steps" in result.stderr
 
 
+def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
+    two = kernel_choice.shipped_samples()[:2]
+    monkeypatch.setattr(kernel_choice, "shipped_samples", lambda: two)
+    result = perfmodel("--class", "samples", "--quick", "--store", tmp_path)
+    assert 0 == result.exit_code, result.output
+    rows = read(tmp_path / "samples.jsonl")
+    assert [("sample_1", "ok"), ("sample_2", "ok")] == sorted({(row.kernel, row.status) for row in rows})
+    assert not (tmp_path / "measurements.jsonl").exists()
+    assert all(rows.counts[row.counts_hash].name == row.kernel for row in rows)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--device", "no such device"), "no such device"),
         (("--kernels", "nowhere"), "nowhere"),
+        (("--class", "samples"), "no kernel class is called 'samples'"),
         (("--full",), "--quick and --full"),
         (("--class", "no_such"), "no kernel class is called 'no_such' or has such a tag; choose of empty"),
         (("--class", "no_such"), "or of the tags overhead, paper"),

@@ -429,7 +429,12 @@ class TrafficAt:
     """The loops of a kernel at one size, with lines of some bytes: what caches of any size have in common."""
 
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
+        self.references = launches
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
+
+    def in_lines(self, line: int) -> TrafficAt:
+        """Return the same with lines of another length, such as pages [B]."""
+        return TrafficAt(self.references, line)
 
     def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
         """Return the lines of a cache, of an array or of all."""

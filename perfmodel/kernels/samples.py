@@ -1,0 +1,147 @@
+"""Kernels that ship with their generated code and their counts: random samples, on which fits are judged.
+
+Nobody wrote them for a purpose, so their errors are those of kernels from elsewhere. Loopy neither schedules them nor
+generates code again, so that a calibration can measure many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from perfmodel.counts import KernelCounts
+from perfmodel.kernels.kernel_class import KernelClass, Ladder, Parameters
+from perfmodel.lazy import Lazy
+
+SCHEMA = "perfmodel.sample/1"
+TAG = "samples"
+"""The tag of all samples."""
+RUNG = 2
+"""Sizes that are doubled from one rung of a sample's ladder to the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptKernel(Lazy):
+    """A kernel as it was generated and counted once: a line of the file of samples, of :data:`SCHEMA`.
+
+    It stands in for generated code where a campaign compiles, checks and times.
+    """
+
+    document: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The OpenCL code."""
+        return str(self.document["code"])
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the text [hexadecimal]."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def host_function(self) -> tuple[str, str]:
+        """Name of Loopy's host function, and its Python code."""
+        name, code = self.document["host"]
+        return name, code
+
+    @cached_property
+    def kernel(self) -> Any:
+        """What is asked of Loopy's kernel: its name, arguments, index type and build options."""
+        import loopy as lp
+        from loopy.types import NumpyType
+
+        args = [
+            lp.GlobalArg(name, np.dtype(dtype), shape=tuple(shape), strides=tuple(strides))
+            for name, dtype, shape, strides in self.document["arrays"]
+        ]
+        sizes = [lp.ValueArg(name, np.int32) for name in self.document["sizes"]]
+        options = SimpleNamespace(build_options=())
+        return SimpleNamespace(
+            name=self.document["name"], args=[*args, *sizes], index_dtype=NumpyType(np.dtype(np.int32)), options=options
+        )
+
+    def counts(self, subgroup_size: int) -> KernelCounts:
+        """Return the counts for a device with sub-groups of that many work-items.
+
+        The tables of counts are of work-items, groups and launches; what is of sub-groups is counted when it is asked.
+        """
+        return replace(KernelCounts.from_json(self.document["counts"]), subgroup_size=subgroup_size)
+
+
+def kept_document(
+    generated: Any, counts: KernelCounts, sizes: Parameters, grow: tuple[str, ...], near: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the document of a kernel: its generated code, its counts, its smallest sizes, and which are doubled.
+
+    `near` names the index arrays, and how far from their own place entries point [cells]; 0 is anywhere.
+    """
+    from loopy.kernel.array import ArrayBase, get_strides
+
+    arrays = [
+        [a.name, a.dtype.numpy_dtype.name, [*map(str, a.shape)], [*map(str, get_strides(a))]]
+        for a in generated.kernel.args
+        if isinstance(a, ArrayBase)
+    ]
+    return {
+        "schema": SCHEMA, "name": generated.kernel.name, "code": generated.text, "host": [*generated.host_function],
+        "arrays": arrays, "sizes": dict(sizes), "grow": [*grow], "near": dict(near), "counts": counts.to_json(),
+    }  # fmt: skip
+
+
+def sample_class(document: Mapping[str, Any]) -> KernelClass:
+    """Return the kernel class of a sample. It is a group of its own, and nothing checks its output."""
+    kept = KeptKernel(document)
+    return KernelClass(
+        name=document["name"],
+        group=document["name"],
+        build=partial(_same, kept),
+        sizes=Ladder(partial(_grown, document["sizes"], document["grow"]), start=0),
+        reference=_unchecked,
+        contents={name: partial(_pointers, reach) for name, reach in document["near"].items()},
+        tags=(TAG,),
+    )
+
+
+def samples(path: Path) -> tuple[KernelClass, ...]:
+    """Return the kernel classes of a file of samples (JSON lines, packed by xz)."""
+    return tuple(sample_class(json.loads(line)) for line in lzma.decompress(path.read_bytes()).splitlines())
+
+
+def pack_samples(path: Path, documents: list[dict[str, Any]]) -> None:
+    """Write a file of samples; the same documents give the same bytes."""
+    text = "".join(json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n" for document in documents)
+    path.write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def _same(kept: KeptKernel) -> Any:
+    return kept
+
+
+def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
+    """Return the sizes of a rung: at each, the next :data:`RUNG` sizes in turn are doubled."""
+    sizes = dict(smallest)
+    for step in range(RUNG * rung):
+        sizes[grow[step % len(grow)]] *= 2
+    return (sizes,)
+
+
+def _unchecked(arguments: Mapping[str, Any], **variant: Any) -> Mapping[str, Any]:
+    return {}
+
+
+def _pointers(reach: int, generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Return cells along the first axis: anywhere, or at most `reach` from an entry's own place."""
+    if not reach:
+        return generator.integers(0, shape[0], shape).astype(np.int32)
+    places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
+    return np.clip(places + generator.integers(-reach, reach + 1, shape), 0, shape[0] - 1).astype(np.int32)

@@ -1,0 +1,67 @@
+"""Makes the file of samples that ships: seeds in turn, those that cannot be built, counted or timed left out.
+
+    python -m scripts.lab.samples.archive [COUNT]
+
+It takes minutes, and a device on which each sample is run at its smallest size.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from itertools import count as numbers
+from pathlib import Path
+from typing import Any
+
+from perfmodel.counts import count
+from perfmodel.errors import PerfModelError
+from perfmodel.kernels.samples import kept_document, pack_samples, sample_class
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import SAMPLES
+from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject
+from perfmodel.opencl import find
+from scripts.lab.samples.building import built
+from scripts.lab.samples.grammar import DrawnKernel, draw
+
+FILE = Path(__file__).parents[3] / "test_kernels/samples/samples.jsonl.xz"
+COUNT = 150
+#: What a run at the smallest size may take on two cores [s].
+SHORTEST_S, LONGEST_S = 5e-5, 1.3e-3
+#: Most bytes of a work-group's tiles.
+MOST_LOCAL = 32768
+
+
+def document(drawn: DrawnKernel) -> dict[str, Any]:
+    """Return the document of a drawn kernel; what Loopy or the counters refuse is raised."""
+    generated = GeneratedCode(built(drawn))
+    counts = count(generated.t_unit, subgroup_size=8, check=False)
+    near = {array.name: array.near for array in drawn.arrays if array.near is not None}
+    return kept_document(generated, counts, drawn.sizes, drawn.grow, near)
+
+
+def accepted(seeds: Iterator[int], bench: Bench, wanted: int) -> Iterator[dict[str, Any]]:
+    """Yield the documents of the first so many seeds whose kernels run neither too short nor too long."""
+    left = wanted
+    while left:
+        seed = next(seeds)
+        try:
+            made = document(draw(seed))
+            subject = Subject(sample_class(made), {})
+            seconds = bench.trial(subject, subject.smallest)
+        except (FailedError, PerfModelError, RuntimeError) as error:
+            print(f"{seed}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
+            continue
+        fits = made["counts"]["launch"]["local_bytes"] <= MOST_LOCAL
+        if not (fits and SHORTEST_S <= seconds <= LONGEST_S):
+            print(f"{seed}: {seconds:.2g} s")
+            continue
+        yield made
+        left -= 1
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    documents = [*accepted(numbers(1), Bench(find(None), SAMPLES), int(sys.argv[1]) if sys.argv[1:] else COUNT)]
+    pack_samples(FILE, documents)
+    print(f"{len(documents)} samples in {FILE}: {FILE.stat().st_size} bytes")

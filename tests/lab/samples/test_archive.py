@@ -1,0 +1,36 @@
+"""Which drawn kernels ship."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from perfmodel.measuring.subject import FailedError
+from scripts.lab.samples import archive
+from scripts.lab.samples.grammar import draw
+
+
+class Watch:
+    """A device on which kernels take given times [s], or fail where there is none."""
+
+    def __init__(self, *seconds: float | None) -> None:
+        self.seconds = iter(seconds)
+
+    def trial(self, subject, parameters) -> float:
+        seconds = next(self.seconds)
+        if seconds is None:
+            raise FailedError("runtime", "it does not run")
+        return seconds
+
+
+def test_kernels_that_run_too_short_or_too_long_or_not_at_all_are_left_out(capsys):
+    made = [*archive.accepted(count(1), Watch(1e-4, None, 1.0, 1e-6, 1e-3), 2)]
+    assert ["sample_1", "sample_5"] == [document["name"] for document in made]
+    left_out = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert ["2", "3", "4"] == left_out
+
+
+def test_a_document_has_the_sizes_that_were_drawn_and_the_reach_of_index_arrays():
+    drawn = next(drawn for drawn in map(draw, count(1)) if any(array.near is not None for array in drawn.arrays))
+    made = archive.document(drawn)
+    assert (drawn.sizes, [*drawn.grow]) == (made["sizes"], made["grow"])
+    assert {array.name: array.near for array in drawn.arrays if array.near is not None} == made["near"]
