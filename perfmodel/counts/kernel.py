@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
 from perfmodel.counts.nests.nest import Issue, Nest
-from perfmodel.counts.nests.nests import nests_of
+from perfmodel.counts.nests.nests import compiled_table, nests_of
 from perfmodel.counts.program.program import Access, Domain, Node, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
@@ -128,6 +128,16 @@ class KernelCounts(Lazy):
             The counts were stored before dataflow, or the places of instructions, were recorded.
         """
         return nests_of(self._known_flow)
+
+    @cached_property
+    @alone
+    def compiled(self) -> KernelCounts:
+        """The same kernel with the operations that a compiler leaves (:mod:`perfmodel.counts.nests.folded`).
+
+        It is this value where the compiler leaves all, or where the counts were stored before operands were recorded.
+        """
+        table = compiled_table(self._known_flow) if _records_operands(self.source) else None
+        return self if table is None else replace(self, operation_table=table)
 
     @cached_property
     @alone
@@ -512,3 +522,9 @@ class KernelCounts(Lazy):
         return hashlib.sha256(text.encode()).hexdigest()
 
     # }}}
+
+
+def _records_operands(source: Program | Mapping[str, Any]) -> bool:
+    if isinstance(source, Mapping):  # JSON, which takes long to read
+        return any("computed" in statement for statement in source.get("statements", ()))
+    return isinstance(source, Program) and any(statement.computed for statement in source.statements)

@@ -42,8 +42,11 @@ class Case(Lazy):
 
     @cached_property
     def features(self) -> features.Values:
-        """Values of all features that are not zero (:func:`perfmodel.features.evaluate`)."""
-        return features.evaluate(self.counts, self.parameters)
+        """Values of all features that are not zero, with the operations that a compiler leaves.
+
+        See :func:`perfmodel.features.evaluate` and :attr:`perfmodel.counts.KernelCounts.compiled`.
+        """
+        return features.evaluate(self.counts.compiled, self.parameters)
 
     def total(self, *patterns: str) -> Any:
         """Return the sum of the features that match a pattern, as for file names.

@@ -58,14 +58,14 @@ def fast_work(case: Case) -> Any:
     Ma et al. (2014), section II.A: "computation and access to fast memory take unit time".
     """
     local = (row.count for row in case.counts.access_table if row.space == "local")
-    return case.sum(*(row.count for row in case.counts.operation_table), *local)
+    return case.sum(*(row.count for row in case.counts.compiled.operation_table), *local)
 
 
 def work(case: Case) -> Any:
     """Return W, the operations and loads of all work-items (Kim et al. 2012, figure 2.3)."""
     counts = case.counts
     loads = (row.count for row in counts.access_table if row.direction == "load" and row.space != "private")
-    return case.sum(*(row.count for row in counts.operation_table), *loads)
+    return case.sum(*(row.count for row in counts.compiled.operation_table), *loads)
 
 
 def critical_path(case: Case) -> Any:

@@ -20,6 +20,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.compiled import LoopTrips, takes_each, written_loops
+from perfmodel.counts.nests.folded import Changes
 from perfmodel.counts.nests.nest import (
     IN,
     NO_BYTES,
@@ -35,10 +36,11 @@ from perfmodel.counts.nests.nest import (
 from perfmodel.counts.nests.nests import (
     Surroundings,
     bounds,
+    compiled,
     copies_of,
+    counted,
     domains_of,
     line_of,
-    operations_of,
     rolled,
     statements_by_nest,
     union_of,
@@ -75,6 +77,10 @@ class _Issues(Lazy):
         return self.flow.cardinalities
 
     @cached_property
+    def changes(self) -> Changes:
+        return Changes(self.cardinalities.program)
+
+    @cached_property
     def sizes(self) -> Mapping[str, int]:
         """Large sizes, at which addresses are compared."""
         return Trips(self.cardinalities).sizes
@@ -93,7 +99,10 @@ class _Issues(Lazy):
         issued = [self._issued(domain, access, loops, copied[domain]) for domain, access in accesses]
         return Issue(
             launch=around.launch, loops=left, turns=self.count(union_of(turns)),
-            operations=operations_of(statements, self.count, "subgroup"),
+            operations=counted(
+                compiled(statements, around, [loop for loop in around.inner if loop in left], self.flow, self.changes),
+                self.cardinalities, "subgroup",
+            ),
             accesses=tuple(self._deduplicated(issued)),
             private=tuple(self._private(loops, left, statements)),
             tests=self._tests(loops, statements, written),

@@ -219,6 +219,8 @@ class Nest:
         The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
     operations : tuple of OperationCount
         Operations, as in the table of all.
+    compiled : tuple of OperationCount
+        What a compiler leaves of them (:mod:`perfmodel.counts.nests.folded`).
     accesses : tuple of NestAccess
         Accesses, one for each expression.
     kept : Count
@@ -239,6 +241,7 @@ class Nest:
     trips: int | None
     executions: Count
     operations: tuple[OperationCount, ...]
+    compiled: tuple[OperationCount, ...]
     accesses: tuple[NestAccess, ...]
     kept: Count
     chains: tuple[NestChain, ...]
@@ -360,7 +363,7 @@ class Issue:
     turns : Count
         (sub-group, iteration) pairs that execute at least one of its instructions.
     operations : tuple of OperationCount
-        Executions by sub-groups.
+        Executions by sub-groups of what a compiler leaves of them.
     accesses : tuple of IssuedAccess
         To global and local memory, one for each expression.
     private : tuple of PrivateAccess

@@ -6,8 +6,8 @@ statements and their domains.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -15,6 +15,7 @@ import islpy as isl
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, address_of
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, Place, Statement
@@ -159,15 +160,55 @@ def line_of(points: isl.Set, position: int) -> isl.Set:
     return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
 
 
-def operations_of(
-    statements: Iterable[Statement], count: Callable[[Domain], Count], granularity: str = "workitem"
-) -> tuple[OperationCount, ...]:
-    """Return the operations of statements by type and kind, their domains counted by a function."""
-    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+#: By type and kind: how many operations are made at each point of a domain without some of its inames.
+Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
+
+
+def generated(statements: Iterable[Statement]) -> Executions:
+    """Return the operations of the generated code."""
+    executions = Executions(Counter)
     for statement in statements:
         for operation in statement.operations:
-            parts[operation.dtype, operation.kind].append(operation.amount * count(statement.domain))
-    return tuple(OperationCount(*key, total(parts[key], granularity)) for key in sorted(parts))
+            executions[operation.dtype, operation.kind][statement.domain, frozenset()] += operation.amount
+    return executions
+
+
+def compiled(
+    statements: Iterable[Statement], around: Surroundings, loops: Sequence[str], flow: Flow, changes: Changes
+) -> Executions:
+    """Return the operations of a nest that a compiler leaves, which writes out all but some of the inner loops."""
+    executions = Executions(Counter)
+    for operation in Values(flow.dataflow.by_name).left(statements):
+        copies = written_out(operation.domain, {*around.outer, *around.repeated, *loops})
+        unneeded = changes.unneeded(operation, loops, copies)
+        for kind, amount in operation.amounts:
+            executions[operation.dtype, kind][operation.domain, unneeded] += amount
+    return executions
+
+
+def counted(
+    executions: Executions, cardinalities: Cardinalities, granularity: str = "workitem"
+) -> tuple[OperationCount, ...]:
+    """Return operations by type and kind."""
+    def count(domain: Domain, unneeded: frozenset[str]) -> Count:
+        return cardinalities.count(without(domain, unneeded) if unneeded else domain, granularity)
+
+    return tuple(
+        OperationCount(*kind, total((amount * count(*where) for where, amount in parts.items()), granularity))
+        for kind, parts in sorted(executions.items())
+    )
+
+
+def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
+    """Return the operations of all nests that a compiler leaves; None where it leaves all."""
+    changes, executions = Changes(flow.cardinalities.program), Executions(Counter)
+    nests = statements_by_nest(flow)
+    for (around, _), statements in nests.items():
+        for kind, parts in compiled(statements, around, around.inner, flow, changes).items():
+            executions[kind].update(parts)
+    if executions == generated(statement for statements in nests.values() for statement in statements):
+        return None
+    return counted(executions, flow.cardinalities)
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
@@ -189,6 +230,10 @@ class _Nests(Lazy):
     def cardinalities(self) -> Cardinalities:
         return self.flow.cardinalities
 
+    @cached_property
+    def changes(self) -> Changes:
+        return Changes(self.cardinalities.program)
+
     def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
         count, turns = self.cardinalities.count, rolled(statements, around)
         iterations = count(union_of(turns))
@@ -200,7 +245,8 @@ class _Nests(Lazy):
             iterations=iterations, box=self._box(turns), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered else None,
             executions=count(union_of(domains_of(statements))),
-            operations=operations_of(statements, count),
+            operations=counted(generated(statements), self.cardinalities),
+            compiled=counted(compiled(statements, around, around.inner, self.flow, self.changes), self.cardinalities),
             accesses=tuple(
                 NestAccess(
                     a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),

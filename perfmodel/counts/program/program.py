@@ -96,6 +96,22 @@ class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times 
     path: tuple[Act, ...]
 
 
+Operand = int | str  #: the number of another operation of the instruction, or a text: ``"2.0"``, ``"a[i]"``
+
+
+class Computed(NamedTuple):
+    """An operation of an instruction, with what it is computed from.
+
+    Where an operand is no single operation, as ``x if c else y``, its text names all that it depends on.
+    """
+
+    number: int  # among the operations of the instruction
+    dtype: str
+    kind: str
+    lanes: int  # components of the widest operand, each of which is an operation
+    operands: tuple[Operand, ...]
+
+
 class Writing(NamedTuple):
     """Where a statement leaves its result: ``space`` is ``global``, ``local`` or ``private``."""
 
@@ -113,6 +129,7 @@ class Step:
     writings: tuple[Writing, ...]  # what it assigns
     acts: tuple[tuple[Act, int], ...]  # operations and accesses to global and local memory, with their number
     guarded: bool = False  # whether a test decides if it is executed
+    names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; of none in counts stored before
 
 
 @dataclass(frozen=True)
@@ -236,7 +253,8 @@ class Statement:
     """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain.
 
     ``place`` is where it stands in the schedule; it is empty in counts that were stored before it was recorded.
-    ``instruction`` is the instruction's identifier, "" for a test.
+    ``instruction`` is the instruction's identifier, "" for a test. ``computed`` has each of the operations; it is empty
+    in counts that were stored before it was recorded.
     """
 
     domain: Domain
@@ -244,6 +262,7 @@ class Statement:
     accesses: tuple[Access, ...]
     place: Place = ()
     instruction: str = ""
+    computed: tuple[Computed, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def write_program(program: Program) -> Json:
                 "domain": numbers[statement.domain], "operations": _plain(statement.operations),
                 "accesses": [_by_field(access) for access in statement.accesses],
                 "place": list(statement.place), "instruction": statement.instruction,
+                **({"computed": _plain(statement.computed)} if statement.computed else {}),
             }
             for statement in program.statements
         ],
@@ -70,7 +71,7 @@ def write_dataflow(dataflow: values.Dataflow) -> dict[str, Any]:
     return {
         "steps": [
             [step.name, _plain(step.readings), _plain(step.writings), [[*act, amount] for act, amount in step.acts],
-             step.guarded]
+             step.guarded, *([list(step.names)] if step.names else [])]
             for step in dataflow.steps
         ],
         "unrolled": list(dataflow.unrolled),
@@ -105,6 +106,10 @@ def read_program(data: Mapping[str, Any]) -> Program:
                 tuple(values.Operation(*operation) for operation in statement["operations"]),
                 tuple(_read_access(access) for access in statement["accesses"]),
                 tuple(statement.get("place", ())), statement.get("instruction", ""),
+                tuple(
+                    values.Computed(number, dtype, kind, lanes, tuple(operands))
+                    for number, dtype, kind, lanes, operands in statement.get("computed", ())
+                ),
             )
             for statement in data["statements"]
         ),
@@ -154,9 +159,9 @@ def read_dataflow(data: Mapping[str, Any]) -> values.Dataflow:
                 tuple(values.Reading(v, _read_cell(c), tuple((a, b) for a, b in path)) for v, c, path in readings),
                 tuple(values.Writing(v, _read_cell(c), space) for v, c, space in writings),
                 tuple(((a, b), amount) for a, b, amount in acts),
-                guarded,
+                guarded, *map(tuple, names),
             )
-            for name, readings, writings, acts, guarded in data["steps"]
+            for name, readings, writings, acts, guarded, *names in data["steps"]
         ),
         tuple(data["unrolled"]), tuple(data["parallel"]),
     )

@@ -20,6 +20,7 @@ from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
+from perfmodel.counts.program.program import Operand
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import is_affine_in, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
@@ -30,6 +31,11 @@ UNROLLED = (UnrollTag, UnrolledIlpTag)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
+#: What gives more, or something else, than the operation noted last in it.
+OPAQUE = (
+    p.If, p.Comparison, p.LogicalNot, p.LogicalAnd, p.LogicalOr, p.Variable, p.Subscript, p.Lookup,
+    lp.symbolic.LinearSubscript,
+)
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: Real operations of pyopencl's complex helpers, by the kind and by whether the left and the right operand are complex.
 COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
@@ -59,6 +65,7 @@ class Walk(Mapper):  # type: ignore[misc]
     has_complex: bool = False  # whether there are complex variables
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
+    operand: Operand = ""  # what the expression walked last gives
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -88,6 +95,14 @@ class Walk(Mapper):  # type: ignore[misc]
         whole = whole.subscript if isinstance(whole, lp.symbolic.SubArrayRef) else whole
         variable = self.kernel.get_var_descriptor(array_access(whole)[0])
         return values.member_of(values.memory_type(variable), member)[0]
+
+    def rec(self, expr: Any, scope: Scope) -> Any:
+        """Walk an expression, and keep what it gives: its last operation, or its text where that is not all."""
+        before = len(self.operations)
+        dtype = super().rec(expr, scope)
+        if len(self.operations) == before or isinstance(expr, OPAQUE):
+            self.operand = str(expr)
+        return dtype
 
     # {{{ accesses
 
@@ -199,7 +214,10 @@ class Walk(Mapper):  # type: ignore[misc]
 
     # {{{ arithmetic
 
-    def note(self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True) -> bool:
+    def note(
+        self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
+        per_lane: bool = True, lanes: int = 1,
+    ) -> bool:
         """Record operations, one for each component; index arithmetic is recorded on request only.
 
         Return whether they were recorded.
@@ -208,8 +226,11 @@ class Walk(Mapper):  # type: ignore[misc]
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
         if in_index and not self.options.include_index_arithmetic:
+            self.operand = " ".join(map(str, operands))
             return False
-        self.operations.append(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane))
+        name, lanes = values.type_name(dtype), max(lanes, amount)
+        self.operand = len(self.operations)
+        self.operations.append(OperationEvent(name, kind, amount, scope.conditions, per_lane, operands, lanes))
         return True
 
     def fold(
@@ -221,7 +242,7 @@ class Walk(Mapper):  # type: ignore[misc]
         arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An
         operation on values of a vector's lanes is made once for each lane.
         """
-        total, only_indices, per_lane, paid = scope.literal, True, False, 0
+        total, only_indices, per_lane, paid, left = scope.literal, True, False, 0, self.operand
         for position, operand in enumerate(operands):
             only_indices = only_indices and values.is_index(self.kernel, operand)
             per_lane = per_lane or not self.vector_iname or self.vector_iname in lp.symbolic.get_dependencies(operand)
@@ -231,7 +252,8 @@ class Walk(Mapper):  # type: ignore[misc]
             else:
                 integral = total.kind in "iub" and dtype.kind in "iub"
                 here = scope._replace(in_index=True) if only_indices and integral else scope
-                total = self.combine(kind, total, dtype, here, per_lane, complex_type)
+                total = self.combine(kind, total, dtype, here, (left, self.operand), per_lane, complex_type)
+            left = left if free and paid else self.operand
             paid += not free
         return total
 
@@ -260,17 +282,17 @@ class Walk(Mapper):  # type: ignore[misc]
         return np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)
 
     def combine(
-        self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, per_lane: bool = True,
-        complex_type: Type[Any] | None = None,
+        self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, operands: tuple[Operand, ...],
+        per_lane: bool = True, complex_type: Type[Any] | None = None,
     ) -> Type[Any]:
         """Record one operation on operands of these types and return the result's type."""
         dtype = values.promote(left, right)
         if dtype in COMPLEX:
             dtype = complex_type or dtype
             for step, amount in COMPLEX_OPERATIONS[kind, left in COMPLEX, right in COMPLEX]:
-                self.note(COMPLEX[dtype], step, scope, amount, per_lane)
+                self.note(COMPLEX[dtype], step, scope, operands, amount, per_lane)
         else:
-            self.note(dtype, kind, scope, 1, per_lane)
+            self.note(dtype, kind, scope, operands, 1, per_lane)
         return dtype
 
     def map_sum(self, expr: p.Sum, scope: Scope) -> Type[Any]:
@@ -303,13 +325,14 @@ class Walk(Mapper):  # type: ignore[misc]
         return self.fold("mul", factors, scope, complex_type)
 
     def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
-        left, right = self.rec(expr.numerator, scope), self.rec(expr.denominator, scope)
+        left, above = self.rec(expr.numerator, scope), self.operand
+        right, below = self.rec(expr.denominator, scope), self.operand
         if left.kind in "iub" and right.kind in "iub":
             if scope.literal.kind == "f":
                 left = right = scope.literal
             elif values.is_index(self.kernel, expr):
                 scope = scope._replace(in_index=True)
-        return self.combine("div", left, right, scope, complex_type=self.complex_type(expr))
+        return self.combine("div", left, right, scope, (above, below), complex_type=self.complex_type(expr))
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
         return self.fold("div", (expr.numerator, expr.denominator), scope._replace(literal=INT))
@@ -322,14 +345,15 @@ class Walk(Mapper):  # type: ignore[misc]
             return self.rec(expr.base, scope) if exponent else INT  # the literal 1
         if exponent == 2:
             return self.fold("mul", (expr.base, expr.base), scope)
-        base = self.rec(expr.base, scope)
+        base, operand = self.rec(expr.base, scope), self.operand
         if base in COMPLEX and exponent in (3, 4):
             for _ in range(exponent - 1):
-                base = self.combine("mul", base, self.rec(expr.base, scope), scope)
+                left, right = self.operand, self.rec(expr.base, scope)
+                base = self.combine("mul", base, right, scope, (left, self.operand))
             return base
         self.rec(expr.exponent, scope)
         dtype = self.loopy_type(expr)  # that of Loopy's helper for a power
-        self.note(dtype, "pow", scope)
+        self.note(dtype, "pow", scope, (operand, self.operand))
         return dtype
 
     def map_min(self, expr: p.Min | p.Max, scope: Scope) -> Type[Any]:
@@ -350,7 +374,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_bitwise_not(self, expr: Any, scope: Scope) -> Type[Any]:
         dtype = self.rec(expr.child, scope)
-        self.note(dtype, "bitwise", scope)
+        self.note(dtype, "bitwise", scope, (self.operand,))
         return dtype
 
     # }}}
@@ -396,19 +420,21 @@ class Walk(Mapper):  # type: ignore[misc]
             return self.index_type
         known = self.callables[expr.function.name].arg_id_to_dtype or {}
         types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
-        arguments = [
-            self.rec(argument, scope._replace(literal=values.real_part(types[i])) if i in types else scope)
-            for i, argument in enumerate(expr.parameters)
-        ]
+        arguments, operands = [], []
+        for i, argument in enumerate(expr.parameters):
+            literal = values.real_part(types[i]) if i in types else scope.literal
+            arguments.append(self.rec(argument, scope._replace(literal=literal)))
+            operands.append(self.operand)
         if name in MINMAX:
-            total = arguments[0]
-            for dtype in arguments[1:]:
-                total = self.combine("minmax", total, dtype, scope)
+            total, self.operand = arguments[0], operands[0]
+            for dtype, operand in zip(arguments[1:], operands[1:], strict=True):
+                total = self.combine("minmax", total, dtype, scope, (self.operand, operand))
             return total
         result = types.get(-1, arguments[0] if arguments else scope.literal)
         makes_vector = name.startswith("make_") and name[-1].isdigit()  # only puts components together: make_float4
         if name not in FREE_FUNCTIONS and not makes_vector:
-            self.note(*_computed(name, arguments, result), scope)
+            lanes = max(map(values.components, arguments), default=1)
+            self.note(*_computed(name, arguments, result), scope, tuple(operands), lanes=lanes)
         return result
 
     def function_name(self, expr: p.Call) -> str | ArgExtOp:

@@ -21,7 +21,7 @@ from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
-from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
+from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form
 from perfmodel.counts.reading.expressions import Walk
@@ -47,17 +47,20 @@ class PathWalk(Walk):
     def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; operations noted meanwhile are above the leaves in it."""
         if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
-            return Walk.__call__(self, expr, scope)
+            return super().rec(expr, scope)
         frames, start = self.frames, len(self.leaves)
         frames[-1].append(start)
         frames.append([start])
-        dtype = Walk.__call__(self, expr, scope)
+        dtype = super().rec(expr, scope)
         frames.pop()
         return dtype
 
-    def note(self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True) -> bool:
+    def note(
+        self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
+        per_lane: bool = True, lanes: int = 1,
+    ) -> bool:
         """Record operations; those on the parts of a complex value are one deep for each kind."""
-        noted = super().note(dtype, kind, scope, amount, per_lane)
+        noted = super().note(dtype, kind, scope, operands, amount, per_lane, lanes)
         if noted:
             self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
         return noted
@@ -123,7 +126,8 @@ class PathWalk(Walk):
             leaves = leaves + test.leaves
         readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
-            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates)
+            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates),
+            tuple(sorted(instruction.read_dependency_names())),
         )
 
 
@@ -266,6 +270,7 @@ class Declaration:
                 for name in sorted(instruction.assignee_var_names())
             ),
             tuple(acts.items()), bool(instruction.predicates),
+            tuple(sorted(instruction.read_dependency_names())),
         )
 
 

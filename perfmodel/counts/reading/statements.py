@@ -67,6 +67,7 @@ class Statements:
         self.instruction = ""
         self.order: dict[Executed, None] = {}
         self.operations: dict[Executed, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
+        self.computed: dict[Executed, list[program.Computed]] = defaultdict(list)
         self.accesses: dict[Executed, list[program.Access]] = defaultdict(list)
         self.steps: list[program.Step] = []
         self.selected = instructions_within(kernel, options.within)
@@ -85,7 +86,7 @@ class Statements:
         return tuple(
             program.Statement(
                 key[0], tuple(program.Operation(*kind, amount) for kind, amount in self.operations[key].items()),
-                tuple(self.accesses[key]), *key[1:],
+                tuple(self.accesses[key]), *key[1:], tuple(self.computed[key]),
             )
             for key in self.order
         )
@@ -147,10 +148,13 @@ class Statements:
         """
         names = frozenset(inames)
         once = names - {walk.vector_iname}
-        for operation in walk.operations:
+        for number, operation in enumerate(walk.operations):
             around = names if operation.per_lane else once
-            domain = where(self.launch, around, (*conditions, *operation.conditions))
-            self.operations[self._executed(domain)][operation.dtype, operation.kind] += operation.amount
+            executed = self._executed(where(self.launch, around, (*conditions, *operation.conditions)))
+            self.operations[executed][operation.dtype, operation.kind] += operation.amount
+            if not self.options.group_multiply_add:
+                made_of = operation.dtype, operation.kind, operation.lanes, operation.operands
+                self.computed[executed].append(program.Computed(number, *made_of))
         for access in walk.accesses:
             self.tags |= access.tags
             if self.options.access_tags and not access.tags.intersection(self.options.access_tags):

@@ -16,6 +16,8 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 
+from perfmodel.counts.program.program import Operand
+
 Type = np.dtype  # the C type of an expression, as NumPy's
 Condition = tuple[Any, bool]  # an expression and the truth value it must have
 INT = np.dtype(np.int32)
@@ -214,6 +216,8 @@ class OperationEvent:
     amount: int
     conditions: tuple[Condition, ...]
     per_lane: bool = True
+    operands: tuple[Operand, ...] = ()
+    lanes: int = 1  # components of the widest operand
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
         kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(operation.kind, _bits(operation.dtype), operation.count)
-            for operation in _floating(nest.operations)
+            for operation in _floating(nest.compiled)
         ),
         accesses=tuple(
             _access(access, nest, loops_around)

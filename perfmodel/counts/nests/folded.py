@@ -1,0 +1,206 @@
+"""What a compiler leaves of the operations of the generated code. Counts are those of the code, quantities use these.
+
+- An operation on literals alone is none: ``1.0/4.0``.
+- A quotient by a power of two is a product: ``x/2.0``. Factors and divisors 1 and -1 are free; so is 0 added to an
+  integer.
+- A power with a whole exponent is products, and a division where the exponent is negative: ``x**3`` is two products.
+  Loopy calls a function that squares in a loop, and the compiler knows the loop's trips.
+- A function of vectors is its operations: ``dot`` of two float4 is four products and three sums.
+- What is computed again from the same values is computed once, in an instruction or in several of one domain.
+- What a loop does not change is computed before the loop, and copies of a written-out loop share it.
+
+Divisions by other numbers stay, and a float plus 0: compilers keep the rounding and the sign of zero. A power with an
+exponent such as 3.0 is a call. So are the sine and the cosine of one angle, one each, in PoCL's library.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, takewhile
+
+from perfmodel.counts.program.program import SHARED, Computed, Domain, Program, Statement, Step
+from perfmodel.counts.program.serialisation import loops_of
+from perfmodel.lazy import Lazy, cached_property
+
+Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
+MADE_OF: Mapping[str, Amounts] = {
+    "fma": (("mul", 1), ("add", 1)), "mad": (("mul", 1), ("add", 1)), "mix": (("mul", 1), ("add", 2)),
+    "clamp": (("minmax", 2),), "step": (("minmax", 1),), "degrees": (("mul", 1),), "radians": (("mul", 1),),
+}  # fmt: skip
+"""What functions do with each component of a vector."""
+ACROSS: Mapping[str, Amounts] = {
+    "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
+}  # fmt: skip
+"""What functions across a vector do beside the sum of its products."""
+COMMUTATIVE = ("add", "mul", "minmax", "bitwise")
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+CONSTANT = math.nan  # a constant that no rule looks at
+
+
+def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
+    """Return what a compiler makes of an operation; operands that are no literals are None.
+
+    Examples
+    --------
+    >>> made_of(Computed(0, "float32", "div", 1, ("a[i]", "4.0")), (None, 4.0))
+    (('mul', 1),)
+    >>> made_of(Computed(0, "float64", "pow", 1, ("x", "-3")), (None, -3.0))
+    (('mul', 2), ('div', 1))
+    """
+    kind, lanes, last = operation.kind, operation.lanes, operands[-1] if operands else None
+    literal = next((value for value in operands if value is not None), None)
+    whole = "int" in operation.dtype
+    if kind == "div" and last is not None and not whole and math.frexp(abs(last))[0] == 0.5:
+        return () if abs(last) == 1 else (("mul", lanes),)
+    if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
+        return ()
+    if kind == "pow" and last is not None and str(operation.operands[-1]).lstrip("-").isdigit():
+        return _power(int(last), lanes)
+    if kind in ACROSS:
+        around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
+        return (("mul", lanes), ("add", lanes - 1), *ACROSS[kind], *around)
+    return tuple((part, amount * lanes) for part, amount in MADE_OF.get(kind, ((kind, 1),)))
+
+
+def _power(exponent: int, lanes: int) -> Amounts:
+    products = exponent.bit_length() + exponent.bit_count() - 2 if exponent else 0
+    return ((("mul", products * lanes),) if products else ()) + ((("div", lanes),) if exponent < 0 else ())
+
+
+def literal_of(text: str) -> float | None:
+    """Return the number that a text writes, None of any other text."""
+    try:
+        return None if NAME.search(text) else float(text)
+    except ValueError:
+        return None
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names in the text of an expression.
+
+    Examples
+    --------
+    >>> sorted(names_in("a[i + 16*j] + 1e-3*x"))
+    ['a', 'i', 'j', 'x']
+    """
+    return frozenset(NAME.findall(text))
+
+
+@dataclass(frozen=True)
+class LeftOperation:
+    """An operation as a compiler leaves it."""
+
+    dtype: str
+    amounts: Amounts
+    domain: Domain
+    names: frozenset[str] | None = None  # all that its operands depend on; None where that is not recorded
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a part of the program, whose instructions are read in the order of the schedule."""
+
+    steps: Mapping[str, Step]  # the instructions by their identifiers
+    names: dict[str, frozenset[str]] = field(default_factory=dict)  # in the texts of operands
+    numbers: dict[object, int] = field(default_factory=dict)  # of values: equal ones have one number
+    versions: dict[str, int] = field(default_factory=dict)  # how often a variable has been written to so far
+    known: set[tuple[int, Domain]] = field(default_factory=set)  # which values have been computed, and where
+
+    def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
+        """Yield the operations of statements that a compiler leaves.
+
+        Those of counts that were stored before operands were recorded are those of the generated code.
+        """
+        for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
+            here = list(group)
+            if any(statement.computed for statement in here):
+                yield from self._left(here)
+            else:
+                for statement in here:
+                    for operation in statement.operations:
+                        amounts = ((operation.kind, operation.amount),)
+                        yield LeftOperation(operation.dtype, amounts, statement.domain)
+            for writing in self.steps[instruction].writings if instruction in self.steps else ():
+                self.versions[writing.variable] = self.versions.get(writing.variable, 0) + 1
+
+    def _left(self, statements: Sequence[Statement]) -> Iterator[LeftOperation]:
+        """Yield the operations of an instruction, or of a test."""
+        literals: dict[int, float] = {}
+        names: dict[int, frozenset[str]] = {}
+        values: dict[int, object] = {}
+        everything = {operation.number: (operation, s.domain) for s in statements for operation in s.computed}
+        for number, (operation, domain) in sorted(everything.items()):
+            constants, used, needed = [], [], frozenset[str]()
+            for operand in operation.operands:
+                if isinstance(operand, str):
+                    needed |= self._names(operand)
+                    constants.append(literal_of(operand))
+                    used.append(self._version(operand))
+                else:
+                    needed |= names.get(operand, frozenset())
+                    constants.append(literals.get(operand))
+                    used.append(values.get(operand))
+            key = operation.dtype, operation.kind, *(sorted(used, key=str) if operation.kind in COMMUTATIVE else used)
+            value = self.numbers.setdefault(key, len(self.numbers))
+            names[number], values[number] = needed, value
+            if constants and None not in constants:
+                literals[number] = CONSTANT
+            elif (value, domain) not in self.known:
+                self.known.add((value, domain))
+                yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
+
+    def _names(self, text: str) -> frozenset[str]:
+        if text not in self.names:
+            self.names[text] = names_in(text)
+        return self.names[text]
+
+    def _version(self, text: str) -> object:
+        """Return what identifies the value of a text now."""
+        return text, *((name, self.versions[name]) for name in sorted(self._names(text)) if name in self.versions)
+
+
+@dataclass(frozen=True)
+class Changes(Lazy):
+    """What loops change.
+
+    Arrays do not overlap: Loopy says so to the compiler.
+    """
+
+    program: Program
+    known: dict[tuple[str, str], bool] = field(default_factory=dict)  # by loop and name
+
+    @cached_property
+    def writers(self) -> Mapping[str, Sequence[tuple[tuple[str, ...], Step, str]]]:
+        """By variable: the loops around each instruction that writes to it, the instruction, and the space."""
+        places = {statement.instruction: statement.place for statement in self.program.statements}
+        writers: dict[str, list[tuple[tuple[str, ...], Step, str]]] = defaultdict(list)
+        for step in self.program.dataflow.steps if self.program.dataflow else ():
+            for writing in step.writings:
+                writers[writing.variable].append((loops_of(places.get(step.name, ())), step, writing.space))
+        return writers
+
+    def changes(self, loop: str, name: str) -> bool:
+        """Whether the value of an iname, variable or argument may differ between iterations of a loop."""
+        key = loop, name
+        if key not in self.known:
+            self.known[key] = True  # what depends on its own value in the iteration before
+            self.known[key] = name == loop or any(
+                space in SHARED or not step.names or any(self.changes(loop, other) for other in step.names)
+                for loops, step, space in self.writers.get(name, ()) if loop in loops
+            )
+        return self.known[key]
+
+    def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
+        """Return the innermost of some loops, and the inames of copies, that do not change an operation."""
+        names = operation.names
+        if names is None:
+            return frozenset()
+
+        def keeps(loop: str) -> bool:
+            return not any(self.changes(loop, name) for name in names)
+
+        return frozenset((*takewhile(keeps, reversed(loops)), *filter(keeps, copies)))

@@ -1,0 +1,146 @@
+"""What a compiler leaves of operations, by hand; PoCL's machine code of such kernels agrees."""
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.counts.nests.folded import made_of, names_in
+from perfmodel.counts.program.program import Computed
+
+N, M = 64, 5
+
+
+def left(text: str, dtype: type = np.float32, **tags: str) -> dict[str, int]:
+    """Return the operations that are left of a kernel, by kind, n = 64 and m = 5."""
+    unit = lp.make_kernel(
+        "[n, m] -> { [i, j, k, u]: 0 <= i < n and 0 <= j, k < m and 0 <= u < 4 }", text, lang_version=(2018, 2),
+        assumptions="n >= 1 and m >= 1", silenced_warnings=["unused_inames", "v1_scheduler_fallback"],
+    )  # fmt: skip
+    arrays = {name for name in names_in(text) & {"a", "b"} if f"{name}[" in text}
+    unit = lp.tag_inames(lp.add_dtypes(unit, dict.fromkeys(arrays, dtype)), {"i": "g.0", **tags})
+    counts = count(unit, cache=False)
+    numbers: dict[str, int] = {}
+    for row in (row for nest in counts.nests for row in nest.compiled):
+        numbers[row.kind] = numbers.get(row.kind, 0) + int(row.count(n=N, m=M))
+    assert numbers == {row.kind: int(row.count(n=N, m=M)) for row in counts.compiled.operation_table}
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("out[i] = 1.0/4.0*a[i]", {"mul": N}),  # a constant
+        ("out[i] = 1.5*2.0*a[i]", {"mul": N}),
+        ("out[i] = a[i]/2.0", {"mul": N}),  # a product by 0.5 has the same rounding
+        ("out[i] = a[i]/0.25 + a[i]/(-8)", {"add": N, "mul": 2 * N}),
+        ("out[i] = a[i]/3.0", {"div": N}),
+        ("out[i] = 2.0/a[i]", {"div": N}),
+        ("out[i] = 1.0*a[i]", {}),
+        ("out[i] = a[i]/1.0", {}),
+        ("out[i] = a[i]**3", {"mul": 2 * N}),  # x*x*x
+        ("out[i] = a[i]**7", {"mul": 4 * N}),  # x, x**2 and x**4
+        ("out[i] = a[i]**16", {"mul": 4 * N}),
+        ("out[i] = a[i]**(-2)", {"mul": N, "div": N}),
+        ("out[i] = a[i]**3.0", {"pow": N}),  # a call
+        ("out[i] = a[i]**0.5", {"pow": N}),
+        ("out[i] = sqrt(2.0)*a[i]", {"mul": N}),
+        ("out[i] = sin(a[i]) + cos(a[i])", {"sin": N, "cos": N, "add": N}),
+    ],
+)
+def test_operations_with_literals(text: str, expected: dict[str, int]) -> None:
+    assert expected == left(text)
+    assert expected == left(text, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("out[i] = (a[i] + 1)**2", {"add": N, "mul": N}),  # the code adds twice
+        ("out[i] = exp(a[i]*b[i]) + exp(b[i]*a[i])", {"mul": N, "exp": N, "add": N}),
+        ("out[i] = exp(a[i]) + exp(b[i])", {"exp": 2 * N, "add": N}),
+        ("out[i] = exp(a[i]) {id=x}\nout[i + n] = exp(a[i]) {dep=x}", {"exp": N}),
+        ("a[i] = exp(a[i]) {id=x}\nb[i] = exp(a[i]) {dep=x}", {"exp": 2 * N}),  # of another value
+        ("<> t = 2*a[i] {id=x}\nout[i] = exp(t)*exp(t) {dep=x}", {"exp": N, "mul": 2 * N}),
+        ("<> t = exp(a[i])\nout[i] = t if a[i] > 0 else exp(b[i])", {"exp": 2 * N}),
+    ],
+)
+def test_what_is_computed_twice(text: str, expected: dict[str, int]) -> None:
+    assert expected == left(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("out[i] = sum(j, exp(a[i])*b[j])", {"exp": N, "mul": N * M, "add": N * M}),
+        ("out[i] = sum(j, exp(a[i]))", {"exp": N, "add": N * M}),  # floats forbid M*exp(a[i])
+        ("out[i] = sum(j, exp(1.5*j))", {"mul": N * M, "exp": N * M, "add": N * M}),
+        ("out[i] = sum((j, k), sqrt(a[i])*exp(b[j]))", {"sqrt": N, "exp": N * M, "mul": N * M, "add": N * M * M}),
+        ("out[i] = sum((j, k), exp(b[k]))", {"exp": N * M * M, "add": N * M * M}),  # the inner loop changes it
+        ("out[i, j] = exp(a[i])*b[j]", {"exp": N, "mul": N * M}),  # arrays do not overlap
+        ("a[i] = exp(a[i])*b[j]", {"exp": N * M, "mul": N * M}),  # it stores what it reads
+        (
+            "for i, j\n<> t = 2*a[i] {id=t}\n<> s = t*t {id=s, dep=t}\nout[i, j] = exp(s)*b[j] {dep=s}\nend",
+            {"mul": 2 * N + N * M, "exp": N},  # through variables
+        ),
+        (
+            "for i\n<> t = 0.0 {id=t}\nfor j\nt = t*exp(t) + a[i] {id=s, dep=t}\nend\nout[i] = t {dep=s}\nend",
+            {"mul": N * M, "exp": N * M, "add": N * M},  # its own value before
+        ),
+    ],
+)
+def test_what_a_loop_does_not_change(text: str, expected: dict[str, int]) -> None:
+    """Loops are i (a work-group each), j and in it k."""
+    assert expected == left(text)
+
+
+def test_copies_of_a_loop_share_what_it_does_not_change() -> None:
+    assert {"exp": N, "mul": 4 * N} == left("out[i, u] = exp(a[i])*b[u]", u="unr")
+    assert {"exp": N, "mul": 4 * N} == left("out[i, u] = exp(a[i])*b[u]", u="ilp")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("dot", {"mul": 4, "add": 3}),
+        ("length", {"mul": 4, "add": 3, "sqrt": 1}),
+        ("distance", {"mul": 4, "add": 7, "sqrt": 1}),
+        ("normalize", {"mul": 8, "add": 3, "rsqrt": 1}),
+        ("fma", {"mul": 4, "add": 4}),
+        ("mad", {"mul": 4, "add": 4}),
+        ("mix", {"mul": 4, "add": 8}),
+        ("clamp", {"minmax": 8}),
+        ("exp", {"exp": 4}),
+        ("add", {"add": 4}),
+    ],
+)
+def test_operations_on_vectors_of_four(kind: str, expected: dict[str, int]) -> None:
+    numbers: dict[str, int] = {}
+    for part, amount in made_of(Computed(0, "float32", kind, 4, ("x[i]", "y[i]")), (None, None)):
+        numbers[part] = numbers.get(part, 0) + amount
+    assert expected == numbers
+
+
+def test_dot_of_a_kernel() -> None:
+    """Its type is that of a component, and its operands have four."""
+    float4 = lp.to_loopy_type(np.dtype(lp.target.opencl.vec.types[np.dtype(np.float32), 4]))
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = dot(a[i], a[i])", target=lp.PyOpenCLTarget(), lang_version=(2018, 2),
+        assumptions="n >= 1",
+    )  # fmt: skip
+    counts = count(lp.add_dtypes(unit, {"a": float4}), cache=False)
+    assert [("dot", 1)] == [(row.kind, row.count(n=1)) for row in counts.operation_table]
+    assert [("add", 3), ("mul", 4)] == [(row.kind, row.count(n=1)) for row in counts.compiled.operation_table]
+
+
+def test_counts_stored_before_operands_were_recorded_are_left_as_they_are() -> None:
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]/2.0", lang_version=(2018, 2), assumptions="n >= 1")
+    counts = count(lp.add_dtypes(unit, {"a": np.float32}), cache=False)
+    document = counts.to_json()
+    again = type(counts).from_json(document)
+    assert [("mul", 9)] == [(row.kind, row.count(n=9)) for row in again.compiled.operation_table]
+    for statement in document["source"]["statements"]:
+        statement.pop("computed", None)
+    old = type(counts).from_json(document)
+    assert old is old.compiled
+    assert [("div", 9)] == [(row.kind, row.count(n=9)) for nest in old.nests for row in nest.compiled]
