@@ -156,6 +156,9 @@ def unit(name: str) -> str:
     return feature(name).unit
 
 
+HOST_LAUNCH = "host_launch"
+"""Beside features the term of a prediction that the host's clock adds to the device's time; no feature."""
+
 RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
     {
         "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",

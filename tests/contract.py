@@ -56,11 +56,15 @@ class Row:
     variant: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
     disagreement: float = nan  # of one visit
+    device_s: float = nan
 
     @property
     def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
         """Its samples: of one visit."""
         return ((self.seconds,),)
+
+    def seconds_by(self, clock: str) -> float:
+        return self.seconds if clock == "host" else self.device_s
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,15 @@ class Row:
     kept_s: tuple[float, ...] = ()
     disagreement: float = nan
     flags: tuple[str, ...] = ()
+    device_s: float = nan
 
     @property
     def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
         """Its samples: of one visit."""
         return ((self.seconds,),)
+
+    def seconds_by(self, clock: str) -> float:
+        return self.seconds if clock == "host" else self.device_s
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,7 @@ def _largest_terms(
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
         bounds = bounding.bounds(counts, row.parameters)
-        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
+        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds_by(model.clock), bounds))
     return tuple(kernels)
 
 

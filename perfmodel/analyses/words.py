@@ -17,6 +17,7 @@ import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
 from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.models import Family
@@ -89,6 +90,8 @@ def term_words(family: Family, term: str) -> str:
     >>> term_words(Family("mine", "nowhere"), "my_part")
     'my part'
     """
+    if term == HOST_LAUNCH:
+        return "the launch, which the host's clock adds"
     return family.words.get(term) or _thing(term, "")[0].rstrip(",")
 
 

@@ -96,9 +96,10 @@ class FittedDevice(Lazy):
             core = "\n".join(f"{name} was not fitted: {self.problems[name]}" for name in lost)
         else:
             reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
-            errors = error_table(self.comparisons)
+            errors, clock = error_table(self.comparisons), self.models[self.chosen].clock_text
             why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
-            core = f"{self.chosen} on {self.device}\n{why}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
+            head = f"{self.chosen} on {self.device}, {clock}\n{why}"
+            core = f"{head}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
         core += "".join(f"note: {note}\n" for note in self.notes)
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
 

@@ -321,6 +321,10 @@ def _model_lines(model: predicting.FittedModel, path: Path) -> Iterator[str]:
     fitted, residuals = model.fitted, model.fitted.residuals
     yield f"{model.family.name} on {model.device}, {fitted.rows} measurements"
     yield report.weights_table(model.weights, model.units, width=output.table_width())
+    if fitted.launch_s is None:
+        yield "times by the host's clock"
+    else:
+        yield f"times by the device's clock; the host's adds {display.seconds_text(fitted.launch_s)}"
     yield (
         f"relative error of the fit: geometric mean {100 * residuals.geometric_mean:.1f} %, "
         f"median {100 * residuals.median:.1f} %, largest {100 * residuals.largest:.0f} %"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -121,6 +121,10 @@ OwnFamily = Annotated[
     ),
 ]  # fmt: skip
 AllowUnmeasured = Annotated[bool, Option("--allow-unmeasured", help="Count features that were never measured as free.")]
+ClockName = Annotated[
+    Literal["host", "device"],
+    Option("--clock", help="Predict times by the host's clock, with the launch, or by the device's, without it."),
+]
 Level = Annotated[float, Option("--level", help="Probability that intervals should have.")]
 Tolerance = Annotated[
     float | None,

@@ -243,7 +243,8 @@ def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any
     """Return which kernel file is predicted by which model of which weights file, for JSON."""
     weights = None if model.path is None else str(model.path)
     source = {"transferred_from": model.fitted.transferred_from} if model.fitted.transferred_from else {}
-    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights, **source}
+    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights,
+            "clock": model.clock, **source}
 
 
 def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
@@ -251,7 +252,7 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
     return {
         "variant": variant.name, "seconds": variant.seconds, "interval": interval_document(variant.interval),
         "warnings": list(variant.warnings), "fastest": variant.fastest, "tied": variant.tied,
-        "to_measure": variant.to_measure,
+        "to_measure": variant.to_measure, **({} if variant.device_s is None else {"device_s": variant.device_s}),
     }  # fmt: skip
 
 

@@ -153,6 +153,7 @@ def predict_command(
     facts: options.DeviceFile = None,
     like: options.Like = None,
     accuracy: AccuracyOptions,
+    clock: options.ClockName = "host",
     why: Why = False,
     picture: Picture = None,
     csv: options.Csv = False,
@@ -167,7 +168,8 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
-    request = _Request(asked, accuracy, asked.model(facts, like), points, known, jobs)
+    model = asked.model(facts, like).by_clock(clock)
+    request = _Request(asked, accuracy, model, points, known, jobs)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -242,13 +244,15 @@ def _prediction_lines(
 ) -> Iterator[str]:
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
-    yield request.title + (f", {at}" if at else "")
+    yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
     roofs = _roofs(request, predictions)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
         yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
+        if variant.device_s is not None:
+            yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
         yield from (f"note: {warning}" for warning in variant.warnings)
         if variant.unmeasured:
             yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
@@ -316,7 +320,8 @@ def _show_ranking(request: _Request) -> None:
         )  # fmt: skip
 
     def text() -> str:
-        lines = [report.sweeps.ranking_table(ranking, output.table_width()), *anchor_lines(predictions.anchors)]
+        lines = [report.sweeps.ranking_table(ranking, output.table_width()), request.model.clock_text]
+        lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
         return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
@@ -349,7 +354,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     def text() -> str:
         table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
-        lines = [request.title, *anchor_lines(predictions.anchors), table]
+        lines = [f"{request.title}, {request.model.clock_text}", *anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
 

@@ -14,7 +14,7 @@ from perfmodel.documents import one_line
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
 from perfmodel.store import Measurement, Measurements
-from perfmodel.store.measurement import UNRANKED
+from perfmodel.store.measurement import UNRANKED, Clock
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -65,11 +65,12 @@ class Comparison:
 
     @classmethod
     def of(
-        cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None
+        cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None,
+        clock: Clock = "host",
     ) -> Comparison:
-        """Return a measured row with its prediction."""
-        ranked = UNRANKED not in row.flags
-        return cls(row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval, ranked)
+        """Return a measured row with its prediction by the same clock."""
+        measured, ranked = row.seconds_by(clock), UNRANKED not in row.flags
+        return cls(row.kernel, row.parameters, measured, predicted, needs, row.group, row.variant, interval, ranked)
 
     @property
     def sizes(self) -> str:
@@ -168,9 +169,9 @@ def compare(model: predicting.FittedModel, measured: Measurements, level: float 
     for row in measured:
         try:
             made = model.predict(counts_of(measured, row), row.parameters, level=level)
-            rows.append(Comparison.of(row, made.seconds, (), made.interval))
+            rows.append(Comparison.of(row, made.seconds, (), made.interval, model.clock))
         except UnmeasuredFeatureError as error:
-            rows.append(Comparison.of(row, None, error.features, None))
+            rows.append(Comparison.of(row, None, error.features, None, model.clock))
     return in_order(rows)
 
 

@@ -195,6 +195,14 @@ class AnchorError(PerfModelError, RuntimeError):
     predict without an anchor (--anchor)."""
 
 
+class ClockError(PerfModelError, ValueError):
+    """Times of the device's clock are asked for, and weights do not tell them."""
+
+    model: str
+    message = """{model}: the weights were fitted to times of the host's clock, so the launch is not known apart; leave
+    --clock device out, or fit them again to measurements whose device told its own times (perfmodel fit, calibrate)."""
+
+
 class AnchorDeviceError(PerfModelError, LookupError):
     """A kernel must run on the device of the weights, and this machine does not have it."""
 

@@ -112,6 +112,8 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
+        "page_bytes": Key("B", "page of a CPU's memory, as a TLB knows it"),
+        "page_told_bytes": Key("B", "the same as the operating system tells it"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),
         "resource_sharpness": Key("", "sharpness of the smooth maximum of resources: 1 if their times add up"),
@@ -123,6 +125,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "special_latency_s": Key("s", "from the start of a special function to its result"),
         "special_units_per_unit": Key("", "units for special functions in a compute unit"),
         "subgroup_size": Key("work-items", "work-items that execute in step: a warp or wavefront (OpenCL reports it)"),
+        "tlb_pages": Key("", "pages that the TLB of a CPU's core knows"),
         "vector_lanes": Key("work-items", "work-items of one vector instruction, in float32"),
         "vector_lanes_float64": Key("work-items", "work-items of one vector instruction, in float64"),
     }

@@ -89,7 +89,7 @@ class Design:
     matrix
         Values of the expression's features and quantities, shape (n_rows, n_names), in each one's unit.
     times
-        Measured times [s], shape (n_rows,).
+        Measured times by the host's clock [s], shape (n_rows,): those that predictions are compared with.
     labels
         Text for each row, as in ``copy n=1024``.
     subgroup_size
@@ -100,6 +100,10 @@ class Design:
         Weights of the family that the device's facts give.
     private
         Private data of a work-item [B], shape (n_rows,); 0 by default.
+    fitted_times
+        Times that weights are fitted to [s], shape (n_rows,): those of the device's clock, or by default `times`.
+    launch_s
+        What the host's clock adds to the device's (:func:`launch_of`) [s]; None where weights are fitted to `times`.
     """
 
     model: Expression
@@ -110,10 +114,14 @@ class Design:
     row_weights: Floats
     known: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     private: Floats = field(default_factory=lambda: np.zeros(0))
+    fitted_times: Floats = field(default_factory=lambda: np.zeros(0))
+    launch_s: float | None = None
 
     def __post_init__(self) -> None:
         if not len(self.private):
             object.__setattr__(self, "private", np.zeros(len(self.times)))
+        if not len(self.fitted_times):
+            object.__setattr__(self, "fitted_times", self.times)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,6 +133,7 @@ class Design:
         return replace(
             self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
             labels=tuple(self.labels[i] for i in rows), private=self.private[rows],
+            fitted_times=self.fitted_times[rows],
         )  # fmt: skip
 
     def stacked(self, other: Design, family: Family) -> Design:
@@ -139,6 +148,7 @@ class Design:
             labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
             row_weights=np.concatenate([self.row_weights, other.row_weights]),
             private=np.concatenate([self.private, other.private]),
+            fitted_times=np.concatenate([self.fitted_times, other.fitted_times]),
         )  # fmt: skip
 
     @property
@@ -213,8 +223,34 @@ def build_design(
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
     private = np.array([row.private_bytes for row in evaluated], dtype=np.float64)
-    shape = len(rows), len(model.features)
-    return Design(model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private)
+    shape, on_device = (len(rows), len(model.features)), np.zeros(0)
+    if asked.clock == "device":
+        on_device = np.array([row.seconds_by("device") for row in rows], dtype=np.float64)
+    launch_s = launch_of(times, on_device)
+    fitted_times = times if launch_s is None else on_device
+    return Design(
+        model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private, fitted_times, launch_s
+    )
+
+
+def launch_of(host: Floats, device: Floats) -> float | None:
+    r"""Return what the host's clock adds to the device's times [s]: a launch, from the enqueue to the last event.
+
+    It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
+    of the host's clock and :math:`d_j` of the device's, shape (n_rows,): the median, weighted by :math:`1/t_j`. None
+    where not every row has a time above zero by the device's clock.
+
+    Examples
+    --------
+    >>> launch_of(np.array([4.0, 16.0, 512.0]), np.array([2.0, 8.0, 448.0]))  # in microseconds
+    2.0
+    """
+    if not len(device) or not np.all(device > 0):
+        return None
+    order = np.argsort(host - device)
+    reached = np.cumsum(1 / host[order])
+    middle = order[np.searchsorted(reached, reached[-1] / 2)]
+    return float(max(host[middle] - device[middle], 0.0))
 
 
 def label(row: Measurement) -> str:
@@ -271,6 +307,8 @@ class DesignFit:
         Groups of weights that the rows cannot tell apart.
     estimator
         What found them; where the device's facts give them all, what evaluates the model.
+    launch_s
+        What predictions add to the estimator's [s].
     """
 
     names: tuple[str, ...]
@@ -279,10 +317,11 @@ class DesignFit:
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
     estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | ResourceFit | Given
+    launch_s: float = 0.0
 
     def predict(self, table: Design) -> Floats:
-        """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
-        return self.estimator.predict(table.matrix)
+        """Return the seconds of a design's rows by the host's clock, shape (n_rows,), of the same columns."""
+        return self.estimator.predict(table.matrix) + self.launch_s
 
     def by_weight(self, table: Design) -> Floats:
         r"""Return the seconds that rest on each fitted weight, :math:`w \, \partial T / \partial w`.
@@ -318,13 +357,17 @@ def _controller() -> ThreadpoolController:
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
     """Fit a family to a design; raise TooFewRowsError for fewer rows than weights."""
     with single_threaded():
-        if family.plain_sum:
-            return _fit_linear(table, options or FitOptions())
-        if family.resources:
-            return _fit_resources(table, family)
-        if table.known and not table.model.weights and len(table.times):
-            return _take_given(table)
-        return _fit_nonlinear(table, family, options or FitOptions())
+        return replace(_fitted(table, family, options or FitOptions()), launch_s=table.launch_s or 0.0)
+
+
+def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
+    if family.plain_sum:
+        return _fit_linear(table, options)
+    if family.resources:
+        return _fit_resources(table, family)
+    if table.known and not table.model.weights and len(table.times):
+        return _take_given(table)
+    return _fit_nonlinear(table, family, options)
 
 
 def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
@@ -332,7 +375,7 @@ def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
         raise TooFewRowsError(len(table.times), table.names)
     fit = RelativeLeastSquares(
         nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss, merge=options.merge, names=table.names
-    ).fit(table.matrix, table.times, table.row_weights)
+    ).fit(table.matrix, table.fitted_times, table.row_weights)
     groups = tuple(tuple(table.names[i] for i in group) for group in fit.confounded_)
     return DesignFit(table.names, fit.coef_, fit.standard_errors_, fit.marks_, groups, fit)
 
@@ -351,7 +394,7 @@ def _fit_resources(table: Design, family: Family) -> DesignFit:
     places = {name: k for k, name in enumerate(table.names)}
     sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
     columns = {name: tuple(places[part] for part in parts) for name, parts in family.resources.items()}
-    fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.times, table.row_weights)
+    fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.fitted_times, table.row_weights)
     known = tuple(table.known) or ("w_sharpness",)
     return DesignFit(
         (*(f"w_{name}" for name in table.names), *known), np.append(fit.coef_, sharpness),
@@ -370,7 +413,7 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
         start={weight.name: weight.start for weight in bounded if weight.start is not None},
         bounds={weight.name: (weight.lower, weight.upper) for weight in bounded},
         starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
-    ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
+    ).fit(table.matrix, table.fitted_times, table.row_weights)  # fmt: skip
     names = tuple(weight_name(family, name) for name in model.weights)
     groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
     return DesignFit(
@@ -405,6 +448,7 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
             median=float(np.median(errors)),
             largest=float(errors.max()),
         ),
+        launch_s=table.launch_s,
         notes=(*measurements.notes, *_notes(fit)),
         features=tuple(sorted(fit.names)),
         weights=_weights(fit, family),

@@ -23,6 +23,7 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.io import is_standard_output, write_whole
 from perfmodel.models import named_family
 from perfmodel.models.model import EXPRESSION, Family, Weight
+from perfmodel.store.measurement import Clock
 
 SCHEMA = "perfmodel.weights/2"
 
@@ -53,6 +54,8 @@ class FitOptions(BaseModel):
         is refused.
     starts, seed
         Number of starting points, and the seed they are drawn with (families with an expression).
+    clock
+        Times of which clock the weights are fitted to: the ``device``'s, where it told all of them, or the ``host``'s.
     """
 
     model_config = STRICT
@@ -64,6 +67,7 @@ class FitOptions(BaseModel):
     fit_facts: bool = True
     starts: int = 8
     seed: int = 0
+    clock: Clock = "device"
 
 
 Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
@@ -165,6 +169,10 @@ class FittedWeights(BaseModel):
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
     residuals
         How well the fit reproduces its own rows.
+    launch_s
+        What the host's clock adds to the device's times that the weights are fitted to
+        (:func:`perfmodel.fitting.design.launch_of`) [s]; None where they are fitted to the host's times, as in files
+        from before it was kept.
     notes
         Warnings about the weights, one sentence each.
     features
@@ -205,6 +213,7 @@ class FittedWeights(BaseModel):
     degrees_of_freedom: Finite
     converged: bool
     residuals: Residuals
+    launch_s: Annotated[Finite, Field(ge=0)] | None = None
     notes: tuple[str, ...]
     features: tuple[str, ...]
     weights: dict[str, FittedWeight]

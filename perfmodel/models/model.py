@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import numpy as np
 from pymbolic.primitives import Call, Variable
 
 from perfmodel.documents import one_line, require
@@ -15,7 +16,7 @@ from perfmodel.errors import ExpressionError, MissingFactError
 from perfmodel.expressions.expression import Expression, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
-from perfmodel.features import matches, rate, unit
+from perfmodel.features import HOST_LAUNCH, matches, rate, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
 
@@ -291,16 +292,28 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 @dataclass(frozen=True, eq=False)
 class RunTime(Lazy):
-    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`)."""
+    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`).
+
+    `launch_s` is what the host's clock adds to the time [s]; None where weights are of the host's clock.
+    """
 
     family: Family
-    weights: Mapping[str, float]  # by their names outside of expressions (:func:`weight_name`)
+    weights: Mapping[str, float]
+    launch_s: float | None = None
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
         """Return the run time and its terms by name [s]: of features in a plain sum, else of parts.
 
         `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
+        The launch is the term :data:`HOST_LAUNCH`.
         """
+        seconds, terms = self._on_device(values)
+        if self.launch_s is None:
+            return seconds, terms
+        launch = self.launch_s if isinstance(seconds, float) else np.full(np.shape(seconds), self.launch_s)
+        return seconds + launch, {**terms, HOST_LAUNCH: launch}
+
+    def _on_device(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
             return sum(terms.values(), 0.0), terms
@@ -317,7 +330,7 @@ class RunTime(Lazy):
         if self.family.plain_sum:
             return sum(terms.values(), 0.0)
         expression, weights = self._over_parts
-        return expression.value({**values, **terms}, weights)
+        return expression.value({**values, **terms}, weights) + terms.get(HOST_LAUNCH, 0.0)
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ from perfmodel.facts import DeviceFacts, Fact
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 """Linux has a folder ``index*`` here for each cache of the first processor."""
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+"""Linux tells here whether it gives huge pages to programs that do not ask for them, and how large they are."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -152,6 +155,15 @@ def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
     return facts
 
 
+def told_page(folder: Path = HUGE_PAGES) -> Fact:
+    """Return the page of memory [B]: a huge one where the system gives it to every program."""
+    with suppress(OSError, ValueError):
+        if "[always]" in _word(folder, "enabled"):
+            size = folder / "hpage_pmd_size"
+            return Fact(int(_word(folder, "hpage_pmd_size")), "B", f"told by the operating system: {size}")
+    return Fact(mmap.PAGESIZE, "B", "told by the operating system: its usual page")
+
+
 def _word(cache: Path, name: str) -> str:
     return (cache / name).read_text(encoding="ascii").strip()
 
@@ -192,7 +204,7 @@ def facts_of(handle: Any) -> DeviceFacts:
     facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
     if facts["device_type"].value == "cpu":
-        facts.update(told_caches())
+        facts.update(told_caches(), page_told_bytes=told_page())
     return _described(handle, facts)
 
 

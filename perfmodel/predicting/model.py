@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.errors import ClockError, UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.local_scale import WIDE
@@ -27,6 +28,7 @@ from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
 from perfmodel.quantities.case import Case
+from perfmodel.store.measurement import Clock
 from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class Prediction:
         Name of the kernel, and its size parameters: numbers, or arrays that together have the shape of ``seconds``.
     level
         Probability that the interval should hold the measured time.
+    clock
+        Whose clock would tell this time: the ``host``'s, with the launch, or the ``device``'s.
     """
 
     seconds: Any
@@ -70,6 +74,27 @@ class Prediction:
     kernel: str = ""
     sizes: Mapping[str, Any] = field(default_factory=dict)
     level: float = 0.9
+    clock: Clock = "host"
+
+    def by_device(self) -> Prediction:
+        """Return the same by the device's clock: seconds and bounds are less by the launch, and no bound below zero.
+
+        Raises
+        ------
+        ClockError
+            The weights do not tell the launch from the kernel.
+        """
+        if self.clock == "device":
+            return self
+        if HOST_LAUNCH not in self.terms:
+            raise ClockError(self.kernel)
+        terms = dict(self.terms)
+        launch = terms.pop(HOST_LAUNCH)
+        seconds, interval = self.seconds - launch, self.interval
+        if interval is not None:
+            low = interval[0] - launch
+            interval = max(low, 0.0) if isinstance(low, float) else np.maximum(low, 0.0), interval[1] - launch
+        return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -97,7 +122,7 @@ class Prediction:
         for (seconds,), terms, bounds, sizes in zip(*columns, strict=True):
             yield Prediction(
                 seconds, dict(zip(self.terms, terms, strict=True)), bounds or None, self.unmeasured, self.cautions,
-                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level,
+                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level, self.clock,
             )  # fmt: skip
 
     # {{{ showing
@@ -167,6 +192,8 @@ class FittedModel(Lazy):
         The family, if it is a user's own value that cannot be found by its name.
     path
         The weights file that it was read from; None of a model that was just fitted.
+    clock
+        Whose clock its predictions are of (:meth:`by_clock`).
 
     Notes
     -----
@@ -178,6 +205,7 @@ class FittedModel(Lazy):
     facts: DeviceFacts | None = field(default=None, compare=False)
     given: Family | None = field(default=None, compare=False)
     path: Path | None = field(default=None, compare=False)
+    clock: Clock = "host"
 
     def __repr__(self) -> str:
         return one_line(f"<FittedModel {self._title}>")
@@ -221,6 +249,14 @@ class FittedModel(Lazy):
         source = self.fitted.transferred_from
         return f"{self.fitted.family} on {self.device}" + (f", by facts, with weights of {source}" if source else "")
 
+    @property
+    def clock_text(self) -> str:
+        """Whose clock its predictions are of, in words."""
+        if self.fitted.launch_s is None:
+            recorded = self.facts is not None and self.facts.recorded
+            return "times by the clock of their recording" if recorded else "times by the host's clock"
+        return "times by the device's clock" if self.clock == "device" else "times by the host's clock, with the launch"
+
     @cached_property
     def weights(self) -> Mapping[str, float]:
         """Each weight's value, in its unit."""
@@ -256,6 +292,19 @@ class FittedModel(Lazy):
             for name, weight in self.fitted.weights.items()
         }
         return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
+
+    def by_clock(self, clock: Clock) -> FittedModel:
+        """Return the model with predictions by the host's clock, with the launch, or by the device's, without.
+
+        Raises
+        ------
+        ClockError
+            The device's is asked for, and the weights were fitted to times of the host's.
+        """
+        require(clock in get_args(Clock), "by_clock: clock", clock, " or ".join(get_args(Clock)))
+        if clock == "device" and self.fitted.launch_s is None:
+            raise ClockError(self.name)
+        return replace(self, clock=clock)
 
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
@@ -321,7 +370,8 @@ class FittedModel(Lazy):
                 *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private)
             )
             interval = None if half_width is None else scaled(seconds, half_width)
-            return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
+            made = Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
+            return made if self.clock == "host" else made.by_device()
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]
@@ -363,7 +413,7 @@ class FittedModel(Lazy):
 
     @cached_property
     def _run_time(self) -> RunTime:
-        return RunTime(self.family, self.weights)
+        return RunTime(self.family, self.weights, self.fitted.launch_s)
 
     @cached_property
     def _quantiles(self) -> Quantiles | None:

@@ -12,6 +12,7 @@ import numpy as np
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
 from perfmodel.fitting.selection import Scatter, difference_quantile, probabilities_of_best, smallest_set
@@ -62,6 +63,12 @@ class RankedVariant:
     def of(cls, name: str, at: Prediction) -> RankedVariant:
         """Return a variant with its prediction at one size; nothing is known of ties."""
         return cls(name, at.seconds, at.interval, at.cautions, at.terms, at.unmeasured)
+
+    @property
+    def device_s(self) -> float | None:
+        """The time without the launch, where that is a term [s]; else None."""
+        launch = self.terms.get(HOST_LAUNCH)
+        return None if launch is None else self.seconds - launch
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     tested = [family.evaluations[0] for family in judged]
     by = f"protocol {tested[0].protocol}"
     tests = "measured" if tested[0].protocol in TESTLESS else "test"
-    title = f"Table 1. Times of {tests} kernels ({by}): {'; '.join(map(_where, judged))}"
+    where = "; ".join(f"{_where(family)}, {family.model.clock_text}" for family in judged)
+    title = f"Table 1. Times of {tests} kernels ({by}): {where}"
     parts = [
         f"{title}\n\n{predictions_table(tested, width)}",
         *(f"Table 2. Weights: {_where(family)}\n\n{_weights_text(family.model, width)}" for family in judged),

@@ -24,6 +24,8 @@ DISAGREE: Final = "visits"
 UNRANKED: Final = "few groups"
 """Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
 
+Clock: TypeAlias = Literal["host", "device"]
+"""Whose clock a time is of: the host's, from before the enqueue to the end, or the device's own, without the launch."""
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]
 #: A dict as it is read back from JSON: tuples are lists.
@@ -122,7 +124,10 @@ class Measurement(BaseModel):
     @property
     def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
         """Samples of each visit after the drop [s]."""
-        left = iter(self.samples_s)
+        return self._kept(self.samples_s)
+
+    def _kept(self, samples: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+        left = iter(samples)
         return tuple(tuple(islice(left, visit.runs))[visit.dropped :] for visit in self.every_visit)
 
     @property
@@ -134,6 +139,12 @@ class Measurement(BaseModel):
     def seconds(self) -> float:
         """The minimum of all visits after the drop [s] (paper, section 4.2)."""
         return min(self.kept_s)
+
+    def seconds_by(self, clock: Clock) -> float:
+        """Return the minimum of all visits after the drop by a clock [s]; NaN where the device told no times."""
+        if clock == "host":
+            return self.seconds
+        return min(map(min, self._kept(self.device_samples_s))) if self.device_samples_s else math.nan
 
     @property
     def disagreement(self) -> float:

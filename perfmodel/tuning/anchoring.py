@@ -195,7 +195,7 @@ def anchor_variants(
         seconds = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured).seconds
         if not seconds > 0:
             raise AnchorError(name, f"its predicted time there is {seconds:g} s, not above zero")
-        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds, seconds, row.flags)
+        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds_by(model.clock), seconds, row.flags)
     return anchors
 
 

@@ -97,6 +97,7 @@ def time_kernel(
     """
     predictions = None
     if model is not None:
+        model = model.by_clock("host")  # as runs are timed
         asked = Predicting(model, level, spared=UnmeasuredFeatureError)
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}

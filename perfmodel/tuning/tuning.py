@@ -163,6 +163,7 @@ def tune(
         from perfmodel.calibration.recommended import load
 
         model = load()
+    model = model.by_clock("host")  # as runs are timed
     at = {**(sizes or {}), **more_sizes}
     trials = Trials(
         device_of(model), named, at, campaign, arguments,

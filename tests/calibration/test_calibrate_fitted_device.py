@@ -109,7 +109,7 @@ def test_without_another_folder_files_are_written_beside_the_measurements(folder
     monkeypatch.setattr(calibrate, "contenders", lambda *_, **__: ())
     found = fit_device(tmp_path / "device")
     assert (tmp_path / "device" / f"{CORE}.json").is_file()
-    assert found.text.startswith(f"{CORE} on {found.device}\n")
+    assert found.text.startswith(f"{CORE} on {found.device}, times by the host's clock, with the launch\n")
     assert "verdict: usable" in found.text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,26 @@ def test_predict_prints_seconds_and_shares(perfmodel):
     shares = [term["share"] for term in found["predictions"][0]["terms"].values()]
     assert pytest.approx(1) == sum(shares)
     text = perfmodel("predict", "kernel.py", "-p", "n=4096", "--weights", "weights.json").stdout
-    assert "stevens_kloeckner_2016 on stand-in, n=4096" in text
+    assert "stevens_kloeckner_2016 on stand-in, n=4096, times by the host's clock" in text
     assert "launches" in text
+
+
+def test_times_of_both_clocks(perfmodel):
+    arguments = ("kernel.py", "-p", "n=4096", "-w", "weights.json")
+    assert "times by the host's clock" in perfmodel("predict", *arguments).stdout
+    refused = perfmodel("predict", *arguments, "--clock", "device")
+    assert 2 == refused.exit_code
+    assert "the launch is not known apart" in refused.stderr
+    weights = loads(Path("weights.json").read_text())
+    Path("weights.json").write_text(dumps({**weights, "launch_s": 2e-5}))
+    text = perfmodel("predict", *arguments).stdout
+    assert "times by the host's clock, with the launch" in text
+    assert "by the device's clock:" in text
+    (host,) = document(perfmodel("predict", *arguments, "--json"))["predictions"]
+    assert pytest.approx((seconds(4096, 128) + 2e-5, seconds(4096, 128))) == (host["seconds"], host["device_s"])
+    found = document(perfmodel("predict", *arguments, "--clock", "device", "--json"))
+    assert "device" == found["clock"]
+    assert pytest.approx(seconds(4096, 128)) == found["predictions"][0]["seconds"]
 
 
 @pytest.mark.parametrize("command", ["predict", "rank"])

@@ -10,7 +10,7 @@ import pytest
 from perfmodel.errors import BadTimesError, MissingCountsError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions
-from perfmodel.fitting.design import build_design, label
+from perfmodel.fitting.design import build_design, fit_to_design, label
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.fitting import toy_design
@@ -116,3 +116,37 @@ def test_joined_designs_have_the_columns_of_both():
     assert (7, 3) == found.matrix.shape
     assert [0.0, 2.0, 0.0] == found.matrix[6].tolist()
     assert "p" == found.labels[6]
+
+
+def with_device(measured: Rows, *device_s: float) -> Rows:
+    told = (replace(row, device_s=seconds) for row, seconds in zip(measured.rows, device_s, strict=True))
+    return replace(measured, rows=tuple(told))
+
+
+def test_weights_are_fitted_to_the_clock_of_the_device():
+    """The host adds 0.5, 1 and 2 ms; weighted by 1/2, 1/4 and 1/6 the median is the first."""
+    measured = with_device(rows(("add", 2), ("add", 4), ("add", 6)), 1.5e-3, 3e-3, 4e-3)
+    table = build_design(measured, LINEAR)
+    assert pytest.approx(0.5e-3) == table.launch_s
+    assert ([2e-3, 4e-3, 6e-3], [1.5e-3, 3e-3, 4e-3]) == (table.times.tolist(), table.fitted_times.tolist())
+    assert ([6e-3], [4e-3]) == tuple(map(list, (table.select(np.array([2])).times, table.select([2]).fitted_times)))
+    by_host = build_design(measured, LINEAR, FitOptions(clock="host"))
+    assert (None, table.times.tolist()) == (by_host.launch_s, by_host.fitted_times.tolist())
+
+
+@pytest.mark.parametrize("unknown", [float("nan"), 0.0])
+def test_a_row_without_a_time_of_the_device_lets_all_be_fitted_to_the_host(unknown):
+    table = build_design(with_device(rows(("add", 2), ("add", 4)), 1e-3, unknown), LINEAR)
+    assert (None, [2e-3, 4e-3]) == (table.launch_s, table.fitted_times.tolist())
+
+
+def test_predictions_by_the_host_are_those_of_the_device_and_a_launch():
+    """Device times are 1 us for each addition, whatever the family; the host adds 30 us."""
+    family = Family("toy", "nowhere", ("op_float32_add",))
+    cases = [("add", n) for n in (1, 2, 4)]
+    device = [1e-6 * 1000 * n**2 for _, n in cases]
+    host = tuple(replace(row, seconds=t + 3e-5) for row, t in zip(rows(*cases).rows, device, strict=True))
+    table = build_design(with_device(Rows(host, KERNELS), *device), family)
+    fit = fit_to_design(table, family)
+    assert [pytest.approx(1e-6)] == fit.coefficients.tolist()
+    assert pytest.approx(table.times, rel=1e-9) == fit.predict(table)

@@ -196,7 +196,7 @@ def test_the_file_that_is_asked_for(fitted, command):
     assert 0 == result.exit_code, result.stderr
     (found,) = json.loads(result.stdout)["predictions" if command == "predict" else "variants"]
     model = load(weights, family="../code/mine.py")
-    by_hand = model.weights["w_start"] + model.weights["w_group"] * 65536 / 64
+    by_hand = model.fitted.launch_s + model.weights["w_start"] + model.weights["w_group"] * 65536 / 64
     assert pytest.approx(by_hand, rel=1e-12) == found["seconds"]
     assert "xx" == (fitted / "code" / "runs").read_text()  # once by each
 

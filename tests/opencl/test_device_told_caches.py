@@ -1,8 +1,12 @@
-"""Caches as Linux tells them, from a folder like its own."""
+"""Caches and pages as Linux tells them, from a folder like its own."""
 
 from __future__ import annotations
 
-from perfmodel.opencl.device import told_caches
+import mmap
+
+import pytest
+
+from perfmodel.opencl.device import told_caches, told_page
 
 
 def cache(folder, number, **words):
@@ -25,3 +29,13 @@ def test_sizes_and_ways(tmp_path):
 
 def test_a_system_without_such_a_folder(tmp_path):
     assert {} == told_caches(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("enabled", "page"), [("[always] madvise never", 2**21), ("always [madvise] never", mmap.PAGESIZE)]
+)
+def test_a_page_is_huge_where_the_system_gives_such_pages_to_all(tmp_path, enabled, page):
+    (tmp_path / "enabled").write_text(f"{enabled}\n")
+    (tmp_path / "hpage_pmd_size").write_text("2097152\n")
+    assert page == told_page(tmp_path).value
+    assert mmap.PAGESIZE == told_page(tmp_path / "none").value

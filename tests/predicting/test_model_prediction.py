@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from perfmodel.compare.comparison import compare
+from perfmodel.errors import ArgumentError, ClockError
 from perfmodel.predicting.model import Prediction
 from tests.predicting.test_model import KERNELS, MODEL
+from tests.standins import Row, Rows
 from tests.test_display import Cells
 
 ONE = Prediction(
@@ -78,3 +82,52 @@ def test_a_model_says_of_which_kernel_at_which_sizes_and_level():
     found = MODEL.predict(KERNELS["tile"], n=100, level=0.5)
     assert (KERNELS["tile"].name, {"n": 100}, 0.5) == (found.kernel, found.sizes, found.level)
     assert [found] == list(found.at_each_size())
+
+
+# ---- clocks ---------------------------------------------------------------------------------
+
+LAUNCHED = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"launch_s": 2e-5}))
+
+
+def test_the_host_adds_a_launch_to_the_time_of_the_device():
+    device = MODEL.predict(KERNELS["tile"], n=100)  # of weights that know no launch apart
+    host = LAUNCHED.predict(KERNELS["tile"], n=100)
+    assert ("host", "host") == (device.clock, host.clock)
+    assert pytest.approx(device.seconds + 2e-5, rel=1e-12) == host.seconds
+    assert {**device.terms, "host_launch": 2e-5} == host.terms
+    again = LAUNCHED.by_clock("device").predict(KERNELS["tile"], n=100)
+    assert ("device", device.terms) == (again.clock, again.terms)
+    assert pytest.approx(device.seconds, rel=1e-12) == again.seconds == host.by_device().seconds
+    assert again.by_device() is again
+
+
+def test_bounds_by_the_device_are_less_by_the_launch_and_not_below_zero():
+    one = Prediction(5e-4, {"a": 2e-4, "host_launch": 3e-4}, (4e-4, 6e-4)).by_device()
+    assert (pytest.approx(2e-4), pytest.approx((1e-4, 3e-4))) == (one.seconds, one.interval)
+    launch, low, high = np.full(2, 3e-4), np.array([1e-4, 8e-4]), np.array([4e-4, 1.2e-3])
+    many = Prediction(np.array([2e-4, 1e-3]), {"host_launch": launch}, (low, high)).by_device()
+    assert [0.0, pytest.approx(5e-4)] == many.interval[0].tolist()
+    assert pytest.approx([1e-4, 9e-4]) == many.interval[1].tolist()
+
+
+def test_arrays_have_the_launch_at_each_size():
+    found = LAUNCHED.predict(KERNELS["add"], n=np.array([16, 64]))
+    assert [2e-5, 2e-5] == found.terms["host_launch"].tolist()
+    assert pytest.approx(MODEL.predict(KERNELS["add"], n=64).seconds + 2e-5) == found.seconds[1]
+
+
+def test_weights_of_the_host_tell_no_times_of_the_device():
+    assert "times by the host's clock" == MODEL.clock_text
+    assert "times by the host's clock, with the launch" == LAUNCHED.clock_text
+    assert "times by the device's clock" == LAUNCHED.by_clock("device").clock_text
+    for asked in (lambda: MODEL.by_clock("device"), MODEL.predict(KERNELS["add"], n=16).by_device):
+        with pytest.raises(ClockError, match="fit them again"):
+            asked()
+    with pytest.raises(ArgumentError, match="host or device"):
+        MODEL.by_clock("wall")
+
+
+def test_a_model_is_compared_by_its_own_clock():
+    row = Row("add", {"n": 16}, 3.0, "add", device_s=2.0)
+    rows = Rows((row,), KERNELS)
+    assert [3.0, 2.0] == [compare(model, rows)[0].measured for model in (LAUNCHED, LAUNCHED.by_clock("device"))]

@@ -17,6 +17,12 @@ def test_seconds_are_the_minimum_after_the_drop():
     assert 0.5 == row.spread
 
 
+def test_each_clock_has_its_minimum_after_the_drop():
+    told = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0), device_samples_s=(0.1, 0.2, 1.5, 1.75, 3.0))
+    assert (2.0, 1.5) == (told.seconds_by("host"), told.seconds_by("device"))
+    assert math.isnan(measurement().seconds_by("device"))
+
+
 def test_a_new_driver_or_code_is_another_key_in_the_same_place():
     old, code, driver = (
         measurement(),

@@ -113,13 +113,13 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         first_stored="stored to for the first time, next to the one before,",
         first_stored_jumping="stored to for the first time, away from the one before,",
     ),
-    far=_lines(
+    far={**_lines(
         second_level_streams="that the second-level cache fetches, next to the one before,",
         second_level_jumps="that the second-level cache fetches, away from the one before,",
         memory_streams="that the last-level cache fetches, next to the one before,",
         memory_jumps="that the last-level cache fetches, away from the one before,",
         memory_stores="stored to that leaves the last-level cache",
-    ),
+    ), "page_walks": Quantity("access", "a page that the TLB looks up again", "page")},
 )  # fmt: skip
 """The quantities of each resource; the overhead is added to the rest.
 
@@ -134,7 +134,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """All quantities by name."""
 
-UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps")
+UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps", "page_walks")
 """Lines that the caches of one unit fetch: those of the busiest unit count."""
 
 MOST_KEPT = 4096

@@ -6,6 +6,7 @@ The picture is a column of caches, each of which fetches lines from the one belo
     first level   32 KiB, its own           near: lines fetched for the first time in a launch, and again
     second level  1 MiB, its own            far:  lines that the second level fetches
     last level    32 MiB, of all units      far:  lines that memory delivers and takes
+    TLB           2048 pages, its own       far:  pages that are looked up again
 
 A copy of 4096 float32 moves 256 lines from an array to another: 32 KiB, which from run to run stay in the second level.
 The first level fetches 512 lines, and the others fetch none.
@@ -30,6 +31,7 @@ UNBOUNDED = 1 << 44
 ASSUMED: Mapping[str, Any] = MappingProxyType({
     "lane_order": "lockstep", "odd_pitch_access": "vector", "compute_units": 1, "cache_line_bytes": 64,
     "l1_bytes": 32768, "l1_ways": 8, "l2_bytes": 1 << 20, "l2_ways": 16, "l3_bytes": 1 << 25, "l3_ways": 16,
+    "page_told_bytes": 4096, "tlb_pages": 2048,
 })  # fmt: skip
 """What is assumed where a device's facts do not tell it."""
 
@@ -57,6 +59,7 @@ class DeviceUnits:
     deals_shares: bool  # whether a unit takes a share of the groups that are left, not one (`dealing`)
     line: int  # bytes of a cache line
     levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
+    pages: Cache | None  # those that a unit's TLB knows; None where the device is no CPU
 
     def lanes_of(self, bits: int) -> float:
         """Return how many values of that many bits a vector holds, at least 1."""
@@ -72,11 +75,13 @@ def device_of(case: Case) -> DeviceUnits:
     line = int(known("cache_line_bytes"))
     last = int(next((case.fact(key) for key in LAST_LEVEL if case.knows(key)), ASSUMED["l3_bytes"]))
     sizes = int(known("l1_bytes")), int(known("l2_bytes")), last
-    levels = tuple(_level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1))
+    pages = _pages(case)
+    most_sets = pages.line_bytes // line if pages else UNBOUNDED
+    levels = tuple(_level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1))
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),
-        int(known("compute_units")), _deals_shares(case), line, (levels[0], levels[1], levels[2]),
+        int(known("compute_units")), _deals_shares(case), line, (levels[0], levels[1], levels[2]), pages,
     )  # fmt: skip
 
 
@@ -84,10 +89,22 @@ def _deals_shares(case: Case) -> bool:
     return case.facts is not None and case.facts.platform == POCL and case.known("device_type", "cpu") == "cpu"
 
 
-def _level(size: int, ways: int, line: int) -> Cache:
-    """Return a level of whole lines; it has sets where its ways divide its lines, else every line may be anywhere."""
+def _pages(case: Case) -> Cache | None:
+    """Return the pages that a CPU's TLB knows: as a probe found them, or of the size that the system tells."""
+    if case.known("device_type", "cpu") != "cpu":
+        return None
+    page = case.known("page_bytes", case.known("page_told_bytes", ASSUMED["page_told_bytes"]))
+    return Cache(int(case.known("tlb_pages", ASSUMED["tlb_pages"])), int(page), 0)
+
+
+def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
+    """Return a level of whole lines; it has sets where its ways divide its lines, else every line may be anywhere.
+
+    The system puts pages anywhere. So only the part of an address in its page tells lines that share a set: a page has
+    lines for ``most_sets``, and the others are further ways of these.
+    """
     lines = max(size // line, 1)
-    return Cache(lines, line, lines // ways if gcd(lines, ways) == ways else 0)
+    return Cache(lines, line, min(lines // ways, most_sets) if gcd(lines, ways) == ways else 0)
 
 
 def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> dict[str, float]:
@@ -100,6 +117,8 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
     .. math:: s = \min(1, \max(0, \tfrac{1}{2} \log_2(4 B / C)))
 
     of B bytes touched in a cache of C bytes (all units together): none up to a quarter of it, all from C on.
+
+    A TLB is a cache of pages. Only those that it looks up *again* count: the next page of a stream costs little.
     """
     # vectors run one after another, each in lockstep: what the outer levels fetch is at most that of either order
     orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
@@ -110,6 +129,7 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
         **_near(touched, traffic[-1].lines(first)),
         **_far("second_level", traffic, second, device.units, touched),
         **_far("memory", traffic, last, 1, touched),
+        "page_walks": _page_walks(traffic, device.pages, touched) if device.pages else 0.0,
     }
 
 
@@ -138,6 +158,15 @@ def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched:
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
     return quantities
+
+
+def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> float:
+    """Return the pages that a TLB looks up again; there are none where it knows a page for each line."""
+    if float(touched.fetched) <= pages.lines:
+        return 0.0
+    all_pages = Cache(UNBOUNDED // pages.line_bytes, pages.line_bytes, 0)
+    by_order = [order.in_lines(pages.line_bytes) for order in traffic]
+    return max(min(float(order.lines(pages).fetched - order.lines(all_pages).fetched) for order in by_order), 0.0)
 
 
 def cold_share(touched: float, capacity: float) -> float:

@@ -26,7 +26,8 @@ def test_nothing_is_known() -> None:
     assert (ASSUMED["lane_order"], copy().subgroup_size, 1, 64) == (
         device.order, device.lanes, device.units, device.line
     )  # fmt: skip
-    assert (Cache(32768 // 64, 64, 64), Cache(1 << 14, 64, 1024), Cache(1 << 19, 64, 1 << 15)) == device.levels
+    assert (Cache(32768 // 64, 64, 64), Cache(1 << 14, 64, 64), Cache(1 << 19, 64, 64)) == device.levels
+    assert Cache(2048, 4096, 0) == device.pages
 
 
 def test_facts_count_more_than_what_is_assumed() -> None:
@@ -76,6 +77,28 @@ def test_what_a_small_cache_fetches_again_counts_by_itself() -> None:
     assert "again_loaded" not in large
     assert 63 * 64 == pytest.approx(small["again_loaded"], rel=0.01)  # 64 lines by all items but the first
     assert large["first_loaded"] == small["first_loaded"] == 64 + 4
+
+
+def test_lines_share_a_set_by_their_places_in_a_page() -> None:
+    """A page of 4 KiB has 64 lines, so that a cache of 1024 sets and 16 ways is one of 64 sets and 256 ways."""
+    level = {"l2_bytes": 1 << 20, "l2_ways": 16}
+    assert 64 == device_of(Case(copy(), {"n": 64}, of(**level))).levels[1].sets
+    assert 1024 == device_of(Case(copy(), {"n": 64}, of(**level, page_told_bytes=1 << 21))).levels[1].sets
+    gpu = device_of(Case(copy(), {"n": 64}, of(**level, device_type="gpu")))
+    assert (1024, None) == (gpu.levels[1].sets, gpu.pages)
+
+
+def test_what_a_probe_tells_of_pages_counts_more_than_what_the_system_tells() -> None:
+    facts = of(page_told_bytes=1 << 21, page_bytes=4096, tlb_pages=1536)
+    assert Cache(1536, 4096, 0) == device_of(Case(copy(), {"n": 64}, facts)).pages
+
+
+@pytest.mark.parametrize(("known", "walks"), [(128, 1023 * 256), (512, 0)])
+def test_a_page_that_the_tlb_lost_is_looked_up_again(known: int, walks: int) -> None:
+    """Each of 1024 work-items goes down a column of 256 rows, each of a page."""
+    columns = kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[j, i])", "a: k, n; out: n")
+    column_sums = quantities(columns, "serial", {"tlb_pages": known}, n=1024, k=256)
+    assert walks == pytest.approx(column_sums.get("page_walks", 0.0), rel=0.01)
 
 
 @pytest.mark.parametrize(("touched", "share"), [(1.0, 0.0), (256.0, 0.0), (512.0, 0.5), (1024.0, 1.0), (1e9, 1.0)])
