@@ -234,7 +234,7 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])
-        anchored = anchor_rows(rows, unseen)
+        anchored = anchor_rows(rows, unseen, fits.anchored.carried if fits.anchored else 1.0)
         kept = tuple(rows[place] for place in anchored.places)
         return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.places)
     if protocol == "A":
