@@ -1,4 +1,4 @@
-"""One to three arrays of 16 to 64 MiB that are summed into another: more than the last-level cache of most CPUs holds."""
+"""One or three arrays of 16 to 64 MiB, summed into another: more than the last-level cache of most CPUs holds."""
 
 from __future__ import annotations
 
