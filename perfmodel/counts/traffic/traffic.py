@@ -161,6 +161,7 @@ class LineReuse:
         self.footprints, self.tree = distances.footprints, distances.tree
         self.holds_everything = not cache.sets and self.footprints.most_lines <= cache.lines
         self._shares: dict[int, list[float]] = {}
+        self._holds: dict[int, bool] = {}
 
     def share(self, depth: int, k: int) -> float:
         """Return the share of a reference's lines that stay between the iterations of a loop and of all inside it."""
@@ -174,8 +175,11 @@ class LineReuse:
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the shares for each loop around a reference, outermost first."""
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
-        share, shares = 1.0, [0.0] * len(loops)
-        for depth in reversed(range(len(loops))):
+        share, shares = 1.0, [1.0] * len(loops)
+        # from the outermost loop on that fits the cache as a whole, everything stays
+        fitting = next((depth for depth, loop in enumerate(loops) if self._holds_loop(loop)), len(loops))
+        shares[:fitting] = [0.0] * fitting
+        for depth in reversed(range(fitting)):
             if extents[depth] > 1:
                 for touched in self.distances.between_uses(loops[depth], k):
                     share = min(share, self._share_staying(k, depth + 1, touched))
@@ -183,6 +187,12 @@ class LineReuse:
                         return shares
             shares[depth] = share
         return shares
+
+    def _holds_loop(self, loop: int) -> bool:
+        holds = self._holds.get(loop)
+        if holds is None:
+            holds = self._holds[loop] = self.footprints.of_loop(loop, whole=True).fits(self.cache)
+        return holds
 
     def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
         """Return the share of a reference's lines that stay while it and others touch theirs from a depth inwards."""

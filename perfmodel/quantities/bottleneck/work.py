@@ -65,6 +65,11 @@ CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
 """Functions that a library computes in much the same way; any other is a ``function``."""
+INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
+"""Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
+
+Any other is a call for each work-item, and a compiler does not put a loop with such a call into vectors. Read in the
+machine code of PoCL 3.1 (docs/lab/functions.md)."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -126,11 +131,16 @@ class NestWork(Lazy):
         launch = self.work.launch
         if self.work.lockstep:
             return launch.row_items >= self.work.device.lanes
-        if launch.row_items < 2:
+        if launch.row_items < 2 or self._calls:
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
         return not launch.loops and launch.streams <= MOST_STREAMS and not self._jumps
+
+    @property
+    def _calls(self) -> bool:
+        """Whether the nest calls functions of a library."""
+        return any(is_call(each.kind, each.bits) for each in self.nest.operations if each.executions)
 
     @property
     def _jumps(self) -> bool:
@@ -193,11 +203,10 @@ class NestWork(Lazy):
         return instructions
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
-        if kind in SPECIAL_NAMES:
-            self._add(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
-        else:  # a call, which only a device in lockstep makes for a whole vector
-            lanes = self.lanes(bits) if self.work.lockstep else 1.0
-            self._add("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
+        # only a device in lockstep makes a call for a whole vector
+        lanes = 1.0 if is_call(kind, bits) and not self.work.lockstep else self.lanes(bits)
+        name = SPECIAL_NAMES.get(kind) or CALLED_NAMES.get(kind, "function")
+        self._add("power" if kind == "pow" else f"{name}_{bits}", amount / lanes)
 
     def _add_loops(self) -> float:
         """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
@@ -294,6 +303,11 @@ class NestWork(Lazy):
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
                 self._add(CHAIN_NAMES[kind], factor * amount)
+
+
+def is_call(kind: str, bits: int) -> bool:
+    """Return whether an operation is a call of a library's function."""
+    return kind not in SIMPLE and kind not in SPECIAL_NAMES and bits not in INLINED.get(kind, ())
 
 
 def waiting_share(instructions: float, runs: float) -> float:

@@ -205,6 +205,25 @@ def test_functions_have_prices_of_their_own(call: str, name: str) -> None:
     assert 128 / LANES == values[name]
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "dtype", "in_vectors"),
+    [
+        ("exp(a[i])", "exponential_32", np.float32, True), ("exp(a[i])", "exponential_64", np.float64, True),
+        ("tanh(a[i])", "function_32", np.float32, True), ("tanh(a[i])", "function_64", np.float64, False),
+        ("log(a[i])", "logarithm_32", np.float32, False), ("sin(a[i])", "circular_64", np.float64, False),
+        ("a[i]**2.5", "power", np.float32, False), ("a[i]**4", "", np.float32, True),
+    ],
+)  # fmt: skip
+def test_a_loop_over_work_items_that_calls_a_library_runs_one_by_one(
+    call: str, name: str, dtype: type, in_vectors: bool
+) -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n", dtype)
+    values = quantities(counts, "serial", n=128)
+    lanes = LANES * 4 // np.dtype(dtype).itemsize if in_vectors else 1
+    assert 128 / lanes == values["loads"]
+    assert (128 / lanes if name else 0) == values.get(name, 0)
+
+
 def test_cells_that_are_apart_are_loaded_one_by_one() -> None:
     """A compiler leaves the loop over the work-items as it is; in lockstep the lanes gather."""
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
