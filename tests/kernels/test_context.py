@@ -240,6 +240,13 @@ def test_function_terms_call_each_function_once_in_an_iteration():
         assert 256 * 8 == calls[variant["dtype"], variant["term"]]
 
 
+def test_function_maps_compute_each_function_once_without_a_loop():
+    for variant, counts in variants("function_maps"):
+        (nest,) = counts.nests
+        calls = {(row.dtype, row.kind): row.count(n=256) for row in nest.operations}
+        assert ((), 256) == (nest.inner, calls[variant["dtype"], variant["term"]])
+
+
 def test_the_page_names_every_class():
     page = (ROOT / "docs" / "measurement-kernels.md").read_text(encoding="utf-8")
     assert [] == [name for name in CLASSES if f"`{name}`" not in page]

@@ -167,6 +167,8 @@ def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> 
         return 0.0
     all_pages = Cache(UNBOUNDED // pages.line_bytes, pages.line_bytes, 0)
     by_order = [order.in_lines(pages.line_bytes) for order in traffic]
+    if any(order.holds(pages) for order in by_order):
+        return 0.0
     return max(min(float(order.lines(pages).fetched - order.lines(all_pages).fetched) for order in by_order), 0.0)
 
 
