@@ -92,7 +92,7 @@ class FittedDevice(Lazy):
         """What the fit of the chosen family may be used for."""
         return judge(summarise(self.comparisons), summarise(self.samples) if self.samples else None)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The content of ``verdict.txt``: the chosen family in detail, and all families side by side."""
         if not self.chosen:
