@@ -12,17 +12,18 @@ from pathlib import Path
 from time import monotonic
 
 from perfmodel import measuring, store
-from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
+from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered, sampling
 from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.comparison import error_table
 from perfmodel.compare.contenders import LEVEL, contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
+from perfmodel.display import columns_text, percent
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, FitOptions
-from perfmodel.fitting.device_folder import measured_folder, recorded_folder, tests_of, with_given_facts
+from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
@@ -66,6 +67,8 @@ class FittedDevice(Lazy):
         The families side by side, on the same cases.
     notes
         What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
+    samples
+        Predicted and measured times of random samples, by the chosen family; none where none are measured.
     """
 
     folder: Path
@@ -77,6 +80,7 @@ class FittedDevice(Lazy):
     comparisons: tuple[Comparison, ...]
     contenders: tuple[Contender, ...]
     notes: tuple[str, ...] = ()
+    samples: tuple[Comparison, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -86,9 +90,9 @@ class FittedDevice(Lazy):
     @cached_property
     def verdict(self) -> Verdict:
         """What the fit of the chosen family may be used for."""
-        return judge(summarise(self.comparisons))
+        return judge(summarise(self.comparisons), summarise(self.samples) if self.samples else None)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The content of ``verdict.txt``: the chosen family in detail, and all families side by side."""
         if not self.chosen:
@@ -98,10 +102,21 @@ class FittedDevice(Lazy):
             reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
             errors, clock = error_table(self.comparisons), self.models[self.chosen].clock_text
             why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
+            errors += f"\n\n{self._beside_samples}" if self.samples else ""
             head = f"{self.chosen} on {self.device}, {clock}\n{why}"
             core = f"{head}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
         core += "".join(f"note: {note}\n" for note in self.notes)
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
+
+    @property
+    def _beside_samples(self) -> str:
+        """The figures of the kernels that judge, and below them those of random samples."""
+        table = [("kernels that no fit has seen", "cases", "predicted", "error", "mean factor", "tau")]
+        for name, rows in (("kernels above", self.comparisons), ("random samples", self.samples)):
+            of = summarise(rows)
+            tau, factor = f"{of.tau:.2f}" if of.choices else "-", f"{of.mean_factor:.2f}"
+            table.append((name, str(of.cases), str(of.cases - of.withheld), percent(of.error), factor, tau))
+        return columns_text(table, left=1)
 
 
 def files_of_all(folder: Path) -> tuple[Path, ...]:
@@ -121,9 +136,10 @@ def fit_device(
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
+    samples = samples_of(folder, measured)
     wanted = {name: family for name, family in families().items() if not names or name in names}
     with task(bar, "fitting families", len(wanted)):
-        models, problems, fits = _fit_families(measured, tests, wanted, target, bar.advance)
+        models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance)
     try:
         rivals = contenders(folder, tuple(wanted), begin=bar.start, advance=bar.advance, made=fits)
     finally:
@@ -137,19 +153,22 @@ def fit_device(
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
-    fitted = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes)
+    sampled = compare(models[chosen], samples) if chosen and samples else ()
+    fitted = FittedDevice(
+        target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
+    )
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 
 
 def _fit_families(
-    measured: store.Measurements, tests: store.Measurements | None, wanted: Mapping[str, Family], target: Path,
-    advance: Callable[[str], None],
+    measured: store.Measurements, tests: store.Measurements | None, samples: store.Measurements | None,
+    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None],
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
-        fits[name] = FamilyFits(measured, family, FitOptions(), tests, folds_of(tests))
+        fits[name] = FamilyFits(measured, family, FitOptions(), tests, folds_of(tests), samples=samples)
         try:
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:
@@ -167,9 +186,9 @@ def fit_family(
 ) -> FittedModel:
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`, facts that can
-    be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`, only what was
-    measured with that version of the driver is used.
+    Intervals also rest on the measured test kernels and samples, where the folder holds them. With `measured_facts`,
+    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`,
+    only what was measured with that version of the driver is used.
     """
     measured = store.read(source)
     if driver is not None:
@@ -182,7 +201,7 @@ def fit_family(
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
     tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
-    return fit(measured, family, options=options, others=tests)
+    return fit(measured, family, options=options, others=tests, samples=samples_of(folder, measured))
 
 
 def judge_family(
@@ -195,11 +214,14 @@ def judge_family(
     """
     read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
     measured, tested = read_folder(folder, measured_facts, given, tests)
-    return Judged(*fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols))
+    samples = samples_of(folder, measured)
+    return Judged(*fit_and_evaluate(
+        measured, tested, family, level=level, options=options, protocols=protocols, samples=samples
+    ))  # fmt: skip
 
 
-#: What probes, campaign and test kernels take on PoCL with two cores, and after them the fits [s].
-EXPECTED_S = {"quick": (110.0, 30.0), "default": (350.0, 115.0), "full": (2510.0, 515.0)}
+#: What probes, campaign, test kernels and samples take on PoCL with two cores, and after them the fits [s].
+EXPECTED_S = {"quick": (120.0, 40.0), "default": (400.0, 145.0), "full": (2560.0, 545.0)}
 #: A quick calibration begins no measurement later than this, unless a budget is given [s].
 QUICK_S = 130.0
 #: Share of a budget after which no measurement kernel is begun; the rest is for test kernels [1].
@@ -213,7 +235,7 @@ def expected_s(campaign: Campaign) -> float:
     --------
     >>> from dataclasses import replace
     >>> expected_s(replace(DEFAULT, budget_s=100.0))
-    215.0
+    245.0
     """
     measuring_s, fits_s = EXPECTED_S[campaign.name]
     return fits_s + (measuring_s if campaign.budget_s is None else min(measuring_s, campaign.budget_s))
@@ -233,9 +255,10 @@ def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
 ) -> None:  # fmt: skip
-    """Measure measurement kernels and test kernels of a device; parameters are those of :func:`calibrate`.
+    """Measure measurement kernels, test kernels and samples of a device; parameters are those of :func:`calibrate`.
 
-    A budget is for both: test kernels get what the others leave, at least a fifth.
+    A budget is for all: test kernels get what the first leave, at least a fifth, and samples the rest, at least a
+    tenth.
     """
     began, budget_s = monotonic(), campaign.budget_s
     measured = discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels
@@ -243,9 +266,17 @@ def measure_device(
     measuring.measure(measured, device, folder, progress, replace(campaign, budget_s=first_s))
     checked = discovered(None, TEST_KERNELS) if tests is None else tests
     check = QUICK_CHECK if campaign.name == QUICK.name else CHECK
-    if budget_s is not None:
-        check = replace(check, budget_s=max(budget_s - (monotonic() - began), (1 - MEASURED) * budget_s))
-    measuring.measure(checked, device, folder / store.TESTS_FILE, progress, check)
+
+    def within(part: Campaign, least: float) -> Campaign:
+        """Return a campaign with what is left of the budget, at least that share of it."""
+        if budget_s is None:
+            return part
+        return replace(part, budget_s=max(budget_s - (monotonic() - began), least * budget_s))
+
+    measuring.measure(checked, device, folder / store.TESTS_FILE, progress, within(check, 1 - MEASURED))
+    if kernels is None:
+        part, shipped = sampling(campaign)
+        measuring.measure(shipped, device, folder / store.SAMPLES_FILE, progress, within(part, (1 - MEASURED) / 2))
 
 
 def calibrate(
@@ -265,11 +296,11 @@ def calibrate(
         Folder of this device: measurements, weights files and the verdict are written into it.
     campaign
         How much is measured and how. After a quick campaign only those families are fitted that can be recommended.
-        Its budget is for everything that is measured: probes, measurement kernels and test kernels.
+        Its budget is for everything that is measured: probes, measurement kernels, test kernels and samples.
     progress
         Listener to the measurements and fits.
     kernels, tests
-        Measurement kernels and test kernels; by default those of perfmodel's own folders.
+        Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
 
     Raises
     ------

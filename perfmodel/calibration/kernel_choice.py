@@ -234,15 +234,19 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
     return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)
 
 
-def sampling(campaign: Campaign) -> Campaign:
-    """Return the campaign that measures samples beside another one, with that one's budget.
+def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
+    """Return the campaign that measures samples beside another one, with that one's budget, and the samples.
+
+    Beside a quick campaign each third sample is measured, in one visit.
 
     Examples
     --------
-    >>> sampling(QUICK).visits, sampling(FULL).visits
-    (1, 2)
+    >>> [(samples.visits, len(kernels)) for samples, kernels in map(sampling, (QUICK, FULL))]
+    [(1, 50), (2, 150)]
     """
-    return replace(QUICK_SAMPLES if campaign.name == QUICK.name else SAMPLES, budget_s=campaign.budget_s)
+    quick, shipped = campaign.name == QUICK.name, shipped_samples()
+    chosen = replace(QUICK_SAMPLES if quick else SAMPLES, budget_s=campaign.budget_s)
+    return chosen, shipped[::3] if quick else shipped
 
 
 def chosen_classes(

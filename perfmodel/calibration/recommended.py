@@ -7,7 +7,6 @@ weights of the device in use are searched among the user's own, then in the fold
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
+from perfmodel.fitting.family_fits import error_of_kernels, log_errors
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
@@ -93,7 +93,9 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     r"""Return the name of the family that predicts measured kernels best which its fit has not seen; "" of none.
 
     It has the smallest mean over kernels of the mean :math:`|\log(t/p)|` over rows t, each predicted as p by a fit
-    without any row of its group. Rows that some family withholds count for none. Of equal families the first is taken.
+    without any row of its group; half of it is of samples, where there are some (:func:`error_of_kernels` in
+    :mod:`perfmodel.fitting.family_fits`). Rows that some family withholds count for none. Of equal families the first
+    is taken.
     `rivals` are fits of families to the same measured rows; those that they have made already are not made again.
     """
     every = tuple(rivals)
@@ -101,21 +103,21 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     if not unseen:
         return ""
     common = np.all([np.isfinite(rows) for rows in unseen.values()], axis=0)
-    by_kernel: dict[str, list[int]] = defaultdict(list)
-    for place, row in enumerate(every[0].measured):
-        if common[place]:
-            by_kernel[row.kernel].append(place)
-    if not by_kernel:
+    if not common.any():
         return next(iter(unseen))
-    return min(unseen, key=lambda name: float(np.mean([unseen[name][places].mean() for places in by_kernel.values()])))
+    first = every[0]
+    kernels = [row.kernel for row in (*first.measured, *(first.samples or ()))]
+
+    def error(name: str) -> float:
+        return error_of_kernels(np.where(common, unseen[name], np.nan), kernels, len(first.seen))
+
+    return min(unseen, key=error)
 
 
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
-    """Return the errors of log time of measured rows by fits without their group, shape (n_rows,); NaN: withheld."""
-    unseen, times = fits.predict_without_group(fits.seen).of(fits.seen), fits.refits.table.times[fits.seen]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        errors = np.abs(np.log(times / unseen.seconds))
-    return np.where(unseen.known & (unseen.seconds > 0), errors, np.nan)
+    """Return the errors of log time of measured rows by fits without their group, then of samples; NaN: withheld."""
+    judged = np.concatenate([fits.seen, fits.sampled])
+    return log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
 
 FOLDER = "fitted_weights"

@@ -181,7 +181,7 @@ def calibrate_command(
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
 
-    On a processor with two cores it takes under 3 minutes with --quick, about 8 without and 50 with --full. Stopped at
+    On a processor with two cores it takes under 3 minutes with --quick, about 9 without and 52 with --full. Stopped at
     any time, the same command goes on.
     """
     single = {"--probes": probes, "--json": output.settings().json}
@@ -191,15 +191,15 @@ def calibrate_command(
     budget = calibration.calibrate.QUICK_S if asked.quick and asked.budget is None else asked.budget
     choice = calibration.kernel_choice
     began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
-    kernels = choice.discovered(asked.kernels), choice.discovered(tests, choice.TEST_KERNELS)
+    given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
-        _calibrate_device(target, campaign, out, kernels, probes, began)
+        _calibrate_device(target, campaign, out, tuple(given), probes, began)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], probes: bool, began: float,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.store import read

@@ -76,9 +76,9 @@ def measure_command(
         campaign = replace(campaign, tags=())
     samples = classes == [TAG] and not asked.kernels and wanted is None
     if samples:
-        campaign = choice.sampling(campaign)
-    every = choice.shipped_samples() if samples else choice.discovered(asked.kernels)
-    kernels = choice.chosen_classes(every, classes or (), campaign.tags)
+        campaign, kernels = choice.sampling(campaign)
+    else:
+        kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or (), campaign.tags)
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug

@@ -285,7 +285,8 @@ def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
     for name, anchor in anchors.items():
         where = f" at {output.sizes_text(anchor.sizes)}" if anchor.sizes else ""
         took, predicted = display.seconds_text(anchor.measured), display.seconds_text(anchor.predicted)
-        yield f"anchor: {name} took {took}{where}, predicted {predicted}: all its predictions times {anchor.factor:.3g}"
+        then = f"its predictions at other sizes times {anchor.scale:.3g}"
+        yield f"anchor: {name} took {took}{where}, predicted {predicted}: {then}"
 
 
 def _bounds(

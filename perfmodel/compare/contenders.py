@@ -22,6 +22,7 @@ from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep
 from perfmodel.store import Measurements
@@ -44,7 +45,7 @@ LEVEL = 0.9
 
 
 @dataclass(frozen=True, repr=False)
-class Contender:
+class Contender(Lazy):
     """A family on a device, compared with others on the same cases.
 
     Parameters
@@ -89,7 +90,14 @@ class Contender:
 
     def figures(self, protocol: str, kernel: str | None = None) -> Figures:
         """Return the figures of one kernel, or of all."""
-        return summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
+        key = protocol, kernel
+        if key not in self._figures:
+            self._figures[key] = summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
+        return self._figures[key]
+
+    @cached_property
+    def _figures(self) -> dict[tuple[str, str | None], Figures]:
+        return {}
 
     def __repr__(self) -> str:
         if self.problem:

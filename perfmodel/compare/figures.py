@@ -92,6 +92,8 @@ class Figures:
         How good the choices are [1].
     random_regret, random_top1
         How good random choices among the same alternatives are [1].
+    mean_factor
+        Geometric mean of max(p/t, t/p), a factor between prediction and time [1].
     inside
         Share of predictions with an interval whose interval holds the measured time [1].
     width
@@ -112,6 +114,7 @@ class Figures:
     width: float = math.nan
     random_regret: float = math.nan
     random_top1: float = math.nan
+    mean_factor: float = math.nan
 
     @property
     def coverage(self) -> float:
@@ -159,6 +162,7 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
         width=_quantile([high / low if low > 0 else math.inf for low, high in bounds], 0.5),
         random_regret=math.exp(_mean([math.log(choice.random_regret) for choice in made])),
         random_top1=_mean([1 / len(choice.measured) for choice in made]),
+        mean_factor=math.exp(_mean([math.log1p(factor) for factor in factors])),
     )
 
 
@@ -211,8 +215,8 @@ class Verdict:
         return "usable to rank, not to time" if self.to_rank else "usable neither to time nor to rank"
 
 
-def judge(figures: Figures) -> Verdict:
-    """Hold figures against the thresholds of this module.
+def judge(figures: Figures, samples: Figures | None = None) -> Verdict:
+    """Hold figures against the thresholds of this module; to time, those of random samples must hold, too.
 
     Examples
     --------
@@ -224,12 +228,13 @@ def judge(figures: Figures) -> Verdict:
     covered = figures.coverage >= LEAST_COVERAGE
     predicted = figures.cases - figures.withheld
     to_time = covered and predicted >= LEAST_CASES and figures.error <= MOST_ERROR
+    to_time = to_time and (samples is None or samples.error <= MOST_ERROR)
     chosen_well = figures.tau >= LEAST_TAU and figures.regret <= MOST_REGRET
     to_rank = covered and figures.choices >= LEAST_CHOICES and chosen_well
-    return Verdict(to_time, to_rank, tuple(_reasons(figures, predicted)))
+    return Verdict(to_time, to_rank, tuple(_reasons(figures, predicted, samples)))
 
 
-def _reasons(figures: Figures, predicted: int) -> Iterable[str]:
+def _reasons(figures: Figures, predicted: int, samples: Figures | None) -> Iterable[str]:
     if not figures.cases:
         yield "no test kernel is measured, so nothing judges it; a calibration that runs again goes on with them"
         return
@@ -241,6 +246,11 @@ def _reasons(figures: Figures, predicted: int) -> Iterable[str]:
         yield (
             f"geometric mean of the relative errors {100 * figures.error:.1f} % "
             f"(to time: at most {100 * MOST_ERROR:.0f} %)"
+        )
+    if samples is not None:
+        yield (
+            f"{samples.cases - samples.withheld} of {samples.cases} random samples predicted, with errors of "
+            f"{100 * samples.error:.1f} % (to time: at most {100 * MOST_ERROR:.0f} %)"
         )
     choices = f"{figures.choices} choices between variants (to rank: at least {LEAST_CHOICES})"
     if figures.choices:

@@ -126,6 +126,7 @@ def evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] | None = None,
     folds: int | None = None,
+    samples: Measurements | None = None,
 ) -> tuple[Evaluation, ...]:
     """Judge a family by some protocols.
 
@@ -145,6 +146,8 @@ def evaluate(
     folds
         In how many folds groups, kernels and variants are left out. By default :data:`FOLDS`, but with tests each group
         is a fold of its own in B and in the scores that intervals rest on.
+    samples
+        Measured random samples, on which intervals and chosen facts rest, too.
 
     Returns
     -------
@@ -162,7 +165,8 @@ def evaluate(
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds or folds_of(tests))
+    folds = folds or folds_of(tests)
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
     return evaluate_fits(fits, level, protocols)
 
 
@@ -175,9 +179,11 @@ def fit_and_evaluate(
     options: FitOptions | None = None,
     protocols: Sequence[str] | None = None,
     folds: int | None = None,
+    samples: Measurements | None = None,
 ) -> tuple[FittedModel, tuple[Evaluation, ...]]:
     """Fit a family to the measurement kernels and :func:`evaluate` it, with one design for both."""
-    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds or folds_of(tests))
+    folds = folds or folds_of(tests)
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
     return fitted_model(fits), evaluate_fits(fits, level, protocols)
 
 
@@ -193,7 +199,7 @@ def evaluate_fits(
     if protocols is None:
         protocols = RECORDED if fits.tests is None else UNASKED
     scores: dict[str, Conformal] = {}
-    groups = sorted({row.group for row in fits.rows})
+    groups = sorted({row.group for row in (*fits.measured, *(fits.tests or ()))})
     if level is not None:
         check_level(level)
         scores = {group: fits.scores_without(group) for group in groups}
@@ -228,7 +234,7 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])
-        anchored = anchor_rows(rows, unseen)
+        anchored = anchor_rows(rows, unseen, fits.anchored.carried if fits.anchored else 1.0)
         kept = tuple(rows[place] for place in anchored.places)
         return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.places)
     if protocol == "A":
@@ -237,7 +243,8 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
         return tests, fits.predict_without_group(fits.unseen).of(fits.unseen)
     sized = protocol == "sizes"
     folds = ranks_of_sizes(measured) if sized else dealt(_labels(measured, protocol), fits.folds or FOLDS)
-    return measured, fits.refits.left_out([*folds, *[None] * len(tests)], fits.seen).of(fits.seen)
+    others = len(fits.rows) - len(measured)
+    return measured, fits.refits.left_out([*folds, *[None] * others], fits.seen).of(fits.seen)
 
 
 def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:

@@ -2,8 +2,9 @@ r"""How far a measured time may lie from its prediction: conformal intervals.
 
 The error of a measured row is :math:`r = |\log(t/p)|` with :math:`p` predicted by a fit without
 any row of the row's group of kernels (Protocol B): measurement kernels, and with them the test kernels where
-there are any. Its score is :math:`s = r/\sigma`, where the scale :math:`\sigma` depends on what the prediction
-rests on (:mod:`perfmodel.fitting.local_scale`), and comes from the rows of the other groups alone. At level
+there are any. Random samples make as many groups again, so half of the weight is theirs: a new kernel may be like
+either. Its score is :math:`s = r/\sigma`, where the scale :math:`\sigma` depends on what the prediction rests on
+(:mod:`perfmodel.fitting.local_scale`), and comes from the rows of the other groups alone. At level
 :math:`1 - \alpha` the interval of a new prediction with the scale :math:`\sigma`, from all rows, is
 :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
 

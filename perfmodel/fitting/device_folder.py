@@ -9,7 +9,7 @@ from perfmodel import store
 from perfmodel.errors import ForeignDeviceError, OptionError
 from perfmodel.facts import FACTS_FILE, Fact, read_device, read_facts
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.store import TESTS_FILE, Measurements
+from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
 from perfmodel.store.files import DEVICE_FILE
 
 
@@ -55,6 +55,11 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     if tests.rows and tests.device != measured.device:
         raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
+
+
+def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
+    """Return the samples that were measured into a folder, with the same facts; None where there are none."""
+    return tests_of(folder, measured, SAMPLES_FILE) if (folder / SAMPLES_FILE).is_file() else None
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:

@@ -7,8 +7,9 @@ missing features are named.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -37,6 +38,9 @@ from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import weight_name
 from perfmodel.store import Measurement, Measurements
+
+#: The fold of samples: their groups are in no fit.
+SAMPLES = "samples"
 
 # {{{ predictions of unseen rows
 
@@ -154,12 +158,14 @@ def with_chosen_facts(
     options: FitOptions | None = None,
     folds: int | None = None,
     evaluate: Evaluate = evaluate_rows,
+    samples: Measurements | None = None,
 ) -> Measurements:
     r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    They are chosen one after the other, in the family's order: each is the candidate with the smallest mean over
-    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group (:func:`dealt` to `folds`), with the
-    facts that are chosen already and with the first candidate of those that are not. Facts that are known already stay.
+    They are chosen one after the other, in the family's order: each is the candidate with the smallest
+    :func:`error_of_kernels`, each row predicted by a fit without its group (:func:`dealt` to `folds`) and `samples` by
+    the fit to all, with the facts that are chosen already and with the first candidate of those that are not. Facts
+    that are known already stay.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -173,7 +179,11 @@ def with_chosen_facts(
         key = tuple(candidate.values())
         if key not in losses:
             known = with_facts(measurements, candidate)
-            losses[key] = _loss(build_design(known, family, options, evaluate), known, family, options, groups)
+            table = build_design(known, family, options, evaluate)
+            if samples:
+                others = build_design(samples.with_facts(known.facts), family, options)
+                table = table.stacked(others, family)
+            losses[key] = _loss(table, [*known, *(samples or ())], family, options, groups)
         return losses[key]
 
     if len(set(groups)) > 1:
@@ -183,14 +193,38 @@ def with_chosen_facts(
 
 
 def _loss(
-    table: Design, rows: Iterable[Measurement], family: Family, options: FitOptions | None, groups: list[int | None]
+    table: Design, rows: Sequence[Measurement], family: Family, options: FitOptions | None, groups: list[int | None]
 ) -> float:
-    unseen = Refits(table, family, options).left_out(groups)
-    by_kernel: dict[str, list[float]] = defaultdict(list)
-    for row, seconds, time in zip(rows, unseen.seconds, table.times, strict=True):
-        if np.isfinite(seconds) and seconds > 0:
-            by_kernel[row.kernel].append(abs(float(np.log(time / seconds))))
-    return float(np.mean([np.mean(errors) for errors in by_kernel.values()])) if by_kernel else np.inf
+    count = len(groups)
+    unseen = Refits(table, family, options).left_out([*groups, *[SAMPLES] * (len(rows) - count)], np.arange(count))
+    error = error_of_kernels(log_errors(unseen, table.times), [row.kernel for row in rows], count)
+    return np.inf if math.isnan(error) else error
+
+
+def log_errors(unseen: Unseen, times: Floats) -> Floats:
+    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,); NaN where a prediction is withheld or not above zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = np.abs(np.log(times / unseen.seconds))
+    return np.where(unseen.known & (unseen.seconds > 0), errors, np.nan)
+
+
+def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
+    """Return the mean over kernels of the mean errors of their rows, NaN left out; NaN of nothing.
+
+    The rows after the first `measured` ones are of samples. Where there are some, the result is the mean of both
+    parts, since a new kernel may be like either: neither part decides by its number of kernels.
+
+    Examples
+    --------
+    >>> error_of_kernels(np.array([0.1, 0.3, np.nan, 0.4, 0.6]), ["a", "a", "b", "s", "t"], measured=3)
+    0.35
+    """
+    by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
+    for place, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
+        if not math.isnan(error):
+            by_kernel[place >= measured][kernel].append(error)
+    parts = [np.mean([np.mean(of_one) for of_one in part.values()]) for part in by_kernel if part]
+    return float(np.mean(parts)) if parts else math.nan
 
 
 def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
@@ -213,6 +247,9 @@ class FamilyFits(Lazy):
         What to fit, and how.
     tests
         Measured kernels that no fit may see, such as test kernels.
+    samples
+        Measured samples (:mod:`perfmodel.kernels.samples`). No fit sees them: beside groups that are left out they tell
+        how wrong predictions are, and which facts to choose.
     folds
         How many folds the groups are dealt to (:func:`dealt`), where groups are left out; by default one for each.
     evaluate
@@ -225,11 +262,12 @@ class FamilyFits(Lazy):
     tests: Measurements | None = None
     folds: int | None = None
     evaluate: Evaluate = evaluate_rows
+    samples: Measurements | None = None
 
     @cached_property
     def known(self) -> Measurements:
         """The measured rows, with the facts of the device that the family's fit chooses."""
-        return with_chosen_facts(self.measured, self.family, self.options, self.folds, self.evaluate)
+        return with_chosen_facts(self.measured, self.family, self.options, self.folds, self.evaluate, self.samples)
 
     @cached_property
     def design(self) -> Design:
@@ -243,7 +281,7 @@ class FamilyFits(Lazy):
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; facts are not chosen and designs not made again."""
-        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds, self.evaluate)
+        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds, self.evaluate, self.samples)
         vars(fits).update(known=self.known, design=self.design)  # where the cached properties keep them
         return fits
 
@@ -261,16 +299,25 @@ class FamilyFits(Lazy):
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:
-        """The measured rows, then those of the tests."""
-        return (*self.measured, *(self.tests or ()))
+        """The measured rows, then those of the tests, then those of the samples."""
+        return (*self.measured, *(self.tests or ()), *(self.samples or ()))
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The group of each row. Samples are dealt to as many groups as the other rows have: to one half of all."""
+        others = [row.group for row in (*self.measured, *(self.tests or ()))]
+        kernels = [row.kernel for row in self.samples or ()]
+        places = dealt(kernels, max(2, len(set(others))))
+        return (*others, *(f"{SAMPLES} {place}" for place in places))
 
     @cached_property
     def refits(self) -> Refits:
         """Fits to some of :attr:`rows`."""
         table = self.design
-        if self.tests:
-            table = table.stacked(self.design_of(self.tests), self.family)
-        return Refits(table, self.family, self.options, [row.group for row in self.rows])
+        for others in (self.tests, self.samples):
+            if others:
+                table = table.stacked(self.design_of(others), self.family)
+        return Refits(table, self.family, self.options, self.groups)
 
     @property
     def seen(self) -> Rows:
@@ -280,7 +327,12 @@ class FamilyFits(Lazy):
     @property
     def unseen(self) -> Rows:
         """Positions of the tests' rows among :attr:`rows`."""
-        return np.arange(len(self.design.times), len(self.rows))
+        return np.arange(len(self.seen), len(self.rows) - len(self.sampled))
+
+    @property
+    def sampled(self) -> Rows:
+        """Positions of the samples' rows among :attr:`rows`."""
+        return np.arange(len(self.rows) - sum(1 for _ in self.samples or ()), len(self.rows))
 
     def fit_measured(self) -> DesignFit:
         """Return the fit to all measured rows."""
@@ -292,8 +344,9 @@ class FamilyFits(Lazy):
 
     def predict_without_group(self, asked: Rows | None = None) -> Unseen:
         """Predict rows, all by default, each by a fit without any row of its group."""
-        folds = dealt([row.group for row in self.rows], self.folds)
-        return self.refits.left_out(folds, fitted=self.seen, asked=asked)
+        sampled = len(self.sampled)
+        folds = dealt(self.groups[: len(self.rows) - sampled], self.folds)
+        return self.refits.left_out([*folds, *[SAMPLES] * sampled], fitted=self.seen, asked=asked)
 
     @cached_property
     def scores(self) -> Conformal:
@@ -302,7 +355,7 @@ class FamilyFits(Lazy):
 
     def scores_without(self, group: str) -> Conformal:
         """Return the scores of the other groups' rows, with scales that rest on these rows alone."""
-        return self._calibrated(np.array([i for i, row in enumerate(self.rows) if row.group != group], dtype=np.int64))
+        return self._calibrated(np.array([i for i, each in enumerate(self.groups) if each != group], dtype=np.int64))
 
     @cached_property
     def scatter(self) -> Scatter | None:
@@ -314,7 +367,8 @@ class FamilyFits(Lazy):
     @cached_property
     def anchored(self) -> Anchored | None:
         """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
-        return anchored_errors(self.rows, self.refits.table.times, self._without_group, measured=len(self.seen))
+        times, measured = self.refits.table.times, len(self.seen)
+        return anchored_errors(self.rows, self.groups, times, self._without_group, measured)
 
     def by_weight(self, unseen: Unseen) -> dict[str, Floats]:
         """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""
@@ -323,7 +377,7 @@ class FamilyFits(Lazy):
     def _calibrated(self, rows: Rows) -> Conformal:
         unseen, columns = self._without_group.of(rows), [*self._columns.values()]
         by_weight = None if unseen.by_weight is None else unseen.by_weight[:, columns]
-        groups = [self.rows[i].group for i in rows]
+        groups = [self.groups[i] for i in rows]
         return calibrate(replace(unseen, by_weight=by_weight), self.refits.table.times[rows], groups, self._support)
 
     @cached_property

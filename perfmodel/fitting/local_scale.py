@@ -232,10 +232,11 @@ def _without_groups(rests_on: Floats, errors: Floats, means: Floats, slopes: Flo
     groups, count = means.shape[0], rests_on.shape[1]
     raised, typical = errors * np.exp(-rests_on @ slopes), means @ rests_on
     sums, firsts = means @ raised, means @ (rests_on * raised[:, None])
-    seconds = [(rests_on * (of_group * raised)[:, None]).T @ rests_on for of_group in means]
+    places = [np.flatnonzero(of_group) for of_group in means]
+    seconds = [(rests_on[i] * (means[k, i] * raised[i])[:, None]).T @ rests_on[i] for k, i in enumerate(places)]
     total, logs = np.sum(seconds, axis=0), np.zeros(len(errors))
-    for k, of_group in enumerate(means):
-        others, rows = sums.sum() - sums[k], of_group > 0
+    for k, rows in enumerate(places):
+        others = sums.sum() - sums[k]
         mean = (firsts.sum(axis=0) - firsts[k]) / others
         usual = (typical.sum(axis=0) - typical[k]) / (groups - 1)
         curve = (total - seconds[k]) / others - np.outer(mean, mean) + penalty * np.eye(count)

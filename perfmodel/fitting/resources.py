@@ -53,20 +53,29 @@ class ResourceModel:
 
     def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
+        times, parts, maximum = self._combined(matrix, weights)
         slopes = np.ones_like(matrix)
+        for name, columns in self.resources.items():
+            share = parts[name] / np.where(maximum > 0, maximum, 1.0)
+            slopes[:, list(columns)] = np.where(maximum > 0, share ** (self.sharpness - 1), 1.0)[:, None]
+        return times, slopes
+
+    def seconds(self, matrix: Array, weights: Array) -> Array:
+        """Return the times alone."""
+        return self._combined(matrix, weights)[0]
+
+    def _combined(self, matrix: Array, weights: Array) -> tuple[Array, dict[str, Array], Array]:
+        """Return the times, those of each resource, and the smooth maximum of these."""
         parts = {name: matrix[:, list(columns)] @ weights[list(columns)] for name, columns in self.resources.items()}
         if not parts:
-            return matrix @ weights, slopes
+            return matrix @ weights, parts, np.zeros(len(matrix))
         stacked = np.array(list(parts.values()))
         top = stacked.max(axis=0)
         scaled = stacked / np.where(top > 0, top, 1.0)
         maximum = top * (scaled**self.sharpness).sum(axis=0) ** (1 / self.sharpness)
-        for name, columns in self.resources.items():
-            share = parts[name] / np.where(maximum > 0, maximum, 1.0)
-            slopes[:, list(columns)] = np.where(maximum > 0, share ** (self.sharpness - 1), 1.0)[:, None]
-        inside = [place for columns in self.resources.values() for place in columns]
-        overheads = np.setdiff1d(np.arange(matrix.shape[1]), inside)
-        return np.asarray(matrix[:, overheads] @ weights[overheads] + maximum), slopes
+        inside = {place for columns in self.resources.values() for place in columns}
+        overheads = [place for place in range(matrix.shape[1]) if place not in inside]
+        return np.asarray(matrix[:, overheads] @ weights[overheads] + maximum), parts, maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +97,7 @@ class ResourceFit:
 
     def predict(self, X: Array) -> Array:  # noqa: N803
         """Return the times [s] of rows of quantities, shape (n_rows,)."""
-        return self.model.times(X, self.coef_)[0]
+        return self.model.seconds(X, self.coef_)
 
     def by_weight(self, X: Array) -> Array:  # noqa: N803
         r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
@@ -135,7 +144,8 @@ class _Problem:
 
     def loss(self, weights: Array) -> float:
         """Return Huber's loss of the errors of log time."""
-        size = np.abs(np.log(self.times / self.expected(weights)[0]))
+        predicted = np.maximum(self.model.seconds(self.matrix, weights), LEAST * self.times)
+        size = np.abs(np.log(self.times / predicted))
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 
     def searched(self) -> tuple[Array, float]:

@@ -51,6 +51,7 @@ from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import WIDEST
 from perfmodel.fitting.local_scale import STRICT, Floats
+from perfmodel.lazy import Lazy, cached_property
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
@@ -197,7 +198,7 @@ class Scatter(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
-class VariantErrors:
+class VariantErrors(Lazy):
     """Variants of one kernel at the same sizes.
 
     `logs` are of the measured times [log s], `errors` those of measured over predicted times [1], shape (n_variants,).
@@ -207,6 +208,12 @@ class VariantErrors:
     group: str
     logs: Floats
     errors: Floats
+
+    @cached_property
+    def differences(self) -> Floats:
+        """The size of the difference of any two errors [1]."""
+        lower, upper = np.triu_indices(len(self.errors), 1)
+        return np.abs(self.errors[lower] - self.errors[upper])
 
 
 def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
@@ -245,8 +252,7 @@ def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
     """Return the scale of errors inside of cells, of a distribution with so many degrees of freedom [1]."""
     by_kernel: dict[str, list[Floats]] = {}
     for cell in cells:
-        lower, upper = np.triu_indices(len(cell.errors), 1)
-        by_kernel.setdefault(cell.kernel, []).append(np.abs(cell.errors[lower] - cell.errors[upper]))
+        by_kernel.setdefault(cell.kernel, []).append(cell.differences)
     differences = [np.concatenate(parts) for parts in by_kernel.values()]
     weights = [np.full(len(part), 1 / len(part)) for part in differences]
     return _median(np.concatenate(differences), np.concatenate(weights)) / difference_quantile(freedom, 0.75)

@@ -460,6 +460,7 @@ def fit(
     nonnegative: bool = False,
     options: FitOptions | None = None,
     others: Measurements | None = None,
+    samples: Measurements | None = None,
 ) -> FittedModel:
     """Fit a model family to measurements.
 
@@ -477,6 +478,9 @@ def fit(
     others
         Measured kernels that the fit does not use, such as test kernels. With their errors, the intervals
         rest on more groups of kernels.
+    samples
+        Measured random samples, which the fit does not use either. Half of the errors that intervals rest on are
+        theirs, and facts that the fit chooses are chosen by them, too.
 
     Raises
     ------
@@ -490,7 +494,7 @@ def fit(
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
-    return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others))
+    return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others, samples=samples))
 
 
 def fitted_model(fits: fitting.FamilyFits) -> FittedModel:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
+from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
-from perfmodel.fitting.conformal import check_level
+from perfmodel.fitting.conformal import check_level, scaled
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.files import built
 from perfmodel.lazy import Lazy
@@ -380,6 +381,8 @@ class Anchor:
         Predicted time [s], above zero.
     flags
         Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
+    errors
+        What the weights keep of anchored predictions; None where they keep nothing.
     """
 
     kernel: str
@@ -388,11 +391,17 @@ class Anchor:
     measured: float
     predicted: float
     flags: tuple[str, ...] = ()
+    errors: Anchored | None = field(default=None, repr=False, compare=False)
 
     @property
     def factor(self) -> float:
         """Measured over predicted time [1]."""
         return self.measured / self.predicted
+
+    @property
+    def scale(self) -> float:
+        """What predictions at other sizes are multiplied by [1] (:mod:`perfmodel.fitting.anchored`)."""
+        return float(self.factor ** (self.errors.carried if self.errors else 1.0))
 
     @property
     def cautions(self) -> tuple[SuspiciousAnchor, ...]:
@@ -405,11 +414,21 @@ class Anchor:
         return tuple(map(str, self.cautions))
 
     def applied(self, plain: Prediction) -> Prediction:
-        """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives."""
-        interval = plain.interval and (self.factor * plain.interval[0], self.factor * plain.interval[1])
-        terms = {name: self.factor * part for name, part in plain.terms.items()}
+        """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives.
+
+        At the anchor's own sizes it is the measured time, and the interval is that of the noise.
+        """
+        here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
+        by: Any = np.where(here, self.factor, self.scale)[()]
+        seconds, interval = by * plain.seconds, plain.interval
+        if interval is not None:
+            interval = by * interval[0], by * interval[1]
+            if self.errors and self.errors.noise:
+                noise = scaled(seconds, self.errors.noise.quantile(plain.level))
+                interval = tuple(np.where(here, *bounds)[()] for bounds in zip(noise, interval, strict=True))
+        terms = {name: by * part for name, part in plain.terms.items()}
         cautions = (*plain.cautions, *self.cautions)
-        return replace(plain, seconds=self.factor * plain.seconds, terms=terms, interval=interval, cautions=cautions)
+        return replace(plain, seconds=seconds, terms=terms, interval=interval, cautions=cautions)
 
 
 @dataclass(frozen=True)
@@ -429,7 +448,7 @@ class AnchoredModel(Lazy):
         allow_unmeasured: bool = False,
         **more_sizes: Any,
     ) -> Prediction:
-        r"""Predict the run time of the anchored kernel at other sizes: :math:`p \, t_a / p_a`.
+        r"""Predict the run time of the anchored kernel at other sizes: :math:`p \, (t_a / p_a)^b`.
 
         For the arguments and errors see :meth:`perfmodel.predicting.model.FittedModel.predict`. `kernel` must be the
         one that was run: the factor of another kernel says nothing about it.

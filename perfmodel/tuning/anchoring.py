@@ -109,7 +109,8 @@ def anchor(
     r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by that.
 
     With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at any
-    other one becomes :math:`p \, t_a / p_a`: the counts carry it from one size to the other.
+    other one becomes :math:`p \, (t_a / p_a)^b`, with the share b of the anchor's error that other sizes have too
+    (:mod:`perfmodel.fitting.anchored`): the counts carry it from one size to the other.
 
     Parameters
     ----------
@@ -190,12 +191,13 @@ def anchor_variants(
     asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
     with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:
         rows = _visit(trials, progress or Silent())
-    anchors = {}
+    anchors, errors = {}, model.fitted.anchored
     for name, row in rows.items():
         seconds = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured).seconds
         if not seconds > 0:
             raise AnchorError(name, f"its predicted time there is {seconds:g} s, not above zero")
-        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds_by(model.clock), seconds, row.flags)
+        measured = row.seconds_by(model.clock)
+        anchors[name] = Anchor(name, device.name, dict(row.parameters), measured, seconds, row.flags, errors)
     return anchors
 
 

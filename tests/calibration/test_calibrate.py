@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel import measuring, store
 from perfmodel.calibration import calibrate
+from perfmodel.calibration.kernel_choice import sampling
 from perfmodel.errors import NothingMeasuredError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
@@ -28,15 +29,27 @@ def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campai
     runs = []
     monkeypatch.setattr(measuring, "measure", lambda *arguments: runs.append(arguments))
     calibrate.measure_device("device", tmp_path, campaign, "bar")
-    (kernels, *first), (tests, *second) = runs
+    (kernels, *first), (tests, *second), (samples, *third) = runs
     assert ["device", tmp_path, "bar", campaign] == first
     assert ["device", tmp_path / "test.jsonl", "bar", check] == second
     assert "empty" in [kernel.name for kernel in kernels]
     assert "stencil" in [kernel.name for kernel in tests]
+    part, shipped = sampling(campaign)
+    assert ["device", tmp_path / "samples.jsonl", "bar", part] == third
+    assert [kernel.name for kernel in shipped] == [kernel.name for kernel in samples]
 
 
-@pytest.mark.parametrize(("took", "left"), [(80.0, 20.0), (30.0, 70.0), (95.0, 20.0)])
-def test_test_kernels_get_what_the_others_leave_of_a_budget_and_at_least_a_fifth(monkeypatch, tmp_path, took, left):
+def test_beside_a_users_own_kernels_no_sample_is_measured(monkeypatch, tmp_path):
+    runs = []
+    monkeypatch.setattr(measuring, "measure", lambda *arguments: runs.append(arguments[2]))
+    calibrate.measure_device("device", tmp_path, DEFAULT, kernels=())
+    assert [tmp_path, tmp_path / "test.jsonl"] == runs
+
+
+@pytest.mark.parametrize(
+    ("took", "left", "last"), [(80.0, 20.0, 10.0), (30.0, 70.0, 40.0), (95.0, 20.0, 10.0), (46.0, 54.0, 10.0)]
+)
+def test_test_kernels_get_at_least_a_fifth_of_a_budget_and_samples_a_tenth(monkeypatch, tmp_path, took, left, last):
     now, budgets = [1000.0], []
 
     def measure(kernels, device, path, progress, campaign):
@@ -46,7 +59,7 @@ def test_test_kernels_get_what_the_others_leave_of_a_budget_and_at_least_a_fifth
     monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
     monkeypatch.setattr(measuring, "measure", measure)
     calibrate.measure_device("device", tmp_path, replace(QUICK, budget_s=100.0))
-    assert [pytest.approx(80.0), pytest.approx(left)] == budgets
+    assert [pytest.approx(80.0), pytest.approx(left), pytest.approx(last)] == budgets
 
 
 def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended(monkeypatch, tmp_path):

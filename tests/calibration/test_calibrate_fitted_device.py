@@ -11,7 +11,7 @@ import pytest
 from perfmodel.calibration import calibrate
 from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family, judge_family
 from perfmodel.calibration.recommended import recommended_weights
-from perfmodel.compare import compare
+from perfmodel.compare import compare, summarise
 from perfmodel.measuring import Silent
 from perfmodel.models import families, find_family
 from perfmodel.predicting.model import fit, load
@@ -74,6 +74,25 @@ def test_without_test_kernels_measured_ones_are_judged_by_fits_without_their_gro
     assert ("groups", "kernels", "variants") == contender.protocols
     assert "note: there are no test kernels; judged are measured kernels, each by a fit without its group" in found.text
     assert fit(measured, CORE).weights == found.models[CORE].weights
+
+
+def test_samples_stand_beside_the_test_kernels_in_the_verdict(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    shutil.copy(DATA / "test.jsonl", tmp_path / "device" / "samples.jsonl")  # stand for samples
+    found, plain = (fit_device(path, tmp_path, names=(CORE,)) for path in (tmp_path / "device", DATA))
+    assert [row.predicted for row in found.comparisons] == [row.predicted for row in found.samples]
+    figures, count = summarise(found.comparisons), len(found.comparisons)
+    table = found.text.partition("kernels that no fit has seen")[2].splitlines()[1:3]
+    assert [["kernels", "above"], ["random", "samples"]] == [line.split()[:2] for line in table]
+    assert table[0].split()[2:] == table[1].split()[2:]
+    assert f"{figures.mean_factor:.2f}" in table[0].split()
+    assert f"{count} of {count} random samples predicted" in found.text
+    assert () == plain.samples
+    assert "random samples" not in plain.text
+    assert plain.models[CORE].weights == found.models[CORE].weights
+    assert plain.models[CORE].fitted.conformal != found.models[CORE].fitted.conformal
+    family = fit_family(tmp_path / "device", find_family(CORE))
+    assert found.models[CORE].fitted.conformal == family.fitted.conformal
 
 
 def test_files_are_those_that_it_names(found):

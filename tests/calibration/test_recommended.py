@@ -51,6 +51,13 @@ def test_the_family_that_made_the_times_is_recommended(power: float) -> None:
     assert f"power {power}" == recommended(rivals)
 
 
+def test_samples_decide_between_families_that_groups_do_not_tell_apart() -> None:
+    few = replace(measured(1.0), rows=measured(1.0).rows[:3])
+    for power in (0.5, 1.0):
+        rivals = [FamilyFits(few, family(f"power {one}", one), samples=measured(power)) for one in (0.5, 1.0)]
+        assert f"power {power}" == recommended(rivals)
+
+
 def test_of_equal_families_the_first_and_of_none_none() -> None:
     assert "one" == recommended(FamilyFits(measured(1.0), family(name, 1.0)) for name in ("one", "two"))
     assert "" == recommended([])

@@ -73,7 +73,7 @@ def test_a_device_in_one_command(place, monkeypatch):
     assert (len(measured), device.name) == (model.fitted.rows, model.device)
     assert f"device that builds and runs a kernel: {device.name} ({device.platform})" in done.stdout
     assert "campaign 'quick' into " in done.stdout.splitlines()[1]
-    assert "about 2.3 min on" in done.stdout.splitlines()[1]
+    assert "about 2.7 min on" in done.stdout.splitlines()[1]
     text = (folder / "verdict.txt").read_text()
     assert text in done.stdout
     assert "verdict: usable neither to time nor to rank" in text  # one test kernel is not enough for more

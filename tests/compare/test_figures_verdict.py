@@ -41,6 +41,13 @@ def test_each_threshold(changes, expected):
     assert (" time" in expected.replace("not to time", "").replace("neither to time", "")) == verdict.to_time
 
 
+@pytest.mark.parametrize(("error", "to_time"), [(0.25, True), (0.26, False), (math.nan, False)])
+def test_random_samples_must_be_predicted_well_too_to_time(error, to_time):
+    verdict = judge(GOOD, Figures(cases=300, withheld=10, error=error))
+    assert (to_time, True) == (verdict.to_time, verdict.to_rank)
+    assert any(reason.startswith("290 of 300 random samples predicted") for reason in verdict.reasons)
+
+
 def test_reasons_give_the_figures_and_the_thresholds():
     text = "\n".join(judge(GOOD).reasons)
     for part in ("20 of 20 cases", "12.0 %", "at most 25 %", "tau 0.80", "1.02", "at most 1.1", "80 %", "5 choices"):

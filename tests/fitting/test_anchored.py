@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from perfmodel.fitting.anchored import anchor_rows, anchored_errors, anchors_of, one_visit_s
+from perfmodel.fitting.anchored import anchor_rows, anchored_errors, anchors_of, carried_share, one_visit_s
 from perfmodel.fitting.conformal import Unseen
 from tests.standins import Row
 
@@ -29,6 +29,10 @@ ROWS = [
     Row("a", {"n": 4}, 4.0, "", {"v": 1}, "g"), Row("a", {"n": 2}, 1.0, "", {"v": 2}, "g"),
     Row("a", {"n": 8}, 5.0, "", {"v": 2}, "g"), Row("b", {"n": 8}, 5.0, "", {}, "h"),
 ]  # fmt: skip
+
+
+def groups_of(rows):
+    return [row.group for row in rows]
 
 
 def test_the_smallest_size_of_each_variant_is_its_anchor():
@@ -63,7 +67,7 @@ def test_an_anchor_is_visited_once():
 
 def test_errors_of_anchored_predictions():
     seconds, times = np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), np.array([row.seconds for row in ROWS])
-    found = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=6)
+    found = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(seconds, ((),) * 6), measured=6)
     # 8 / 12, 4 / 6 and 5 / 4
     assert pytest.approx([math.log(1.5), math.log(1.5), math.log(1.25)]) == list(found.conformal.scores)
     assert ("g", "g", "g") == found.conformal.groups
@@ -72,10 +76,42 @@ def test_errors_of_anchored_predictions():
     expected = (math.log(1.25) - math.log(8 / 12)) / (0.6744897501960817 * math.sqrt(2))
     assert pytest.approx(expected) == found.scatter.deviation
     # rows of test kernels have scores, and take no part in the scatter
-    tested = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=3)
+    tested = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(seconds, ((),) * 6), measured=3)
     assert (found.conformal, None) == (tested.conformal, tested.scatter)
 
 
 def test_without_two_sizes_there_is_nothing_to_anchor():
     one = [Row("a", {"n": 1}, 1.0, ""), Row("b", {"n": 2}, 1.0, "")]
-    assert anchored_errors(one, np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None
+    assert anchored_errors(one, groups_of(one), np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None
+
+
+def test_the_share_of_an_anchors_error_that_other_sizes_have():
+    """Groups g and h: at n=4 errors are half, and a quarter, of those at n=2; by the other group each is scaled."""
+    rows = [
+        Row("a", {"n": 2}, 4.0, "", {}, "g"), Row("a", {"n": 4}, 2.0, "", {}, "g"),
+        Row("b", {"n": 2}, 16.0, "", {}, "h"), Row("b", {"n": 4}, 2.0, "", {}, "h"),
+    ]  # fmt: skip
+    times = np.array([row.seconds for row in rows])
+    found = anchored_errors(rows, groups_of(rows), times, Unseen(np.ones(4), ((),) * 4), measured=4)
+    # the share of both is that of h, whose anchor is off by 16, beside 4 of g
+    assert pytest.approx(0.25) == found.carried
+    # g with the share 1/4 gives 4^(1/4) for 2, and h with 1/2 gives 16^(1/2) for 2
+    assert pytest.approx([math.log(math.sqrt(2)), math.log(2)]) == list(found.conformal.scores)
+    assert [pytest.approx(math.sqrt(2)), pytest.approx(2)] == anchor_rows(
+        rows, Unseen(np.ones(4), ((),) * 4), found.carried
+    ).unseen.seconds.tolist()
+
+
+def test_a_share_is_from_zero_to_one():
+    told, of = np.ones(1, dtype=bool), np.array(["g"])
+    assert [0.0, 1.0] == [carried_share(np.ones(1), np.array([error]), of, told) for error in (-0.5, 1.5)]
+    assert 1.0 == carried_share(np.ones(1), np.ones(1), of, ~told)
+
+
+def test_noise_is_that_of_one_visit_beside_all():
+    rows = [Visited("a", {"n": 2}, 3.0, "", group="g", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
+    found = anchored_errors(rows, groups_of(rows), np.array([3.0, 4.0]), Unseen(np.ones(2), ((), ())), measured=2)
+    assert ([pytest.approx(math.log(2))], ("g",)) == (list(found.noise.scores), found.noise.groups)
+    times = np.array([row.seconds for row in ROWS])
+    single = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(np.ones(6), ((),) * 6), measured=6)
+    assert single.noise is None

@@ -106,6 +106,18 @@ def test_load_streams_vary_the_accesses():
         assert variant["streams"] + 1 == len({access.array for access in storing(counts).accesses})
 
 
+def test_column_sums_go_to_more_pages_than_a_tlb_knows():
+    for variant, counts in variants("column_sums"):
+        (load,) = innermost(counts).accesses
+        assert 4 * (1024 + variant["pad"]) == load.step("row")(n=1024, k=8192)
+
+
+def test_large_arrays_vary_the_accesses():
+    for variant, counts in variants("large_arrays"):
+        assert variant["loads"] + 1 == len({access.array for access in storing(counts).accesses})
+        assert 2**24 * (variant["loads"] + 1) == counts.accesses()(n=2**24)
+
+
 def test_stored_rows_vary_loads_and_stores():
     for variant, counts in variants("stored_rows"):
         accesses = storing(counts).accesses
@@ -226,6 +238,13 @@ def test_function_terms_call_each_function_once_in_an_iteration():
     for variant, counts in variants("function_terms"):
         calls = {(row.dtype, row.kind): row.count(n=256, k=8) for row in innermost(counts).operations}
         assert 256 * 8 == calls[variant["dtype"], variant["term"]]
+
+
+def test_function_maps_compute_each_function_once_without_a_loop():
+    for variant, counts in variants("function_maps"):
+        (nest,) = counts.nests
+        calls = {(row.dtype, row.kind): row.count(n=256) for row in nest.operations}
+        assert ((), 256) == (nest.inner, calls[variant["dtype"], variant["term"]])
 
 
 def test_the_page_names_every_class():

@@ -22,8 +22,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 
-from perfmodel.counts.program.program import SHARED, Computed, Domain, Program, Statement, Step
-from perfmodel.counts.program.serialisation import loops_of
+from perfmodel.counts.program.program import (
+    SHARED,
+    Computed,
+    DeviceKernel,
+    Domain,
+    Loop,
+    Node,
+    Program,
+    Run,
+    Statement,
+    Step,
+)
 from perfmodel.lazy import Lazy, cached_property
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
@@ -36,8 +46,10 @@ ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
 """What functions across a vector do beside the sum of its products."""
-COMMUTATIVE = ("add", "mul", "minmax", "bitwise")
+COMMUTATIVE = ("add", "mul")
+AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds of several operations, of which none is known to be another
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+WHOLE = re.compile(r"-?\d+")
 CONSTANT = math.nan  # a constant that no rule looks at
 
 
@@ -58,7 +70,8 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
         return () if abs(last) == 1 else (("mul", lanes),)
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
-    if kind == "pow" and last is not None and str(operation.operands[-1]).lstrip("-").isdigit():
+    real = not operation.dtype.startswith("complex")
+    if kind == "pow" and real and last is not None and WHOLE.fullmatch(str(operation.operands[-1])):
         return _power(int(last), lanes)
     if kind in ACROSS:
         around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
@@ -101,13 +114,61 @@ class LeftOperation:
 
 
 @dataclass(frozen=True)
+class Changes(Lazy):
+    """What loops change.
+
+    Arrays do not overlap: Loopy says so to the compiler.
+    """
+
+    program: Program
+    known: dict[tuple[str, str], bool] = field(default_factory=dict)  # by loop and name
+
+    @cached_property
+    def runs(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
+        """By instruction: its number in the schedule, and the loops around it."""
+        runs = enumerate(_loops_around(self.program.schedule, ()))
+        return {instruction: (number, loops) for number, (instruction, loops) in runs}
+
+    @cached_property
+    def writers(self) -> Mapping[str, Sequence[tuple[int, tuple[str, ...], Step, str]]]:
+        """By variable: the instructions that write to it, as in :attr:`runs`, with their steps, and the space."""
+        writers: dict[str, list[tuple[int, tuple[str, ...], Step, str]]] = defaultdict(list)
+        for step in self.program.dataflow.steps if self.program.dataflow else ():
+            for writing in step.writings if step.name in self.runs else ():
+                writers[writing.variable].append((*self.runs[step.name], step, writing.space))
+        return writers
+
+    def changes(self, loop: str, name: str) -> bool:
+        """Whether the value of an iname, variable or argument may differ between iterations of a loop."""
+        key = loop, name
+        if key not in self.known:
+            self.known[key] = True  # what depends on its own value in the iteration before
+            self.known[key] = name == loop or any(
+                space in SHARED or not step.names or any(self.changes(loop, other) for other in step.names)
+                for _, loops, step, space in self.writers.get(name, ()) if loop in loops
+            )
+        return self.known[key]
+
+    def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
+        """Return the innermost of some loops, and the inames of copies, that do not change an operation."""
+        names = operation.names
+        if names is None:
+            return frozenset()
+
+        def keeps(loop: str) -> bool:
+            return not any(self.changes(loop, name) for name in names)
+
+        return frozenset((*takewhile(keeps, reversed(loops)), *filter(keeps, copies)))
+
+
+@dataclass
 class Values:
     """The values of a part of the program, whose instructions are read in the order of the schedule."""
 
-    steps: Mapping[str, Step]  # the instructions by their identifiers
+    changes: Changes
+    number: int = 0  # of the instruction in the schedule
     names: dict[str, frozenset[str]] = field(default_factory=dict)  # in the texts of operands
     numbers: dict[object, int] = field(default_factory=dict)  # of values: equal ones have one number
-    versions: dict[str, int] = field(default_factory=dict)  # how often a variable has been written to so far
     known: set[tuple[int, Domain]] = field(default_factory=set)  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
@@ -117,6 +178,7 @@ class Values:
         """
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)
+            self.number = self.changes.runs.get(instruction, (self.number, ()))[0]
             if any(statement.computed for statement in here):
                 yield from self._left(here)
             else:
@@ -124,8 +186,6 @@ class Values:
                     for operation in statement.operations:
                         amounts = ((operation.kind, operation.amount),)
                         yield LeftOperation(operation.dtype, amounts, statement.domain)
-            for writing in self.steps[instruction].writings if instruction in self.steps else ():
-                self.versions[writing.variable] = self.versions.get(writing.variable, 0) + 1
 
     def _left(self, statements: Sequence[Statement]) -> Iterator[LeftOperation]:
         """Yield the operations of an instruction, or of a test."""
@@ -141,10 +201,13 @@ class Values:
                     constants.append(literal_of(operand))
                     used.append(self._version(operand))
                 else:
-                    needed |= names.get(operand, frozenset())
-                    constants.append(literals.get(operand))
-                    used.append(values.get(operand))
-            key = operation.dtype, operation.kind, *(sorted(used, key=str) if operation.kind in COMMUTATIVE else used)
+                    other = max(operand, ~operand)
+                    needed |= names.get(other, frozenset())
+                    constants.append(literals.get(other))
+                    used.append((values.get(other), operand < 0))
+            used = sorted(used, key=str) if operation.kind in COMMUTATIVE else used
+            alone = operation.kind in AMBIGUOUS or "int" in operation.dtype
+            key = object() if alone else (operation.dtype, operation.kind, *used)
             value = self.numbers.setdefault(key, len(self.numbers))
             names[number], values[number] = needed, value
             if constants and None not in constants:
@@ -159,48 +222,18 @@ class Values:
         return self.names[text]
 
     def _version(self, text: str) -> object:
-        """Return what identifies the value of a text now."""
-        return text, *((name, self.versions[name]) for name in sorted(self._names(text)) if name in self.versions)
+        """Return what identifies the value of a text now: how often its variables have been written to."""
+        writers = self.changes.writers
+        written = ((name, writers[name]) for name in sorted(self._names(text)) if name in writers)
+        return text, *((name, sum(number < self.number for number, *_ in each)) for name, each in written)
 
 
-@dataclass(frozen=True)
-class Changes(Lazy):
-    """What loops change.
-
-    Arrays do not overlap: Loopy says so to the compiler.
-    """
-
-    program: Program
-    known: dict[tuple[str, str], bool] = field(default_factory=dict)  # by loop and name
-
-    @cached_property
-    def writers(self) -> Mapping[str, Sequence[tuple[tuple[str, ...], Step, str]]]:
-        """By variable: the loops around each instruction that writes to it, the instruction, and the space."""
-        places = {statement.instruction: statement.place for statement in self.program.statements}
-        writers: dict[str, list[tuple[tuple[str, ...], Step, str]]] = defaultdict(list)
-        for step in self.program.dataflow.steps if self.program.dataflow else ():
-            for writing in step.writings:
-                writers[writing.variable].append((loops_of(places.get(step.name, ())), step, writing.space))
-        return writers
-
-    def changes(self, loop: str, name: str) -> bool:
-        """Whether the value of an iname, variable or argument may differ between iterations of a loop."""
-        key = loop, name
-        if key not in self.known:
-            self.known[key] = True  # what depends on its own value in the iteration before
-            self.known[key] = name == loop or any(
-                space in SHARED or not step.names or any(self.changes(loop, other) for other in step.names)
-                for loops, step, space in self.writers.get(name, ()) if loop in loops
-            )
-        return self.known[key]
-
-    def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
-        """Return the innermost of some loops, and the inames of copies, that do not change an operation."""
-        names = operation.names
-        if names is None:
-            return frozenset()
-
-        def keeps(loop: str) -> bool:
-            return not any(self.changes(loop, name) for name in names)
-
-        return frozenset((*takewhile(keeps, reversed(loops)), *filter(keeps, copies)))
+def _loops_around(nodes: Iterable[Node], loops: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the instructions below some nodes, each with the loops around it."""
+    for node in nodes:
+        if isinstance(node, Run):
+            yield node.instruction, loops
+        elif isinstance(node, Loop):
+            yield from _loops_around(node.body, (*loops, node.iname))
+        elif isinstance(node, DeviceKernel):
+            yield from _loops_around(node.body, loops)

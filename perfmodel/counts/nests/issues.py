@@ -100,7 +100,7 @@ class _Issues(Lazy):
         return Issue(
             launch=around.launch, loops=left, turns=self.count(union_of(turns)),
             operations=counted(
-                compiled(statements, around, [loop for loop in around.inner if loop in left], self.flow, self.changes),
+                compiled(statements, around, [loop for loop in around.inner if loop in left], self.changes),
                 self.cardinalities, "subgroup",
             ),
             accesses=tuple(self._deduplicated(issued)),

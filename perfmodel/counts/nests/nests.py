@@ -174,11 +174,11 @@ def generated(statements: Iterable[Statement]) -> Executions:
 
 
 def compiled(
-    statements: Iterable[Statement], around: Surroundings, loops: Sequence[str], flow: Flow, changes: Changes
+    statements: Iterable[Statement], around: Surroundings, loops: Sequence[str], changes: Changes
 ) -> Executions:
     """Return the operations of a nest that a compiler leaves, which writes out all but some of the inner loops."""
     executions = Executions(Counter)
-    for operation in Values(flow.dataflow.by_name).left(statements):
+    for operation in Values(changes).left(statements):
         copies = written_out(operation.domain, {*around.outer, *around.repeated, *loops})
         unneeded = changes.unneeded(operation, loops, copies)
         for kind, amount in operation.amounts:
@@ -204,7 +204,7 @@ def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
     changes, executions = Changes(flow.cardinalities.program), Executions(Counter)
     nests = statements_by_nest(flow)
     for (around, _), statements in nests.items():
-        for kind, parts in compiled(statements, around, around.inner, flow, changes).items():
+        for kind, parts in compiled(statements, around, around.inner, changes).items():
             executions[kind].update(parts)
     if executions == generated(statement for statements in nests.values() for statement in statements):
         return None
@@ -246,7 +246,7 @@ class _Nests(Lazy):
             trips=self._trips(iterations, entered[-1]) if entered else None,
             executions=count(union_of(domains_of(statements))),
             operations=counted(generated(statements), self.cardinalities),
-            compiled=counted(compiled(statements, around, around.inner, self.flow, self.changes), self.cardinalities),
+            compiled=counted(compiled(statements, around, around.inner, self.changes), self.cardinalities),
             accesses=tuple(
                 NestAccess(
                     a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),

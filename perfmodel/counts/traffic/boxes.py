@@ -227,9 +227,15 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
 
 def mean_sets(begins: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
     """Return how many sets equal runs reach that begin at these lines, as in :func:`sets_reached`."""
-    lines = (np.asarray(begins)[:, None] + np.arange(ceil(run))) % sets
-    numbers = np.bincount(lines.ravel())
-    return lines.size**2 / int(numbers @ numbers)
+    turns, length = divmod(ceil(run), sets)
+    starts = np.asarray(begins, dtype=np.int64) % sets
+    ends = starts + length
+    # where runs begin and end on the circle of sets, and how many lines a set receives from there on
+    borders = np.concatenate([[0], starts, ends % sets])
+    order = np.argsort(borders)
+    received = np.repeat([int((ends >= sets).sum()) + turns * len(starts), 1, -1], [1, len(starts), len(starts)])
+    widths, numbers = np.diff(borders[order], append=sets), np.cumsum(received[order])
+    return (len(starts) * ceil(run)) ** 2 / int(widths @ numbers**2)
 
 
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:

@@ -187,11 +187,15 @@ class Footprints:
 
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
-        self.motions = [ReferenceMotion(reference, line) for reference in launch.references]
         self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
         self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
         self._by_loop: dict[tuple[int, bool], TouchedLines] = {}
         self._distances: dict[int, set[int]] = {}
+
+    @cached_property
+    def motions(self) -> list[ReferenceMotion]:
+        """How each reference moves."""
+        return [ReferenceMotion(reference, self.line) for reference in self.references]
 
     @cached_property
     def most_lines(self) -> float:

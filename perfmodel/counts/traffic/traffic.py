@@ -61,6 +61,7 @@ class ReuseDistances:
         self.footprints, self.tree = footprints, footprints.tree
         self._between_uses: dict[tuple[int, int], tuple[TouchedLines, ...]] = {}
         self._between_iterations: dict[tuple[int, int, int], TouchedLines] = {}
+        self.held: dict[str | None, MovedLines] = {}  # what a cache fetches that holds everything, by array
 
     def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
         """Return what is touched between each use of a reference's lines in a loop and the next.
@@ -159,8 +160,11 @@ class LineReuse:
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
         self.distances, self.cache = distances, cache
         self.footprints, self.tree = distances.footprints, distances.tree
-        self.holds_everything = not cache.sets and self.footprints.most_lines <= cache.lines
+        self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
+            self.footprints.of_loop(0, whole=False).fits(cache)  # what the launch touches
+        )
         self._shares: dict[int, list[float]] = {}
+        self._holds: dict[int, bool] = {}
 
     def share(self, depth: int, k: int) -> float:
         """Return the share of a reference's lines that stay between the iterations of a loop and of all inside it."""
@@ -174,8 +178,11 @@ class LineReuse:
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the shares for each loop around a reference, outermost first."""
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
-        share, shares = 1.0, [0.0] * len(loops)
-        for depth in reversed(range(len(loops))):
+        share, shares = 1.0, [1.0] * len(loops)
+        # from the outermost loop on that fits the cache as a whole, everything stays
+        fitting = next((depth for depth, loop in enumerate(loops) if self._holds_loop(loop)), len(loops))
+        shares[:fitting] = [0.0] * fitting
+        for depth in reversed(range(fitting)):
             if extents[depth] > 1:
                 for touched in self.distances.between_uses(loops[depth], k):
                     share = min(share, self._share_staying(k, depth + 1, touched))
@@ -183,6 +190,12 @@ class LineReuse:
                         return shares
             shares[depth] = share
         return shares
+
+    def _holds_loop(self, loop: int) -> bool:
+        holds = self._holds.get(loop)
+        if holds is None:
+            holds = self._holds[loop] = self.footprints.of_loop(loop, whole=True).fits(self.cache)
+        return holds
 
     def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
         """Return the share of a reference's lines that stay while it and others touch theirs from a depth inwards."""
@@ -428,19 +441,36 @@ class TrafficAt:
 
     def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
         """Return the lines of a cache, of an array or of all."""
-        streams = jumps = loads = stores = stored_jumps = 0.0
-        for distances in self.launches:
-            footprints = distances.footprints
-            for fetch in LayerConditions(distances, cache).fetches(array):
-                touched = footprints.array_lines(fetch.references, fetch.depth)
-                lines = fetch.times * touched.lines
-                jump_shares = footprints.jump_shares
-                jumping = fetch.times * sum([box.lines * jump_shares[box.reference] for box in touched.boxes])
-                streams, jumps = streams + lines - jumping, jumps + jumping
-                loaded, stored = _loaded_and_stored(footprints, fetch, lines)
-                loads, stores = loads + loaded, stores + stored
-                stored_jumps += stored * jumping / lines if lines else 0.0
-        return MovedLines(streams + jumps, loads, stores, streams, jumps, stored_jumps)
+        moved = [self._of_launch(distances, cache, array) for distances in self.launches]
+        if len(moved) == 1:
+            return moved[0]
+        return MovedLines(*(sum((getattr(lines, part.name) for lines in moved), 0.0) for part in fields(MovedLines)))
+
+    def holds(self, cache: Cache) -> bool:
+        """Return whether a cache keeps all lines until the end of each launch."""
+        return all(LineReuse(distances, cache).holds_everything for distances in self.launches)
+
+    def _of_launch(self, distances: ReuseDistances, cache: Cache, array: str | None) -> MovedLines:
+        conditions = LayerConditions(distances, cache)
+        if not conditions.reuse.holds_everything:
+            return _moved(distances.footprints, conditions.fetches(array))
+        if array not in distances.held:  # by every cache that is large enough
+            distances.held[array] = _moved(distances.footprints, conditions.fetches(array))
+        return distances.held[array]
+
+
+def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
+    streams = jumps = loads = stores = stored_jumps = 0.0
+    jump_shares = footprints.jump_shares
+    for fetch in fetches:
+        touched = footprints.array_lines(fetch.references, fetch.depth)
+        lines = fetch.times * touched.lines
+        jumping = fetch.times * sum([box.lines * jump_shares[box.reference] for box in touched.boxes])
+        streams, jumps = streams + lines - jumping, jumps + jumping
+        loaded, stored = _loaded_and_stored(footprints, fetch, lines)
+        loads, stores = loads + loaded, stores + stored
+        stored_jumps += stored * jumping / lines if lines else 0.0
+    return MovedLines(streams + jumps, loads, stores, streams, jumps, stored_jumps)
 
 
 def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tuple[float, float]:

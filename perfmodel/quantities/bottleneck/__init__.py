@@ -90,7 +90,7 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         **_functions(
             divide="a division", root="a square root", inverse_root="an inverse square root",
             exponential="an exponential", logarithm="a logarithm", circular="a sine, cosine or tangent",
-            function="another function",
+            function="another function", inlined="a function, of a vector that a compiler made,",
         ),
         "power": Quantity("operation", "a power", "op"),
     },

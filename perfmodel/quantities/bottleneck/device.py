@@ -37,10 +37,11 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 
 POCL = "Portable Computing Language"
 
-LAST_LEVEL = ("l3_told_bytes", "cache_bytes", "l3_bytes")
+LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts that give the last level's capacity; the first that is known counts.
 
-What a pointer chase measures comes last: it steps up where the pages of the TLB end, long before such a cache does.
+What a pointer chase measures comes last: a round through its lines takes so long that others who share the cache drive
+them out.
 """
 
 
@@ -166,6 +167,8 @@ def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> 
         return 0.0
     all_pages = Cache(UNBOUNDED // pages.line_bytes, pages.line_bytes, 0)
     by_order = [order.in_lines(pages.line_bytes) for order in traffic]
+    if any(order.holds(pages) for order in by_order):
+        return 0.0
     return max(min(float(order.lines(pages).fetched - order.lines(all_pages).fetched) for order in by_order), 0.0)
 
 

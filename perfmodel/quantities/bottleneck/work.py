@@ -15,12 +15,16 @@ load from neighbouring rows, 3 * 8192/8 and 8192 gathers.
 Nests run in vectors where the device or the compiler runs neighbouring work-items together:
 
 - ``lockstep``: always, if the first axis of the group has that many;
-- ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
-  work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
-  jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers (copies of
-  an access that fill the cells between are no jump: a vector takes all of them);
+- ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
+  innermost. It stays scalar with fewer than :data:`FEWEST_ITEMS` along the first axis, and where more than
+  :data:`MOST_ADDRESSES` addresses of one array are computed apart. Accesses that jump from one work-item to the next
+  are gathers, but where all cells between are accessed too: vectors take these together;
 - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
   the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
+
+On a ``serial`` device the iterations of a loop may run in vectors instead, if the loop carries nothing from one to the
+next (:attr:`NestWork.along_loop`), and so may the cells that a work-item sums side by side (:attr:`NestWork.packed`).
+These rules are what the machine code of random kernels shows (docs/lab/families.md).
 
 Everything is multiplied by what the units wait for the busiest one: :math:`\lceil g/U \rceil U / g` for g equal groups
 on U units, else by how the groups are dealt (:mod:`perfmodel.quantities.dealing`).
@@ -31,6 +35,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +53,15 @@ With half and twice as many, groups that are left out are predicted about as wel
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
 MOST_ADDRESSES = 4
-"""Addresses of one array, computed apart, beyond which PoCL's compiler packs their computation, and nothing else."""
+"""Addresses of one array beyond which PoCL's compiler packs their computation, and then cannot pack work-items.
+
+With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
 
 FEWEST_ITEMS = 16
-"""Work-items along the first axis below which PoCL's compiler writes the loop over them out, and packs nothing."""
+"""Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
 
 PACKED = 4
-"""Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
+"""Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
 
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
@@ -68,6 +75,11 @@ CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
 """Functions that a library computes in much the same way; any other is a ``function``."""
+INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
+"""Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
+
+Any other is a call for each work-item, and a compiler does not put a loop with such a call into vectors. Read in the
+machine code of PoCL 3.1 (docs/lab/functions.md)."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -129,7 +141,7 @@ class NestWork(Lazy):
         launch = self.work.launch
         if self.work.lockstep:
             return launch.row_items >= self.work.device.lanes
-        if launch.row_items < 2:
+        if launch.row_items < 2 or self._calls:
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
@@ -137,18 +149,22 @@ class NestWork(Lazy):
 
     @property
     def written_out(self) -> bool:
-        """Whether a compiler writes the innermost loop out: PoCL's leaves each loop one."""
+        """Whether a compiler writes the innermost loop out; one that loops over work-items leaves each loop one."""
         return self.nest.written_out and self.work.lockstep
 
     @cached_property
     def along_loop(self) -> bool:
-        """Whether neighbouring iterations of the innermost loop run together: it carries nothing, and stays a loop."""
+        """Whether neighbouring iterations of the innermost loop run together, which carries nothing."""
         nest = self.nest
-        if self.work.lockstep or self.work.launch.barriers or self.in_vectors:
+        if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self._calls:
             return False
-        moved = [access for access in nest.accesses if not access.invariant]
-        worth = any(access.beside for access in moved) or bool(nest.operations)
-        return nest.loops > 0 and not nest.written_out and not nest.chains and worth
+        gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
+        return nest.loops > 0 and not nest.written_out and not nest.chains and gains
+
+    @property
+    def _calls(self) -> bool:
+        """Whether the nest calls functions of a library."""
+        return any(is_call(each.kind, each.bits) for each in self.nest.operations if each.executions)
 
     @cached_property
     def serial_region(self) -> bool:
@@ -205,17 +221,18 @@ class NestWork(Lazy):
         return instructions
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
-        if kind in SPECIAL_NAMES:
-            self._add(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
-        else:  # a call, which only a device in lockstep makes for a whole vector
-            lanes = self.lanes(bits) if self.work.lockstep else 1.0
-            self._add("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
+        # only a device in lockstep makes a call for a whole vector
+        lanes = 1.0 if is_call(kind, bits) and not self.work.lockstep else self.lanes(bits)
+        name = SPECIAL_NAMES.get(kind) or CALLED_NAMES.get(kind, "function")
+        if kind in INLINED and lanes > 1 and not self.work.lockstep:
+            name = "inlined"
+        self._add("power" if kind == "pow" else f"{name}_{bits}", amount / lanes)
 
     def _add_loops(self) -> float:
         """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
         nest, lanes = self.nest, self.item_lanes
-        turns = (nest.entries if self.written_out else nest.iterations) * self.masked / lanes
-        turns /= self.lanes(32) if self.along_loop else 1.0
+        turns = (nest.entries if self.written_out else nest.iterations) * self.masked
+        turns /= self.lanes(32) if self.along_loop else lanes
         self._add("iterations", turns)
         if nest.loops:
             part = nest.iterations / nest.box
@@ -237,15 +254,11 @@ class NestWork(Lazy):
         if access.load and not self.items_innermost:
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
-        if self.along_loop and not access.invariant:
-            self._add(contiguous if access.beside else element, amount / (self.lanes(access.bits) if access.beside else 1))
-            return amount / (self.lanes(access.bits) if access.beside else 1)
-        if not self.in_vectors:
+        if not self.in_vectors and (access.invariant or not self.along_loop):
             self._add(contiguous, amount)
             return amount
-        stride = max((abs(stride) for stride in access.lane_strides), default=None)
-        uniform = stride == 0 and not self.items_innermost
-        if not uniform and not self._is_contiguous(access, stride):
+        uniform = self.in_vectors and _stride(access) == 0 and not self.items_innermost
+        if not uniform and not self._is_contiguous(access):
             self._add(element, amount)
             return amount
         lanes = self.lanes(access.bits)
@@ -254,10 +267,12 @@ class NestWork(Lazy):
             self._add("split", amount / lanes)
         return amount / lanes
 
-    def _is_contiguous(self, access: CompiledAccess[float], stride: float | None) -> bool:
-        """Return whether one instruction accesses the cells of a vector whose lanes are a stride apart."""
+    def _is_contiguous(self, access: CompiledAccess[float]) -> bool:
+        """Return whether one instruction accesses the cells of a vector."""
+        if self.along_loop:
+            return access.beside
         hidden = access.odd_pitch and not self.work.device.odd_pitches
-        near = (access.fills_stride and not self.work.lockstep) or (stride is not None and stride <= 1)
+        near = (access.fills_stride and not self.work.lockstep) or _stride(access) <= 1
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
@@ -310,6 +325,16 @@ class NestWork(Lazy):
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
                 self._add(CHAIN_NAMES[kind], factor * amount)
+
+
+def _stride(access: CompiledAccess[float]) -> float:
+    """Return the largest distance between neighbouring lanes, in accesses; infinite where data decide."""
+    return max((abs(stride) for stride in access.lane_strides), default=inf)
+
+
+def is_call(kind: str, bits: int) -> bool:
+    """Return whether an operation is a call of a library's function."""
+    return kind not in SIMPLE and kind not in SPECIAL_NAMES and bits not in INLINED.get(kind, ())
 
 
 def waiting_share(instructions: float, runs: float) -> float:

@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Iterator
 from itertools import count as numbers
 from pathlib import Path
+from time import process_time
 from typing import Any
 
+from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels.samples import kept_document, pack_samples, sample_class
+from perfmodel.kernels.samples import KeptKernel, kept_document, pack_samples, sample_class
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import SAMPLES
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject
@@ -28,6 +30,8 @@ FILE = Path(__file__).parents[3] / "test_kernels/samples/samples.jsonl.xz"
 COUNT = 150
 #: What a run at the smallest size may take on two cores [s].
 SHORTEST_S, LONGEST_S = 5e-5, 1.3e-3
+#: Most that the features of a sample may take at two sizes: every fit evaluates them all [s].
+MOST_EVALUATION_S = 0.25
 #: Most bytes of a work-group's tiles.
 MOST_LOCAL = 32768
 
@@ -38,6 +42,14 @@ def document(drawn: DrawnKernel) -> dict[str, Any]:
     counts = count(generated.t_unit, subgroup_size=8, check=False)
     near = {array.name: array.near for array in drawn.arrays if array.near is not None}
     return kept_document(generated, counts, drawn.sizes, drawn.grow, near)
+
+
+def evaluation_s(subject: Subject) -> float:
+    """Return how long the features of a sample take at its two smallest sizes [s]."""
+    kept, began = KeptKernel(subject.kernel.build().document), process_time()
+    for rung in range(2):
+        features.evaluate(kept.counts(8), subject.kernel.sizes.at(rung)[0])
+    return process_time() - began
 
 
 def accepted(seeds: Iterator[int], bench: Bench, wanted: int) -> Iterator[dict[str, Any]]:
@@ -53,8 +65,9 @@ def accepted(seeds: Iterator[int], bench: Bench, wanted: int) -> Iterator[dict[s
             print(f"{seed}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
             continue
         fits = made["counts"]["launch"]["local_bytes"] <= MOST_LOCAL
-        if not (fits and SHORTEST_S <= seconds <= LONGEST_S):
-            print(f"{seed}: {seconds:.2g} s")
+        evaluated_s = evaluation_s(subject)
+        if not (fits and SHORTEST_S <= seconds <= LONGEST_S and evaluated_s <= MOST_EVALUATION_S):
+            print(f"{seed}: runs {seconds:.2g} s, its features take {evaluated_s:.2g} s")
             continue
         yield made
         left -= 1

@@ -62,6 +62,15 @@ def test_operations_with_literals(text: str, expected: dict[str, int]) -> None:
         ("out[i] = exp(a[i]) {id=x}\nout[i + n] = exp(a[i]) {dep=x}", {"exp": N}),
         ("a[i] = exp(a[i]) {id=x}\nb[i] = exp(a[i]) {dep=x}", {"exp": 2 * N}),  # of another value
         ("<> t = 2*a[i] {id=x}\nout[i] = exp(t)*exp(t) {dep=x}", {"exp": N, "mul": 2 * N}),
+        (
+            "for i\n<> t = n*i {id=t}\n<> x = exp(0.5*t) {id=x, dep=t}\nt = m*i {id=s, dep=x}\n"
+            "out[i] = x + exp(0.5*t) {dep=s}\nend",
+            {"exp": 2 * N, "mul": 2 * N, "add": N},  # index arithmetic lies between
+        ),
+        ("out[i] = (a[i] + 2*b[i])*(a[i] - 2*b[i])", {"add": 2 * N, "mul": 2 * N}),  # of the other sign
+        ("out[i] = (a[i] + b[i])*(a[i] - b[i])", {"add": 2 * N, "mul": N}),
+        ("out[i] = (a[i] - b[i])*(a[i] - b[i])", {"add": N, "mul": N}),
+        ("out[i] = fmin(a[i], b[i])*fmax(a[i], b[i])", {"minmax": 2 * N, "mul": N}),
         ("<> t = exp(a[i])\nout[i] = t if a[i] > 0 else exp(b[i])", {"exp": 2 * N}),
     ],
 )
@@ -82,6 +91,10 @@ def test_what_is_computed_twice(text: str, expected: dict[str, int]) -> None:
         (
             "for i, j\n<> t = 2*a[i] {id=t}\n<> s = t*t {id=s, dep=t}\nout[i, j] = exp(s)*b[j] {dep=s}\nend",
             {"mul": 2 * N + N * M, "exp": N},  # through variables
+        ),
+        (
+            "for i, j\n<int32> s = i + j {id=s}\n<> t = 0.5*s {id=t, dep=s}\nend\nout[i] = sum(j, exp(t)) {dep=t}",
+            {"mul": N * M, "exp": N * M, "add": N * M},  # through an index, which is no operation
         ),
         (
             "for i\n<> t = 0.0 {id=t}\nfor j\nt = t*exp(t) + a[i] {id=s, dep=t}\nend\nout[i] = t {dep=s}\nend",

@@ -38,22 +38,39 @@ def test_barriers_and_loops_of_a_launch() -> None:
     ]
 
 
-def test_starts_a_constant_apart_are_one_stream() -> None:
+def test_addresses_a_constant_apart_are_computed_together() -> None:
     counts = kernel(
         "[n] -> { [i]: 0 <= i < n }", "out[i] = a[i] + a[i + 1] + a[i + n] + a[i + n + 7]", "a: 3*n; out: n"
     )
-    assert 3 == compiled_kernel(counts).tree.launches[0].streams  # a near 0, a near n, out
+    assert 2 == compiled_kernel(counts).tree.launches[0].separate_addresses  # a near 0, a near n
 
 
-def test_each_copy_of_an_access_is_a_stream() -> None:
-    """Rows of n cells, four of which each work-item stores one after another, without a loop."""
-    unit = lp.make_kernel(
-        "[n] -> { [i, r]: 0 <= i < n and 0 <= r < 4 }", "out[r, i] = a[r, i] + a[r + 1, i]",
-        [lp.GlobalArg("a, out", np.float32, shape="5, n", is_input=None), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+@pytest.mark.parametrize(
+    ("right", "filled"),
+    [
+        ("a[2*i] + a[2*i + 1]", [True, True]),
+        ("a[2*i] + a[2*i + 3]", [True, True]),  # two cells each, of neighbouring pairs
+        ("a[2*i] + a[2*i + 2]", [False, False]),
+        ("a[4*i] + a[4*i + 1] + a[4*i + 2] + a[4*i + 3]", [True] * 4),
+        ("a[5*i] + a[5*i + 1] + a[5*i + 2] + a[5*i + 3] + a[5*i + 4]", [False] * 5),  # wider than compilers try
+        ("a[2*i] + b[2*i + 1]", [False, False]),
+    ],
+)
+def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str, filled: list[bool]) -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; b: 5*n; out: n")
+    (nest,) = compiled_kernel(counts).tree.launches[0].nests
+    assert filled == [access.fills_stride for access in nest.accesses if access.load]
+
+
+def test_a_loop_along_a_row_goes_beside_and_one_along_a_column_does_not() -> None:
+    counts = kernel(
+        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[j, i] + b[i, m - 1 - j]",
+        "a: m, n; b: n, m; out: n, m",
     )  # fmt: skip
-    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "r:unr")
-    assert 4 + 5 == compiled_kernel(count(unit, cache=False)).tree.launches[0].streams
+    (loop,) = [nest for nest in compiled_kernel(counts).tree.launches[0].nests if nest.loops]
+    assert [(True, False), (True, True), (False, True)] == sorted(
+        ((access.load, access.beside) for access in loop.accesses), key=lambda pair: (not pair[0], pair[1])
+    )
 
 
 def test_a_value_that_is_read_twice_is_loaded_once() -> None:

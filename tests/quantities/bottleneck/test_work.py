@@ -90,8 +90,8 @@ def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
     values = quantities(matmul(), "serial", n=n)
     # both factors of each update are gathered from local memory, and so is the fetched cell of either tile
     assert 2 * n**3 + 2 * n**3 / 16 == values["gathers"]
-    # an update for four lanes, and two gathered factors; the loop of 16 trips is written out, and the tiles are filled
-    updates = n**3 / half + 2 * n**3
+    # an update for four lanes, two of its loop, and two gathered factors; and the tiles are filled
+    updates = 3 * n**3 / half + 2 * n**3
     assert updates <= values["instructions"] <= updates + 12 * n**3 / 16
     assert "chain_add" not in values  # other work-items come between two updates of a sum
     # the sum is loaded and stored for the barriers, and for the loop over the work-items
@@ -205,15 +205,72 @@ def test_functions_have_prices_of_their_own(call: str, name: str) -> None:
     assert 128 / LANES == values[name]
 
 
-def test_cells_that_are_apart_are_loaded_one_by_one() -> None:
-    """A compiler leaves the loop over the work-items as it is; in lockstep the lanes gather."""
+@pytest.mark.parametrize(
+    ("call", "name", "dtype", "in_vectors"),
+    [
+        ("exp(a[i])", "inlined_32", np.float32, True), ("exp(a[i])", "inlined_64", np.float64, True),
+        ("tanh(a[i])", "inlined_32", np.float32, True), ("tanh(a[i])", "function_64", np.float64, False),
+        ("log(a[i])", "logarithm_32", np.float32, False), ("sin(a[i])", "circular_64", np.float64, False),
+        ("a[i]**2.5", "power", np.float32, False), ("a[i]**4", "", np.float32, True),
+    ],
+)  # fmt: skip
+def test_a_loop_over_work_items_that_calls_a_library_runs_one_by_one(
+    call: str, name: str, dtype: type, in_vectors: bool
+) -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n", dtype)
+    values = quantities(counts, "serial", n=128)
+    lanes = LANES * 4 // np.dtype(dtype).itemsize if in_vectors else 1
+    assert 128 / lanes == values["loads"]
+    assert (128 / lanes if name else 0) == values.get(name, 0)
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_cells_that_are_apart_are_gathered(order: str) -> None:
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
     n = 128
-    serial, lockstep = (quantities(counts, order, n=n) for order in ("serial", "lockstep"))
-    assert (n, n, None) == (serial["loads"], serial["stores"], serial.get("gathers"))
-    assert (n, n / LANES) == (lockstep["gathers"], lockstep["stores"])
-    # an addition, a load and a store, and two of the loop over the work-items; in lockstep only the gather by elements
-    assert (5 * n, n + 4 * n / LANES) == (serial["instructions"], lockstep["instructions"])
+    values = quantities(counts, order, n=n)
+    assert (n, n / LANES) == (values["gathers"], values["stores"])
+    # an addition, a store, and two of the loop over the work-items, eight together; the gather by elements
+    assert n + 4 * n / LANES == values["instructions"]
+
+
+def test_both_cells_of_a_pair_are_loaded_by_vectors() -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + a[2*i + 1]", "a: 2*n; out: n")
+    values = quantities(counts, "serial", n=128)
+    assert (2 * 128 / LANES, None) == (values["loads"], values.get("gathers"))
+
+
+def test_short_rows_of_a_group_are_scalar() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n", is_input=None), ...],
+        assumptions="n mod 16 = 0 and n >= 16", lang_version=(2018, 2),
+    )  # fmt: skip
+    loads = []
+    for width in (8, 16):
+        rows = lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0")
+        loads.append(quantities(count(rows, cache=False), "serial", n=128)["loads"])
+    assert [128, 128 / LANES] == loads
+
+
+def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
+    loads = []
+    for rows in (4, 5):
+        right = " + ".join(f"a[i + {row}*n]" for row in range(rows))
+        counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; out: n")
+        loads.append(quantities(counts, "serial", n=128)["loads"])
+    assert [4 * 128 / LANES, 5 * 128] == loads
+
+
+def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
+    """Rows of m cells: b and out lie along the loop, a across it, and c does not move."""
+    counts = kernel(
+        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[j, i]*b[i, j] + c[i]",
+        "a: m, n; b: n, m; c: n; out: n, m",
+    )  # fmt: skip
+    n, m = 128, 64
+    values = quantities(counts, "serial", n=n, m=m)
+    assert (n * m, n * m / LANES + n, n * m / LANES) == (values["gathers"], values["loads"], values["stores"])
+    assert n * m / LANES == values["iterations"]
 
 
 def tile_sums(last: str) -> KernelCounts:
@@ -248,8 +305,8 @@ def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
     assert n == varied["gathers"]  # of the fetch alone
 
 
-@pytest.mark.parametrize(("chains", "packed"), [(4, 1), (8, 8), (16, 8)])
-def test_eight_chains_of_a_work_item_are_packed_and_four_are_not(chains: int, packed: int) -> None:
+@pytest.mark.parametrize(("chains", "packed"), [(2, 1), (4, 4), (8, 8), (16, 8)])
+def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, packed: int) -> None:
     unit = lp.make_kernel(
         f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {chains} }}",
         [
