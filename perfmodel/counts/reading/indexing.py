@@ -142,8 +142,9 @@ class Indexing:
         """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
-        along = str(indices[layout.unit_axis or 0]) if indices else ""
-        return by_data == [along] and along in self.domains.data_inames
+        if len(by_data) != 1:
+            return False
+        return by_data[0] in self.domains.data_inames and by_data[0] == str(indices[layout.unit_axis or 0])
 
     def _layout(self, array: str, linear: bool) -> Layout:
         """Return the layout of an array; that of a flat one where it is indexed linearly."""

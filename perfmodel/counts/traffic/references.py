@@ -287,8 +287,8 @@ class _Frames:
             factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
         trips = domain.trips
         iterations = [self._iterations(domain, inside, factor)]
-        loops, names = [], []
-        data_loop = None
+        loops, names = list[Path](), list[str]()
+        data_loop: int | None = None
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
                 name = by_axis.get(entry, entry)
