@@ -37,7 +37,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.cautions import Caution
-from perfmodel.fitting.device_folder import tests_of
+from perfmodel.fitting.device_folder import samples_of, tests_of
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
@@ -171,6 +171,8 @@ def report_data(
     advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)
+    samples = samples_of(folder, measured)
+    sampled = summarise(compare(model, samples, level)) if samples else None
     own = _OwnVariants.of(model, variants or {}, sizes or {}, level)
     bounding = bound_models(folder, model.device)
     facts = measured.known_facts
@@ -185,7 +187,7 @@ def report_data(
         judged_on=judged_on,
         comparisons=rows,
         figures=figures,
-        verdict=judge(figures) if judged_on == TESTS else None,
+        verdict=judge(figures, sampled) if judged_on == TESTS else None,
         outliers=outliers_of(rows),
         unmeasured=_unmeasured(rows, own.unmeasured),
         kernels=_largest_terms(model, compared, bounding, level),

@@ -93,6 +93,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
             ("serial", "lockstep", "multithreaded"),
         ),
         "lanes_per_unit": Key("", "work-items that a compute unit computes at once, in float32"),
+        "last_level_bytes": Key("B", "last-level cache, the part of it that all units keep while they read again"),
         "launch_s": Key("s", "time of an empty launch"),
         "load_store_lanes": Key("", "work-items whose accesses to memory a compute unit takes in a cycle"),
         "loads_wait": Key("", "1 if loads are issued where their values are needed, and so wait one by one; else 0"),

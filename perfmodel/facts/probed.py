@@ -56,7 +56,7 @@ from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import Fact
 from perfmodel.facts.probe_run import ProbeRun, newest, times
 
-CHASE, CONFLICTS, LINE = "chase", "conflicts", "line"
+CHASE, CONFLICTS, LINE, PAGES, STREAM = "chase", "conflicts", "line", "pages", "stream"
 LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
 LEVELS = ("l1", "l2", "l3")
 DTYPES = ("float32", "float64")
@@ -64,6 +64,12 @@ DTYPES = ("float32", "float64")
 CLEAR = 1.2
 #: Least rise of a step, as a logarithm to the base 2: a third.
 LEAST_RISE = 0.4
+PROBED_PAGE = 4096
+"""Bytes from each page that is probed to the next."""
+LEAST_PAGES = 256
+"""The second level of a TLB knows more pages than this; one step before it is that of the first."""
+BEYOND = 1.5
+"""A last level begins beyond so many times the second levels of all units."""
 #: Least rise over half an octave, on the same scale.
 STEEP = 0.25
 #: Places for each factor of two at which the slope is looked at.
@@ -83,7 +89,8 @@ Floats = NDArray[np.float64]
 def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     """Return what the runs of one device tell clearly, by key; each source begins with "measured"."""
     runs = tuple(runs)
-    return {**cache_facts(runs), **lane_facts(runs), **barrier_facts(runs), **overlap_facts(runs)}
+    told_by = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
+    return {key: fact for facts_of in told_by for key, fact in facts_of(runs).items()}
 
 
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
@@ -141,6 +148,36 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
             facts["l1_line_bytes"] = Fact(line, "B", source)
         facts.update(_ways(runs, levels, line or 64))
     return facts
+
+
+def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return ``page_bytes`` and ``tlb_pages``, if the pages that a TLB knows end on the curve.
+
+    Its heights are the times of loads from a line of each page, less what the caches of as many lines add. Where huge
+    pages are in use there is no step, and no fact.
+    """
+    curve = times(newest(runs, PAGES), "pages", "lines")
+    packed, spread = ({int(n): s for (n, lines), s in curve.items() if lines == kind} for kind in ("packed", "spread"))
+    pages = sorted(packed.keys() & spread.keys())
+    least = min(packed.values(), default=0.0)
+    ends = [s for s in steps(pages, [least + max(spread[n] - packed[n], 0.0) for n in pages]) if s.last >= LEAST_PAGES]
+    if not ends:
+        return {}
+    end = max(ends, key=lambda step: step.after / step.before)
+    source = f"measured, a line of each page: the time of a load steps up between {end.last} and {end.first} pages"
+    return {"page_bytes": Fact(PROBED_PAGE, "B", source), "tlb_pages": Fact(int(end.last), "", source)}
+
+
+def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return ``last_level_bytes`` [B], if reading again takes longer from there on than the second levels explain."""
+    runs = tuple(runs)
+    curve, levels = times(newest(runs, STREAM), "bytes", "units"), capacities(runs)
+    second = max((float(units) for _, units in curve), default=0.0) * (levels[1].last if len(levels) > 1 else 0.0)
+    ends = [s for s in steps([float(key[0]) for key in curve], list(curve.values())) if s.last > BEYOND * second]
+    if not ends:
+        return {}
+    between = f"between {bytes_text(ends[0].last)} and {bytes_text(ends[0].first)}"
+    return {"last_level_bytes": Fact(int(ends[0].last), "B", f"measured, all units read again: slower {between}")}
 
 
 def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:

@@ -110,18 +110,18 @@ def one_visit_s(row: Measurement) -> float:
 
 
 def anchored_errors(
-    rows: Sequence[Measurement], times: npt.NDArray[np.float64], unseen: Unseen, measured: int
+    rows: Sequence[Measurement], every: Sequence[str], times: npt.NDArray[np.float64], unseen: Unseen, measured: int
 ) -> Anchored | None:
     """Return how far anchored predictions of rows are off; None where no kernel was measured at two sizes.
 
-    The rows have their measured times [s], shape (n_rows,), and predictions, each by a fit without its group. The first
+    Every row has its group, measured time [s], shape (n_rows,), and prediction, by a fit without its group. The first
     `measured` rows are of measurement kernels; the scatter comes from these.
     """
     whole = anchor_rows(rows, unseen)
     places = whole.places
     if not len(places):
         return None
-    plain, groups = unseen.seconds[places], np.array([rows[place].group for place in places])
+    plain, groups = unseen.seconds[places], np.array([every[place] for place in places])
     with np.errstate(invalid="ignore", divide="ignore"):
         anchors, errors = np.log(whole.unseen.seconds / plain), np.log(times[places] / plain)
     told = np.isfinite(anchors) & np.isfinite(errors) & (places < measured)
@@ -132,7 +132,7 @@ def anchored_errors(
     cells = cells_of([rows[place] for place in kernels], times[kernels], seconds[: len(kernels)])
     return Anchored(
         conformal=conformal, scatter=estimate_scatter(cells), carried=carried_share(anchors, errors, groups, told),
-        noise=_noise(rows, times),
+        noise=_noise(rows, every, times),
     )  # fmt: skip
 
 
@@ -161,8 +161,8 @@ def carried_share(
     return float(np.clip(ratios[order][np.searchsorted(reached, reached[-1] / 2)], 0.0, 1.0))
 
 
-def _noise(rows: Sequence[Measurement], times: npt.NDArray[np.float64]) -> Conformal | None:
+def _noise(rows: Sequence[Measurement], groups: Sequence[str], times: npt.NDArray[np.float64]) -> Conformal | None:
     """Return how far the first visit to an anchor was off the time of all of them."""
     several = [i for i in np.unique(anchors_of(rows)) if i >= 0 and len(rows[i].kept_by_visit_s) > 1]
     scores = tuple(abs(math.log(one_visit_s(rows[i]) / times[i])) for i in several)
-    return Conformal(scores=scores, groups=tuple(rows[i].group for i in several)) if several else None
+    return Conformal(scores=scores, groups=tuple(groups[i] for i in several)) if several else None

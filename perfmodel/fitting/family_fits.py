@@ -367,7 +367,8 @@ class FamilyFits(Lazy):
     @cached_property
     def anchored(self) -> Anchored | None:
         """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
-        return anchored_errors(self.rows, self.refits.table.times, self._without_group, measured=len(self.seen))
+        times, measured = self.refits.table.times, len(self.seen)
+        return anchored_errors(self.rows, self.groups, times, self._without_group, measured)
 
     def by_weight(self, unseen: Unseen) -> dict[str, Floats]:
         """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""

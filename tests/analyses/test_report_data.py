@@ -47,6 +47,15 @@ def test_test_kernels_are_compared_as_elsewhere(found, model):
     assert (tests.rows[0].platform, (tests.rows[0].driver,)) == (found.platform, found.drivers)
 
 
+def test_random_samples_take_part_in_the_verdict(model, tmp_path):
+    shutil.copytree(QUICKSTART, tmp_path / "device")
+    shutil.copy(QUICKSTART / "test.jsonl", tmp_path / "device" / "samples.jsonl")  # stand for samples
+    verdict = report_data(model, tmp_path / "device").verdict
+    assert any("random samples predicted, with errors of 44.0 %" in reason for reason in verdict.reasons)
+    (tmp_path / "device" / "samples.jsonl").write_text("")
+    assert not any("random samples" in reason for reason in report_data(model, tmp_path / "device").verdict.reasons)
+
+
 def test_terms_are_of_the_largest_sizes_and_add_up(found):
     by_kernel = {one.kernel: one for one in found.kernels}
     assert ["convolution", "matmul_skinny", "nbody", "stencil"] == sorted(by_kernel)

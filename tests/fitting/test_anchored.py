@@ -31,6 +31,10 @@ ROWS = [
 ]  # fmt: skip
 
 
+def groups_of(rows):
+    return [row.group for row in rows]
+
+
 def test_the_smallest_size_of_each_variant_is_its_anchor():
     assert [1, 1, 1, 3, 3, -1] == anchors_of(ROWS).tolist()
     # of equal products, the first by the values of the sorted names
@@ -63,7 +67,7 @@ def test_an_anchor_is_visited_once():
 
 def test_errors_of_anchored_predictions():
     seconds, times = np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), np.array([row.seconds for row in ROWS])
-    found = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=6)
+    found = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(seconds, ((),) * 6), measured=6)
     # 8 / 12, 4 / 6 and 5 / 4
     assert pytest.approx([math.log(1.5), math.log(1.5), math.log(1.25)]) == list(found.conformal.scores)
     assert ("g", "g", "g") == found.conformal.groups
@@ -72,13 +76,13 @@ def test_errors_of_anchored_predictions():
     expected = (math.log(1.25) - math.log(8 / 12)) / (0.6744897501960817 * math.sqrt(2))
     assert pytest.approx(expected) == found.scatter.deviation
     # rows of test kernels have scores, and take no part in the scatter
-    tested = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=3)
+    tested = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(seconds, ((),) * 6), measured=3)
     assert (found.conformal, None) == (tested.conformal, tested.scatter)
 
 
 def test_without_two_sizes_there_is_nothing_to_anchor():
     one = [Row("a", {"n": 1}, 1.0, ""), Row("b", {"n": 2}, 1.0, "")]
-    assert anchored_errors(one, np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None
+    assert anchored_errors(one, groups_of(one), np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None
 
 
 def test_the_share_of_an_anchors_error_that_other_sizes_have():
@@ -88,7 +92,7 @@ def test_the_share_of_an_anchors_error_that_other_sizes_have():
         Row("b", {"n": 2}, 16.0, "", {}, "h"), Row("b", {"n": 4}, 2.0, "", {}, "h"),
     ]  # fmt: skip
     times = np.array([row.seconds for row in rows])
-    found = anchored_errors(rows, times, Unseen(np.ones(4), ((),) * 4), measured=4)
+    found = anchored_errors(rows, groups_of(rows), times, Unseen(np.ones(4), ((),) * 4), measured=4)
     # the share of both is that of h, whose anchor is off by 16, beside 4 of g
     assert pytest.approx(0.25) == found.carried
     # g with the share 1/4 gives 4^(1/4) for 2, and h with 1/2 gives 16^(1/2) for 2
@@ -106,7 +110,8 @@ def test_a_share_is_from_zero_to_one():
 
 def test_noise_is_that_of_one_visit_beside_all():
     rows = [Visited("a", {"n": 2}, 3.0, "", group="g", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
-    found = anchored_errors(rows, np.array([3.0, 4.0]), Unseen(np.ones(2), ((), ())), measured=2)
+    found = anchored_errors(rows, groups_of(rows), np.array([3.0, 4.0]), Unseen(np.ones(2), ((), ())), measured=2)
     assert ([pytest.approx(math.log(2))], ("g",)) == (list(found.noise.scores), found.noise.groups)
-    single = anchored_errors(ROWS, np.array([row.seconds for row in ROWS]), Unseen(np.ones(6), ((),) * 6), measured=6)
+    times = np.array([row.seconds for row in ROWS])
+    single = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(np.ones(6), ((),) * 6), measured=6)
     assert single.noise is None

@@ -106,6 +106,18 @@ def test_load_streams_vary_the_accesses():
         assert variant["streams"] + 1 == len({access.array for access in storing(counts).accesses})
 
 
+def test_column_sums_go_to_more_pages_than_a_tlb_knows():
+    for variant, counts in variants("column_sums"):
+        (load,) = innermost(counts).accesses
+        assert 4 * (1024 + variant["pad"]) == load.step("row")(n=1024, k=8192)
+
+
+def test_large_arrays_vary_the_accesses():
+    for variant, counts in variants("large_arrays"):
+        assert variant["loads"] + 1 == len({access.array for access in storing(counts).accesses})
+        assert 2**24 * (variant["loads"] + 1) == counts.accesses()(n=2**24)
+
+
 def test_stored_rows_vary_loads_and_stores():
     for variant, counts in variants("stored_rows"):
         accesses = storing(counts).accesses

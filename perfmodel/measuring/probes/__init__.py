@@ -9,6 +9,7 @@ from __future__ import annotations
 from perfmodel.measuring.probes import caches, execution
 
 PROBES = (
-    caches.CHASE, caches.LINE, caches.CONFLICTS, execution.LANES, execution.NESTS, execution.BARRIERS, execution.OVERLAP
+    caches.CHASE, caches.LINE, caches.CONFLICTS, caches.PAGE, caches.LAST,
+    execution.LANES, execution.NESTS, execution.BARRIERS, execution.OVERLAP,
 )  # fmt: skip
 """In the order in which they run; the line's needs what the chase found."""

@@ -6,6 +6,9 @@
   processors tell the ways of their first cache apart by a hash of the address, and two pages may share it. Each run
   goes on where the one before stopped.
 - **Conflicts** give the ways: a chase over a few lines that are a power of two apart, and so share a set.
+- **Pages**: a chase over one line of each page, and one over as many lines side by side. The difference is the time of
+  looking up pages.
+- **Stream**: all compute units of a CPU read their parts of a footprint again and again.
 - The **line** of the first cache: pairs of loads, some bytes apart, in a footprint that the next cache holds.
 """
 
@@ -38,6 +41,22 @@ kernel void link(global uint *next, global const uint *order, uint lines, uint c
     if (k < lines) next[order[k]*cells] = order[k + 1 < lines ? k + 1 : 0]*cells;
 }
 """
+STREAM = """
+kernel void stream(global const float8 *numbers, global float *out, int cells, int rounds)
+{
+    numbers += (size_t)get_group_id(0)*cells;
+    float8 a = 0, b = 0, c = 0, d = 0;
+    for (int round = 0; round < rounds; round++)
+        for (int k = 0; k < cells; k += 4) {
+            a += numbers[k];
+            b += numbers[k + 1];
+            c += numbers[k + 2];
+            d += numbers[k + 3];
+        }
+    a += b + c + d;
+    out[get_group_id(0)] = a.s0 + a.s1 + a.s2 + a.s3 + a.s4 + a.s5 + a.s6 + a.s7;
+}
+"""
 LEAST_BYTES = 2**12
 STEPS = (4, 5, 6, 7)
 """Footprints are these, times powers of two: all usual sizes of caches are among them."""
@@ -53,6 +72,12 @@ MORE, AGREEMENT = 2, 0.1
 STRIDES = (2**12, 2**14, 2**16, 2**18)
 LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)
 """Distances of lines that may share a set [B], and numbers of such lines."""
+PAGES = tuple(2**power * step // 4 for power in range(6, 14) for step in STEPS)
+"""Numbers of pages."""
+STREAMED, STREAMS = 2**26, tuple(2**power * step // 4 for power in range(20, 27) for step in STEPS)
+"""Bytes that a run reads at least, and footprints."""
+STREAM_PART = 128
+"""Bytes that a unit reads in a step."""
 PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)
 """Distance of pairs of loads, and of the two loads of a pair [B]."""
 LONGEST = 8.0
@@ -179,5 +204,43 @@ def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> 
             yield follow(instrument, settings, {"apart": apart}, len(places))
 
 
+def _is_cpu(instrument: Instrument) -> bool:
+    facts = instrument.device.facts
+    return "device_type" in facts and facts.value("device_type") == "cpu"
+
+
+def _pages(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    if not _is_cpu(instrument):
+        return
+    generator, page_bytes = np.random.default_rng(len(earlier)), PAGE_LINES * LINE_BYTES
+    most = min(settings.most_bytes, instrument.known("max_alloc_bytes", 2**28)) // page_bytes
+    counts = [pages for pages in PAGES if pages <= most]
+    with instrument.memory(max(counts, default=1) * page_bytes, np.zeros(1, np.uint32)) as (buffer, place):
+        instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
+        yield launch(instrument, settings, {"pages": PAGES[0], "lines": "packed"})
+        for pages in counts:
+            order = generator.permutation(pages).astype(np.uint32)
+            for kind, lines in (("packed", order), ("spread", order * PAGE_LINES + order % PAGE_LINES)):
+                _link(instrument, buffer, lines)
+                instrument.write(place, lines[:1] * np.uint32(LINE_BYTES // CELL))
+                yield follow(instrument, settings, {"pages": pages, "lines": kind}, pages)
+
+
+def _stream(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    if not _is_cpu(instrument):
+        return
+    units, kernel = instrument.known("compute_units", 1), instrument.kernel(STREAM)
+    memory = instrument.known("global_memory_bytes", 2**28) // 4
+    most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
+    with instrument.memory(np.zeros(most // CELL, np.float32), units * CELL) as (numbers, out):
+        for octets in (octets for octets in STREAMS if octets <= most):
+            part = octets // units // STREAM_PART * STREAM_PART
+            rounds = max(1, STREAMED // octets)
+            kernel.set_args(numbers, out, np.int32(part // (8 * CELL)), np.int32(rounds))
+            at = {"bytes": octets, "units": units}
+            yield Point(at, rounds * part * units, instrument.times(kernel, units, 1, settings.runs))
+
+
 CHASE = Probe(probed.CHASE, _chase, MORE)
 CONFLICTS, LINE = Probe(probed.CONFLICTS, _conflicts), Probe(probed.LINE, _line)
+PAGE, LAST = Probe(probed.PAGES, _pages), Probe(probed.STREAM, _stream)

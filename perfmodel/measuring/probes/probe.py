@@ -104,9 +104,9 @@ class ProbeSettings:
 
 
 THOROUGH = ProbeSettings("default")
-"""About 25 seconds on two cores."""
+"""About 35 seconds on two cores."""
 BRIEF = ProbeSettings("quick", visits=1, runs=5, run_s=5e-4, most_s=3.0, most_bytes=2**26)
-"""About 7 seconds on two cores: one visit, and footprints up to 64 MiB."""
+"""About 9 seconds on two cores: one visit, and footprints up to 64 MiB."""
 
 Earlier: TypeAlias = tuple[ProbeRun, ...]
 

@@ -37,10 +37,11 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 
 POCL = "Portable Computing Language"
 
-LAST_LEVEL = ("l3_told_bytes", "cache_bytes", "l3_bytes")
+LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts that give the last level's capacity; the first that is known counts.
 
-What a pointer chase measures comes last: it steps up where the pages of the TLB end, long before such a cache does.
+What a pointer chase measures comes last: a round through its lines takes so long that others who share the cache drive
+them out.
 """
 
 
