@@ -238,6 +238,7 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
         ("measured", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
         ("taken", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
         ("fitted to", f"{'these' if same else 'other'} {fitted.rows} configurations"),
+        ("predicts", model.clock_text),
         ("options of the fit", in_words(options) or "the usual ones"),
         ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
         ("condition", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),

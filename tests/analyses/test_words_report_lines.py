@@ -40,6 +40,7 @@ def test_how_it_was_made(model):
     assert "a folder" == made["folder"]
     assert "115 configurations of 9 kernels" == made["measured"]
     assert "these 115 configurations" == made["fitted to"]
+    assert "times by the host's clock, with the launch" == made["predicts"]
     assert "the usual ones" == made["options of the fit"]
     assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
     notes = [text for name, text in told if name == "note"]

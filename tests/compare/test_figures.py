@@ -90,3 +90,10 @@ def test_figures_of_nothing():
     found = summarise(())
     assert (0, 0, 0, 0.0) == (found.cases, found.withheld, found.choices, found.coverage)
     assert all(math.isnan(value) for value in (found.error, found.factor, found.median, found.tau, found.width))
+
+
+def test_the_mean_factor_is_as_far_above_as_below():
+    """A half and twice the time are both off by 2, and 8 times by 8: the geometric mean is (2*2*8)^(1/3)."""
+    rows = [Comparison("k", {"n": n}, 1.0, predicted) for n, predicted in enumerate((0.5, 2.0, 8.0, None))]
+    assert pytest.approx(32 ** (1 / 3)) == summarise(rows).mean_factor
+    assert math.isnan(summarise(rows[3:]).mean_factor)

@@ -46,8 +46,10 @@ ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
 """What functions across a vector do beside the sum of its products."""
-COMMUTATIVE = ("add", "mul", "minmax", "bitwise")
+COMMUTATIVE = ("add", "mul")
+AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds of several operations, of which none is known to be another
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+WHOLE = re.compile(r"-?\d+")
 CONSTANT = math.nan  # a constant that no rule looks at
 
 
@@ -68,7 +70,8 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
         return () if abs(last) == 1 else (("mul", lanes),)
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
-    if kind == "pow" and last is not None and str(operation.operands[-1]).lstrip("-").isdigit():
+    real = not operation.dtype.startswith("complex")
+    if kind == "pow" and real and last is not None and WHOLE.fullmatch(str(operation.operands[-1])):
         return _power(int(last), lanes)
     if kind in ACROSS:
         around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
@@ -198,10 +201,13 @@ class Values:
                     constants.append(literal_of(operand))
                     used.append(self._version(operand))
                 else:
-                    needed |= names.get(operand, frozenset())
-                    constants.append(literals.get(operand))
-                    used.append(values.get(operand))
-            key = operation.dtype, operation.kind, *(sorted(used, key=str) if operation.kind in COMMUTATIVE else used)
+                    other = max(operand, ~operand)
+                    needed |= names.get(other, frozenset())
+                    constants.append(literals.get(other))
+                    used.append((values.get(other), operand < 0))
+            used = sorted(used, key=str) if operation.kind in COMMUTATIVE else used
+            alone = operation.kind in AMBIGUOUS or "int" in operation.dtype
+            key = object() if alone else (operation.dtype, operation.kind, *used)
             value = self.numbers.setdefault(key, len(self.numbers))
             names[number], values[number] = needed, value
             if constants and None not in constants:

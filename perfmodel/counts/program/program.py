@@ -96,7 +96,8 @@ class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times 
     path: tuple[Act, ...]
 
 
-Operand = int | str  #: the number of another operation of the instruction, or a text: ``"2.0"``, ``"a[i]"``
+#: The number n of another operation of the instruction, ~n for its negative, or a text: ``"2.0"``, ``"a[i]"``.
+Operand = int | str
 
 
 class Computed(NamedTuple):

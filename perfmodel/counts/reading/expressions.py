@@ -242,7 +242,8 @@ class Walk(Mapper):  # type: ignore[misc]
         arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An
         operation on values of a vector's lanes is made once for each lane.
         """
-        total, only_indices, per_lane, paid, left = scope.literal, True, False, 0, self.operand
+        total, only_indices, per_lane, paid = scope.literal, True, False, 0
+        left, negative = self.operand, False
         for position, operand in enumerate(operands):
             only_indices = only_indices and values.is_index(self.kernel, operand)
             per_lane = per_lane or not self.vector_iname or self.vector_iname in lp.symbolic.get_dependencies(operand)
@@ -254,7 +255,8 @@ class Walk(Mapper):  # type: ignore[misc]
                 here = scope._replace(in_index=True) if only_indices and integral else scope
                 total = self.combine(kind, total, dtype, here, (left, self.operand), per_lane, complex_type)
             left = left if free and paid else self.operand
-            paid += not free
+            paid, negative = paid + (not free), negative != free
+        self.operand = left if not negative else ~left if isinstance(left, int) else f"-({left})"
         return total
 
     def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:

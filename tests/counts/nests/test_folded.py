@@ -67,6 +67,10 @@ def test_operations_with_literals(text: str, expected: dict[str, int]) -> None:
             "out[i] = x + exp(0.5*t) {dep=s}\nend",
             {"exp": 2 * N, "mul": 2 * N, "add": N},  # index arithmetic lies between
         ),
+        ("out[i] = (a[i] + 2*b[i])*(a[i] - 2*b[i])", {"add": 2 * N, "mul": 2 * N}),  # of the other sign
+        ("out[i] = (a[i] + b[i])*(a[i] - b[i])", {"add": 2 * N, "mul": N}),
+        ("out[i] = (a[i] - b[i])*(a[i] - b[i])", {"add": N, "mul": N}),
+        ("out[i] = fmin(a[i], b[i])*fmax(a[i], b[i])", {"minmax": 2 * N, "mul": N}),
         ("<> t = exp(a[i])\nout[i] = t if a[i] > 0 else exp(b[i])", {"exp": 2 * N}),
     ],
 )
