@@ -238,6 +238,8 @@ class Access:
     offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
     #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
     shift: tuple[str, int] | None = None
+    #: Whether a loop that data bounds goes from each cell to the next.
+    walks: bool = False
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return what the argument that holds the array's offset adds to the address at some sizes."""

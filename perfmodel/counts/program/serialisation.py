@@ -50,7 +50,7 @@ def write_program(program: Program) -> Json:
 def _by_field(value: values.Launch | Domain | Access | BarrierSite) -> Json:
     """Return a value's fields by their names, without those that were added later and are empty."""
     given = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: _plain(part) for name, part in given.items() if name not in ("reasons", "shift") or part}
+    return {name: _plain(part) for name, part in given.items() if name not in ("reasons", "shift", "walks") or part}
 
 
 def _plain(value: Any) -> Json:
@@ -146,7 +146,7 @@ def _read_access(data: Json) -> Access:
         ),
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
         isl.PwQPolynomial(data["offset"]),
-        tuple(data["shift"]) if "shift" in data else None,
+        tuple(data["shift"]) if "shift" in data else None, data.get("walks", False),
     )
 
 

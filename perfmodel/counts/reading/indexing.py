@@ -135,8 +135,16 @@ class Indexing:
             values.space_of(variable), event.direction, event.array, values.type_name(dtype),
             dtype.itemsize * 8 * length, resolved.cells, resolved.exact, resolved.shape, resolved.layout.unit_axis,
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
-            quasi_polynomial(0 if shift else offset, parameters), shift,
+            quasi_polynomial(0 if shift else offset, parameters), shift, self._walks(domain, indices, resolved.layout),
         )
+
+    def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
+        """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""
+        known = {*domain.names, *self.domains.parameters}
+        by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
+        if len(by_data) != 1:
+            return False
+        return by_data[0] in self.domains.data_inames and by_data[0] == str(indices[layout.unit_axis or 0])
 
     def _layout(self, array: str, linear: bool) -> Layout:
         """Return the layout of an array; that of a flat one where it is indexed linearly."""

@@ -25,7 +25,7 @@ A set keeps a line as long as it receives no more lines than it has ways (:func:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
@@ -251,21 +251,24 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
     >>> chance_to_stay(1, [(1, 1.0), (2, 0.5), (2, 0.5)], 4)
     0.75
     """
-    chances = [1.0, *[0.0] * ways]  # by the lines in a set
+    chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):
         less = int(added)
-        chances = _with_lines(chances, less, share * (1.0 - added + less), share * (added - less), 1.0 - share)
-    return sum(chances)
+        more = (less, share * (1.0 - added + less)), (less + 1, share * (added - less))
+        chances = _with_lines(chances, more, 1.0 - share, ways)
+    return sum(chances.values())
 
 
-def _with_lines(chances: list[float], lines: int, so_many: float, one_more: float, none: float) -> list[float]:
-    """Return the distribution with a number of lines added; what exceeds the ways is left out."""
-    result = [none * chance for chance in chances]
-    for k, chance in enumerate(chances[: max(len(chances) - lines, 0)], lines):
-        result[k] += so_many * chance
-        if one_more and k + 1 < len(result):
-            result[k + 1] += one_more * chance
-    return result
+def _with_lines(
+    chances: Mapping[int, float], more: Sequence[tuple[int, float]], none: float, ways: int
+) -> dict[int, float]:
+    """Return the distribution with lines added, each number by its chance; what exceeds the ways is left out."""
+    result = {lines: none * chance for lines, chance in chances.items()} if none else {}
+    for lines, chance in chances.items():
+        for added, share in more:
+            if share and lines + added <= ways:
+                result[lines + added] = result.get(lines + added, 0.0) + share * chance
+    return dict(sorted(result.items()))
 
 
 def overlap(start: float, length: float, other_start: float, width: float, cycle: float) -> float:

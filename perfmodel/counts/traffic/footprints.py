@@ -150,6 +150,13 @@ class ReferenceMotion:
                 return _ratio(loop)
         return self.extents[level]
 
+    def lines_at_random(self, depth: int, line: int) -> float:
+        """Return the lines where data decide: one for each access, or for a line's length of those side by side."""
+        extents, walked = list(self.extents), self.reference.walked
+        if walked is not None and depth <= walked:
+            extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
+        return prod(extents[depth:])
+
     def jump_share(self, line: int) -> float:
         """Return the share of the lines that are not next to the line before: the first of each run.
 
@@ -157,7 +164,7 @@ class ReferenceMotion:
         """
         run = float(self.reference.size)
         if self.steps is None:
-            return 1.0
+            return 1.0 if self.reference.walked is None else 0.0
         for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
             if step and extent > 1:
                 if abs(step) > max(run, line):
@@ -260,8 +267,8 @@ class Footprints:
             if store is not None and store not in reference.stores:
                 continue
             if reference.steps is None:
-                accesses = prod(self.motions[k].extents[depth:])
-                boxes.append(BoxLines(Box(accesses, 0, inf), accesses, k))
+                lines = self.motions[k].lines_at_random(depth, self.line)
+                boxes.append(BoxLines(Box(lines, 0, inf), lines, k))
                 continue
             sweeps, lowest = self.motions[k].sweeps(depth)
             starts, members = alike.setdefault((sweeps, reference.size), ([], []))

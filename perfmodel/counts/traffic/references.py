@@ -68,6 +68,7 @@ class Reference(Generic[Number]):
     starts: tuple[Number, ...]  # where the boxes begin, in bytes from the array's first cell
     stores: tuple[bool, ...]  # which of them are stored to
     span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
+    walked: int | None  # the depth of a loop that data bounds, and that goes from each cell to the next
     paged: bool  # whether the array lies in global memory, where it begins on a page
 
 
@@ -157,6 +158,7 @@ class _Frame:
     loops: tuple[Path, ...]  # the paths to them
     names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
     iterations: tuple[Count, ...]  # as in a reference
+    data_loop: int | None  # the depth of the loop whose trips statistics give
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,7 @@ class _Box:
     def motion(self) -> tuple[object, ...]:
         """What accesses that move alike have in common."""
         steps = None if self.steps is None else tuple(str(step.polynomial) for step in self.steps)
-        return self.access.array, self.access.bits // 8, id(self.frame), steps
+        return self.access.array, self.access.bits // 8, id(self.frame), steps, self.access.walks
 
 
 def references_of(
@@ -219,7 +221,7 @@ def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None
     return Reference(
         access.array, access.bits // 8, loops, first.frame.iterations, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
-        access.space == "global",
+        first.frame.data_loop if access.walks else None, access.space == "global",
     )  # fmt: skip
 
 
@@ -285,7 +287,8 @@ class _Frames:
             factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
         trips = domain.trips
         iterations = [self._iterations(domain, inside, factor)]
-        loops, names = [], []
+        loops, names = list[Path](), list[str]()
+        data_loop: int | None = None
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
                 name = by_axis.get(entry, entry)
@@ -295,10 +298,11 @@ class _Frames:
                     factor = factor.times(self._axis_extent(entry))
                 elif trips is not None:  # statistics give the trips of all such loops together
                     factor, trips = factor.times(isl.PwQPolynomial(f"{{ {trips} }}")), None
+                    data_loop = len(loops)
                 loops.append(path[:depth])
                 names.append(name if name in domain.names else "")
                 iterations.append(self._iterations(domain, inside, factor))
-        return _Frame(path, tuple(loops), tuple(names), tuple(iterations))
+        return _Frame(path, tuple(loops), tuple(names), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the values that the inames inside take in a domain, times a factor."""

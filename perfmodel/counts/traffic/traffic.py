@@ -90,10 +90,14 @@ class ReuseDistances:
         return self._between_iterations[key]
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return the same where any line is used: in each iteration all of them, if it has as many accesses."""
-        whole, iteration = (self.footprints.of_loop(loop, whole) for whole in (True, False))
+        """Return the same where any line is used: what so many iterations touch as have an access for each line."""
+        whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
-        return iteration if iteration.by_array[array].lines >= whole.by_array[array].lines else whole
+        turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)
+        return TouchedLines({
+            name: lines.part(min(turns * iteration[name].lines / lines.lines, 1.0)) if lines.lines else lines
+            for name, lines in whole.items()
+        })  # fmt: skip
 
     def _in_gap(self, gap: Gap, loop: int, depth: int) -> TouchedLines:
         parts = [self.footprints.of(gap.between, self.tree.loops[loop].depth + 1)] if gap.between else []
@@ -406,7 +410,8 @@ class Traffic:
     def exact(self) -> bool:
         """Whether all addresses and executions are known; not where data decide, or an index is not affine.
 
-        Each execution with an address that is not known is taken to need a line of its own, at most those of its array.
+        Each execution with an address that is not known is taken to need a line of its own, at most those of its array;
+        a loop that data bounds and that goes along a row needs the lines of the row.
         """
         return self.plan.exact
 
