@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import loopy as lp
-import numpy as np
 import pytest
 
-from perfmodel.counts import count
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import copy, kernel, row_sums
