@@ -23,6 +23,7 @@ from typing import Any
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
+from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from perfmodel.quantities.case import Case
 
 UNBOUNDED = 1 << 44
@@ -122,7 +123,8 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
     A TLB is a cache of pages. Only those that it looks up *again* count: the next page of a stream costs little.
     """
     # vectors run one after another, each in lockstep: what the outer levels fetch is at most that of either order
-    orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
+    in_vectors = device.order != "serial" or all(launch.packs_items for launch in compiled_kernel(counts).tree.launches)
+    orders = ("serial", "lockstep") if in_vectors else ("serial",)
     traffic = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))

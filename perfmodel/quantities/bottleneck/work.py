@@ -16,9 +16,8 @@ Nests run in vectors where the device or the compiler runs neighbouring work-ite
 
 - ``lockstep``: always, if the first axis of the group has that many;
 - ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
-  innermost. It stays scalar with fewer than :data:`FEWEST_ITEMS` along the first axis, and where more than
-  :data:`MOST_ADDRESSES` addresses of one array are computed apart. Accesses that jump from one work-item to the next
-  are gathers, but where all cells between are accessed too: vectors take these together;
+  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`). Accesses that jump from one
+  work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
 - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
   the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
 
@@ -51,14 +50,6 @@ WINDOW = 160.0
 
 With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
-
-MOST_ADDRESSES = 4
-"""Addresses of one array beyond which PoCL's compiler packs their computation, and then cannot pack work-items.
-
-With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
-
-FEWEST_ITEMS = 16
-"""Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
 
 PACKED = 4
 """Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
@@ -145,7 +136,7 @@ class NestWork(Lazy):
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return not launch.loops and launch.row_items >= FEWEST_ITEMS and launch.separate_addresses <= MOST_ADDRESSES
+        return launch.packs_items
 
     @property
     def written_out(self) -> bool:

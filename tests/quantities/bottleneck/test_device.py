@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import loopy as lp
+import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck.device import ASSUMED, cold_share, device_of
@@ -104,3 +107,19 @@ def test_a_page_that_the_tlb_lost_is_looked_up_again(known: int, walks: int) -> 
 @pytest.mark.parametrize(("touched", "share"), [(1.0, 0.0), (256.0, 0.0), (512.0, 0.5), (1024.0, 1.0), (1e9, 1.0)])
 def test_lines_are_cold_from_a_quarter_of_the_cache_on(touched: float, share: float) -> None:
     assert share == pytest.approx(cold_share(touched, 1024.0))
+
+
+def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
+    """Sums of 16 cells, 16 KiB apart, in groups of 64; all lie in one set of the first level, which has eight ways."""
+    unit = lp.make_kernel(
+        "{ [i, r]: 0 <= i < n and 0 <= r < 16 }", "out[i] = sum(r, a[i + 4096*r])",
+        [lp.GlobalArg("a", np.float32, shape="n + 61440"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    facts, n = {"l1_bytes": 32768, "l1_ways": 8}, 1024
+    loop, flat = (
+        quantities(count(tagged, cache=False), "serial", facts, n=n)
+        for tagged in (unit, lp.tag_inames(unit, "r:unr"))
+    )
+    assert (16 * n * 15 / 16, 0) == (loop["again_loaded"], flat.get("again_loaded", 0))  # item by item, a line serves 16
