@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """The code that Loopy generates for a translation unit with the types of all arguments fixed.
+    """The code that Loopy generates for a translation unit.
 
     It travels to other processes as it is: what Loopy generates may depend on Python's hash of texts, which differs
     between processes.
@@ -55,10 +55,15 @@ class GeneratedCode:
         """SHA-256 of the text [hexadecimal]."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    @property
+    @cached_property
     def kernel(self) -> Any:
-        """The one kernel that the host calls."""
-        return self.t_unit.default_entrypoint
+        """The one kernel that the host calls, with the types of its arguments, as Loopy infers them."""
+        kernel = self.t_unit.default_entrypoint
+        if all(argument.dtype is not None for argument in kernel.args):
+            return kernel
+        import loopy as lp
+
+        return lp.infer_unknown_types(self.t_unit).default_entrypoint
 
     @cached_property
     def host_function(self) -> tuple[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
 from tests.campaigns import SCALE
 
 
@@ -68,3 +69,11 @@ def outside(t_unit):
     return t_unit.with_kernel(kernel.copy(args=[
         argument.copy(shape=(1,)) if argument.name == "out" else argument for argument in kernel.args
     ]))
+
+
+def test_types_that_loopy_infers_are_those_of_the_arguments():
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", lang_version=(2018, 2))
+    kernel = GeneratedCode(lp.add_dtypes(unit, {"a": np.float32})).kernel
+    assert {"a": np.float32, "out": np.float32, "n": np.int32} == {
+        argument.name: argument.dtype.numpy_dtype for argument in kernel.args
+    }

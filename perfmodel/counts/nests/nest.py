@@ -43,6 +43,15 @@ class Address(Lazy):
         return "; ".join(sorted(pieces))
 
     @cached_property
+    def degree(self) -> int:
+        """The largest number of parameters that the start multiplies: 1 for rows of a matrix, 2 for planes of rows."""
+        degrees = [0]
+        for _, value in self.start.polynomial.get_pieces():
+            names = range(value.dim(PARAM))
+            value.foreach_term(lambda term: degrees.append(sum(term.get_exp(PARAM, k) for k in names)))  # noqa: B023
+        return max(degrees)
+
+    @cached_property
     def constant(self) -> Fraction | None:
         """The constant of the start [B], which :attr:`base` leaves out; None where the start has several pieces."""
         values = {str(value.get_constant_val()) for _, value in self.start.polynomial.get_pieces()}

@@ -47,7 +47,7 @@ MOST_COPIES = 64
 WIDEST_STRIDE = 4
 """Most cells from one lane to the next that a compiler takes in vectors, which it shuffles, where all are needed."""
 MOST_ADDRESSES = 4
-"""Addresses of one array beyond which PoCL's compiler packs their computation, and then cannot pack work-items.
+"""Rows of one matrix beyond which PoCL's compiler packs their computation, and then cannot pack work-items.
 
 With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
 
@@ -124,7 +124,7 @@ class CompiledLaunch(Generic[Number]):
     groups: Number  # of all launches
     barriers: bool  # whether it has any
     loops: bool  # whether a runtime loop stands between them
-    separate_addresses: int  # the most of one array, in global memory, that are not a constant apart
+    separate_addresses: int  # the most of one matrix, in global memory, that are not a constant apart
     nests: tuple[CompiledNest[Number], ...]
 
     @property
@@ -305,11 +305,14 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
 
 
 def _separate_addresses(nests: Iterable[Nest]) -> int:
-    """Return the most expressions of global addresses of one array that are not a constant apart."""
+    """Return the most expressions of global addresses of one matrix that are not a constant apart.
+
+    Rows of arrays with more axes do not count: PoCL's compiler leaves their addresses alone.
+    """
     bases: dict[str, set[str]] = defaultdict(set)
     for nest in nests:
         for access in nest.accesses:
-            if access.space == "global" and access.address is not None:
+            if access.space == "global" and access.address is not None and access.address.degree <= 1:
                 bases[access.array].add(access.address.base)
     return max(map(len, bases.values()), default=0)
 

@@ -42,6 +42,15 @@ def test_addresses_a_constant_apart_are_computed_together() -> None:
     assert 2 == compiled_kernel(counts).tree.launches[0].separate_addresses  # a near 0, a near n
 
 
+def test_rows_of_planes_are_not_rows_of_a_matrix() -> None:
+    """A stencil of five rows, of which three lie in other planes of an array of three axes."""
+    counts = kernel(
+        "[n] -> { [i]: 0 <= i < n }", "out[i] = a[1, 1, i] + a[1, 0, i] + a[1, 2, i] + a[0, 1, i] + a[2, 1, i]",
+        "a: 3, n, n; out: n",
+    )  # fmt: skip
+    assert 1 == compiled_kernel(counts).tree.launches[0].separate_addresses  # a[0, 1, i] starts at n, all others at n*n
+
+
 @pytest.mark.parametrize(
     ("right", "filled"),
     [

@@ -122,4 +122,5 @@ def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
         quantities(count(tagged, cache=False), "serial", facts, n=n)
         for tagged in (unit, lp.tag_inames(unit, "r:unr"))
     )
-    assert (16 * n * 15 / 16, 0) == (loop["again_loaded"], flat.get("again_loaded", 0))  # item by item, a line serves 16
+    # item by item each line comes again for 15 of its 16 cells
+    assert (16 * n * 15 / 16, 0) == (loop["again_loaded"], flat.get("again_loaded", 0))
