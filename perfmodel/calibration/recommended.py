@@ -27,7 +27,6 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
-from perfmodel.fitting.family_fits import error_of_kernels, log_errors
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
@@ -109,7 +108,7 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     kernels = [row.kernel for row in (*first.measured, *(first.samples or ()))]
 
     def error(name: str) -> float:
-        return error_of_kernels(np.where(common, unseen[name], np.nan), kernels, len(first.seen))
+        return fitting.error_of_kernels(np.where(common, unseen[name], np.nan), kernels, len(first.seen))
 
     return min(unseen, key=error)
 
@@ -117,7 +116,7 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
     """Return the errors of log time of measured rows by fits without their group, then of samples; NaN: withheld."""
     judged = np.concatenate([fits.seen, fits.sampled])
-    return log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
+    return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
 
 FOLDER = "fitted_weights"

@@ -22,8 +22,6 @@ from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
 from perfmodel.errors import OptionError
 from perfmodel.io import is_standard_output, write_whole
-from perfmodel.kernels.samples import TAG
-from perfmodel.store.files import SAMPLES_FILE
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
@@ -74,7 +72,7 @@ def measure_command(
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
-    samples = classes == [TAG] and not asked.kernels and wanted is None
+    samples = classes == [choice.TAG] and not asked.kernels and wanted is None
     if samples:
         campaign, kernels = choice.sampling(campaign)
     else:
@@ -83,7 +81,7 @@ def measure_command(
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug
         if samples and path.suffix != ".jsonl":
-            path = path / SAMPLES_FILE
+            path = path / choice.SAMPLES_FILE
         if wanted is not None:
             kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
             if not kernels:

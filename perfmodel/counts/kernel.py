@@ -136,7 +136,7 @@ class KernelCounts(Lazy):
 
         It is this value where the compiler leaves all, or where the counts were stored before operands were recorded.
         """
-        table = compiled_table(self._known_flow) if _records_operands(self.source) else None
+        table = compiled_table(self.flow) if _records_operands(self.source) and self.flow is not None else None
         return self if table is None else replace(self, operation_table=table)
 
     @cached_property

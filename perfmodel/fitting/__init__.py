@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.fitting import choice, device_folder
     from perfmodel.fitting.design import Design, DesignFit, build_design, fit_to_design, noise_weights
     from perfmodel.fitting.estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
-    from perfmodel.fitting.family_fits import FamilyFits, fit_weights
+    from perfmodel.fitting.family_fits import FamilyFits, error_of_kernels, fit_weights, log_errors
     from perfmodel.fitting.least_squares import Solution, solve_least_squares
     from perfmodel.fitting.weights_file import (
         FitOptions,
@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "OrdinaryLeastSquares",
-    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design", "fit_to_design",
-    "fit_weights", "geometric_mean_error", "noise_weights", "read_weights", "relative_errors", "solve_least_squares",
+    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design",
+    "error_of_kernels", "fit_to_design", "fit_weights", "geometric_mean_error", "log_errors", "noise_weights",
+    "read_weights", "relative_errors", "solve_least_squares",
 ]  # fmt: skip
 
 _HOMES = {
     **dict.fromkeys(("FitOptions", "FittedWeight", "FittedWeights", "Residuals", "read_weights"), "weights_file"),
     **dict.fromkeys(("geometric_mean_error", "relative_errors"), "weights_file"),
     **dict.fromkeys(("Design", "DesignFit", "build_design", "fit_to_design", "noise_weights"), "design"),
-    **dict.fromkeys(("FamilyFits", "fit_weights"), "family_fits"),
+    **dict.fromkeys(("FamilyFits", "error_of_kernels", "fit_weights", "log_errors"), "family_fits"),
     **dict.fromkeys(("OrdinaryLeastSquares", "RelativeLeastSquares", "RelativeNonlinearLeastSquares"), "estimators"),
     **dict.fromkeys(("Solution", "solve_least_squares"), "least_squares"),
 }

@@ -117,12 +117,6 @@ def samples(path: Path) -> tuple[KernelClass, ...]:
     return tuple(sample_class(json.loads(line)) for line in lzma.decompress(path.read_bytes()).splitlines())
 
 
-def pack_samples(path: Path, documents: list[dict[str, Any]]) -> None:
-    """Write a file of samples; the same documents give the same bytes."""
-    text = "".join(json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n" for document in documents)
-    path.write_bytes(lzma.compress(text.encode(), preset=9))
-
-
 def _same(kept: KeptKernel) -> Any:
     return kept
 

@@ -9,10 +9,11 @@ import pytest
 
 from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
-from perfmodel.kernels.samples import KeptKernel, kept_document, pack_samples, sample_class, samples
+from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class, samples
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.remote.workers import packed, unpacked
 from perfmodel.measuring.subject import GeneratedCode, Subject, array_arguments, scalar_arguments
+from scripts.lab.samples.archive import pack_samples
 from tests.campaigns import SCALE, TINY, build
 from tests.machine import device
 

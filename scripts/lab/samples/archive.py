@@ -7,6 +7,8 @@ It takes minutes, and a device on which each sample is run at its smallest size.
 
 from __future__ import annotations
 
+import json
+import lzma
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from typing import Any
 from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels.samples import KeptKernel, kept_document, pack_samples, sample_class
+from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import SAMPLES
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject
@@ -71,6 +73,12 @@ def accepted(seeds: Iterator[int], bench: Bench, wanted: int) -> Iterator[dict[s
             continue
         yield made
         left -= 1
+
+
+def pack_samples(path: Path, documents: list[dict[str, Any]]) -> None:
+    """Write a file of samples; the same documents give the same bytes."""
+    text = "".join(json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n" for document in documents)
+    path.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 if __name__ == "__main__":
