@@ -23,11 +23,10 @@ from perfmodel.errors import OptionError, UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
 from perfmodel.kernels.builders.arithmetic import chain_steps
 from perfmodel.kernels.builders.memory import strided
-from perfmodel.kernels.samples import TAG as TAG, samples
+from perfmodel.kernels.samples import samples
 from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, QUICK_SAMPLES, SAMPLES, Campaign
 from perfmodel.models import find_family
 from perfmodel.store import paths, read
-from perfmodel.store.files import SAMPLES_FILE as SAMPLES_FILE
 
 CHAINS, LENGTH = 8, 2
 

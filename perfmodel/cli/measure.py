@@ -62,6 +62,9 @@ def measure_command(
     On a processor with two cores it takes about 90 seconds with --quick, 4 minutes without and 40 with --full, with
     --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
     """
+    from perfmodel.kernels.samples import TAG
+    from perfmodel.store import SAMPLES_FILE
+
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     part, json = None if choose is None else share(choose), output.settings().json
@@ -72,7 +75,7 @@ def measure_command(
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
-    samples = classes == [choice.TAG] and not asked.kernels and wanted is None
+    samples = classes == [TAG] and not asked.kernels and wanted is None
     if samples:
         campaign, kernels = choice.sampling(campaign)
     else:
@@ -81,7 +84,7 @@ def measure_command(
     with target_device(asked.scheduler, asked.device) as target:
         path = store or Path("fitted_weights") / target.slug
         if samples and path.suffix != ".jsonl":
-            path = path / choice.SAMPLES_FILE
+            path = path / SAMPLES_FILE
         if wanted is not None:
             kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
             if not kernels:

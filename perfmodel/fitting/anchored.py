@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
 from perfmodel.fitting.local_scale import STRICT
-from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
+from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter, weighted_median
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
@@ -156,9 +156,7 @@ def carried_share(
         return 1.0
     _, members, sizes = np.unique(groups[told], return_inverse=True, return_counts=True)
     ratios, weights = errors[told] / anchors[told], np.abs(anchors[told]) / sizes[members]
-    order = np.argsort(ratios)
-    reached = np.cumsum(weights[order])
-    return float(np.clip(ratios[order][np.searchsorted(reached, reached[-1] / 2)], 0.0, 1.0))
+    return min(max(weighted_median(ratios, weights), 0.0), 1.0)
 
 
 def _noise(rows: Sequence[Measurement], groups: Sequence[str], times: npt.NDArray[np.float64]) -> Conformal | None:

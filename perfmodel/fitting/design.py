@@ -26,6 +26,7 @@ from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
 from perfmodel.fitting.linear import NORMAL
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
+from perfmodel.fitting.selection import weighted_median
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
 from perfmodel.models.model import Family, bind, known_weights, weight_name
 from perfmodel.quantities.case import Case
@@ -247,10 +248,7 @@ def launch_of(host: Floats, device: Floats) -> float | None:
     """
     if not len(device) or not np.all(device > 0):
         return None
-    order = np.argsort(host - device)
-    reached = np.cumsum(1 / host[order])
-    middle = order[np.searchsorted(reached, reached[-1] / 2)]
-    return float(max(host[middle] - device[middle], 0.0))
+    return max(weighted_median(host - device, 1 / host), 0.0)
 
 
 def label(row: Measurement) -> str:

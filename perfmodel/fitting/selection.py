@@ -255,7 +255,7 @@ def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
         by_kernel.setdefault(cell.kernel, []).append(cell.differences)
     differences = [np.concatenate(parts) for parts in by_kernel.values()]
     weights = [np.full(len(part), 1 / len(part)) for part in differences]
-    return _median(np.concatenate(differences), np.concatenate(weights)) / difference_quantile(freedom, 0.75)
+    return weighted_median(np.concatenate(differences), np.concatenate(weights)) / difference_quantile(freedom, 0.75)
 
 
 def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int | None) -> float:
@@ -271,7 +271,7 @@ def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int |
     return float(np.mean([float(np.mean(scores)) for scores in by_kernel.values()]))
 
 
-def _median(values: Floats, weights: Floats) -> float:
+def weighted_median(values: Floats, weights: Floats) -> float:
     """Return the weighted median: the least value up to which half of the weight lies."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])

@@ -24,10 +24,12 @@ from perfmodel.lazy import Lazy
 
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
+COORDINATE = "group_axis_"
+"""What names of groups' coordinates begin with, as parameters; the number of the axis follows."""
 
 
 def _coordinate(axis: int) -> str:
-    return f"group_axis_{axis}"
+    return f"{COORDINATE}{axis}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def _alike(instances: isl.Set, grid: isl.Set) -> bool:
     """Whether each group executes what any does."""
     any_group = instances.intersect_params(grid)
     for k in reversed(range(any_group.dim(PARAM))):
-        if any_group.get_dim_name(PARAM, k).startswith(_coordinate(0)[:-1]):
+        if any_group.get_dim_name(PARAM, k).startswith(COORDINATE):
             any_group = any_group.project_out(PARAM, k, 1)
     return bool(any_group.align_params(grid.get_space()).intersect_params(grid).is_subset(instances))
 

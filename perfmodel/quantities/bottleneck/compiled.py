@@ -47,10 +47,9 @@ MOST_COPIES = 64
 WIDEST_STRIDE = 4
 """Most cells from one lane to the next that a compiler takes in vectors, which it shuffles, where all are needed."""
 MOST_ADDRESSES = 4
-"""Rows of one matrix beyond which PoCL's compiler packs their computation, and then cannot pack work-items.
+"""Rows of one matrix beyond which PoCL's compiler packs the computation of their addresses, and then no work-items.
 
 With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
-
 FEWEST_ITEMS = 16
 """Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
 WRITTEN_OUT = 16
