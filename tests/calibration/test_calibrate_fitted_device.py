@@ -20,7 +20,7 @@ from perfmodel.store import read
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device that this folder does not hold
 
-REST = {"recommended.json", "verdict.txt"}
+REST = {"recommended.json", "roofs.yaml", "verdict.txt"}
 
 
 @pytest.fixture(scope="module")
