@@ -27,7 +27,7 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
-from perfmodel.io import file_part, write_whole
+from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
@@ -153,12 +153,12 @@ def data_folder() -> Path:
 def places() -> tuple[tuple[str, Path], ...]:
     """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it.
 
-    They are the user's own, ``fitted_weights`` of the current folder, and that of the clone that perfmodel runs from.
+    They are the user's own, ``fitted_weights`` of the current folder, and that which ships with perfmodel.
     """
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
-        ("of the project", Path(__file__).parents[2] / FOLDER),
+        ("shipped with perfmodel", shipped(FOLDER)),
     )
 
 
