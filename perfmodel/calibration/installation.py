@@ -32,7 +32,7 @@ _CARDS = (
         "as root: mkdir -p /etc/OpenCL/vendors && echo libamdocl64.so > /etc/OpenCL/vendors/amdocl64.icd",
     ),
 )
-_MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
+_MEND_DEVICES = "scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd"
 
 
 @dataclass(frozen=True)
