@@ -146,7 +146,6 @@ def fit_device(
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
     chosen = recommended(fits[name] for name in possible)
-    Recommended(family=chosen, candidates=tuple(possible)).save(target)
     if tests is None:
         rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
         notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)
@@ -157,6 +156,8 @@ def fit_device(
     fitted = FittedDevice(
         target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
     )
+    verdict = fitted.verdict.text if chosen else ""
+    Recommended(family=chosen, candidates=tuple(possible), verdict=verdict).save(target)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 

@@ -116,6 +116,16 @@ class _Request(Lazy):
         """Which model predicts."""
         return self.model.name
 
+    @cached_property
+    def verdict(self) -> str:
+        """What its weights may be used for, in words; "" where nothing has judged them."""
+        return calibration.recommended.verdict_of(self.model.path)
+
+    @property
+    def verdict_lines(self) -> list[str]:
+        """The same as a line of text, where something has judged them."""
+        return [f"these weights are {self.verdict}"] if self.verdict else []
+
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each.
 
@@ -143,7 +153,8 @@ class _Request(Lazy):
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
-        return {"schema": schema, **output.model_document(self.asked.kernel, self.model), **at, **parts}
+        model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
+        return {"schema": schema, **model, **at, **parts}
 
 
 def predict_command(
@@ -245,6 +256,7 @@ def _prediction_lines(
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
+    yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
     roofs = _roofs(request, predictions)
@@ -321,7 +333,7 @@ def _show_ranking(request: _Request) -> None:
         )  # fmt: skip
 
     def text() -> str:
-        lines = [report.sweeps.ranking_table(ranking, output.table_width()), request.model.clock_text]
+        lines = [*request.verdict_lines, report.sweeps.ranking_table(ranking, output.table_width()), request.model.clock_text]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
@@ -355,7 +367,8 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     def text() -> str:
         table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
-        lines = [f"{request.title}, {request.model.clock_text}", *anchor_lines(predictions.anchors), table]
+        lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
+        lines += [*anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
 
