@@ -13,7 +13,7 @@ from typer import Option
 
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.errors import NegativeTimeError, OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -132,9 +132,10 @@ class _Request(Lazy):
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
         alone, bar = self.jobs is None, output.CommandBar()
+        spared = (UnmeasuredFeatureError, NegativeTimeError) if alone else PerfModelError
         asked = predicting.Predicting(
             self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
-            spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
+            spared=spared, progress=None if alone else bar,
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
@@ -333,7 +334,8 @@ def _show_ranking(request: _Request) -> None:
         )  # fmt: skip
 
     def text() -> str:
-        lines = [*request.verdict_lines, report.sweeps.ranking_table(ranking, output.table_width()), request.model.clock_text]
+        table = report.sweeps.ranking_table(ranking, output.table_width())
+        lines = [*request.verdict_lines, table, request.model.clock_text]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
