@@ -21,10 +21,10 @@ from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.display import columns_text, percent
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
-from perfmodel.facts import Fact
+from perfmodel.facts import ROOFS_FILE, Fact
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
-from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.throughput import save_roofs, with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
 from perfmodel.lazy import Lazy
@@ -39,6 +39,8 @@ from perfmodel.progress import FailedStep, Progress, Silent, task
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
 VERDICT_FILE = "verdict.txt"
+#: Files beside the weights that a fit of a device's folder writes.
+WRITTEN = (RECOMMENDED_FILE, ROOFS_FILE, VERDICT_FILE)
 #: The protocol of the verdict on a folder without test kernels.
 UNTESTED = "groups"
 
@@ -121,7 +123,7 @@ class FittedDevice(Lazy):
 
 def files_of_all(folder: Path) -> tuple[Path, ...]:
     """Return the files that :func:`fit_device` may write into a folder."""
-    return (*(folder / f"{name}.json" for name in families()), folder / RECOMMENDED_FILE, folder / VERDICT_FILE)
+    return tuple(folder / name for name in (*(f"{name}.json" for name in families()), *WRITTEN))
 
 
 def fit_device(
@@ -151,6 +153,7 @@ def fit_device(
         bar.stop()
     possible = _possible(measured, models)
     chosen = recommended(fits[name] for name in possible)
+    save_roofs(measured, target)
     if tests is None:
         rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
         notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)

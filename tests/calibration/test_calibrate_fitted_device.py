@@ -23,7 +23,7 @@ DATA = ROOT / "docs" / "data" / "quickstart"
 BOTTLENECK = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
 SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device that this folder does not hold
 
-REST = {"recommended.json", "verdict.txt"}
+REST = {"recommended.json", "roofs.yaml", "verdict.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,8 @@ def test_without_another_folder_files_are_written_beside_the_measurements(folder
 def test_a_family_alone_is_fitted_as_among_all(found, folder):
     alone = fit_family(folder / "measurements.jsonl", find_family(CORE), FitOptions(nonnegative=True))
     assert dict(found.models[CORE].weights) == dict(alone.weights)
-    assert alone.fitted.conformal == fit(read(folder), nonnegative=True, others=read(folder / "test.jsonl")).fitted.conformal
+    others = read(folder / "test.jsonl")
+    assert alone.fitted.conformal == fit(read(folder), nonnegative=True, others=others).fitted.conformal
 
 
 def test_judged_by_every_protocol(folder):
