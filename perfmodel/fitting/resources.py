@@ -58,15 +58,15 @@ class ResourceModel:
 
     def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
-        return _Columns(self, matrix).times(weights)
+        return _ResourceColumns(self, matrix).times(weights)
 
     def seconds(self, matrix: Array, weights: Array) -> Array:
         """Return the times alone."""
-        return _Columns(self, matrix).combined(weights)[0]
+        return _ResourceColumns(self, matrix).combined(weights)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns(Lazy):
+class _ResourceColumns(Lazy):
     """A matrix, shape (n_rows, n), whose columns are taken apart once for many weights."""
 
     model: ResourceModel
@@ -175,8 +175,8 @@ class _Problem(Lazy):
     share: Array
 
     @cached_property
-    def _columns(self) -> _Columns:
-        return _Columns(self.model, self.matrix)
+    def _columns(self) -> _ResourceColumns:
+        return _ResourceColumns(self.model, self.matrix)
 
     @property
     def largest(self) -> Array:
