@@ -30,7 +30,7 @@ from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, Launch
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
-from perfmodel.display import data_frame, html_table
+from perfmodel.display import columns_text, data_frame, html_table
 from perfmodel.documents import one_line, require
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.threads import ALONE, alone
@@ -435,11 +435,21 @@ class KernelCounts(Lazy):
             f"{self.subgroup_size}>"
         )
 
+    def __str__(self) -> str:
+        """Return the counts as a table."""
+        return "\n".join([self._title, columns_text(rows.text_rows(self._rows), left=3), self._note])
+
     def _repr_html_(self) -> str:
         """Return the counts as a table for a notebook."""
-        shape = "x".join(map(str, self.launch.group_shape)) or "1"
-        notes = f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
-        return html_table(rows.html_rows(self._rows), f"{self._signature}, work-groups of {shape}", [notes], left=3)
+        return html_table(rows.text_rows(self._rows), self._title, [self._note], left=3)
+
+    @property
+    def _title(self) -> str:
+        return f"{self._signature}, work-groups of {'x'.join(map(str, self.launch.group_shape)) or '1'}"
+
+    @property
+    def _note(self) -> str:
+        return f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
         """Return a row for each count as a pandas table: what is counted, its formula, and its value at given sizes.
