@@ -32,6 +32,7 @@ from perfmodel.errors import (
     AssumptionError,
     ForeignDeviceError,
     MissingFactError,
+    NegativeTimeError,
     StoreMissingError,
     UnmeasuredFeatureError,
 )
@@ -223,7 +224,7 @@ class _OwnVariants:
         cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
     ) -> _OwnVariants:
         """Rank those of a user's variants that can be predicted."""
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, AssumptionError))
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, AssumptionError))
         predicted = asked.predicted(variants, sizes)
         errors = predicted.errors
         unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
@@ -257,6 +258,8 @@ def _largest_terms(
             predicted = model.predict(counts, row.parameters, level=level)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
+        except NegativeTimeError:
+            continue  # no time has these shares
         bounds = bounding.bounds(counts, row.parameters)
         sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)
         kernels.append(kernel_terms(kernel, form, sizes, predicted, measured, bounds))

@@ -13,7 +13,7 @@ from typer import Option
 
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.errors import NegativeTimeError, OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -116,15 +116,26 @@ class _Request(Lazy):
         """Which model predicts."""
         return self.model.name
 
+    @cached_property
+    def verdict(self) -> str:
+        """What its weights may be used for, in words; "" where nothing has judged them."""
+        return calibration.recommended.verdict_of(self.model.path)
+
+    @property
+    def verdict_lines(self) -> list[str]:
+        """The same as a line of text, where something has judged them."""
+        return [f"these weights are {self.verdict}"] if self.verdict else []
+
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each.
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
         alone, bar = self.jobs is None, output.CommandBar()
+        spared = (UnmeasuredFeatureError, NegativeTimeError) if alone else PerfModelError
         asked = predicting.Predicting(
             self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
-            spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
+            spared=spared, progress=None if alone else bar,
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
@@ -143,7 +154,8 @@ class _Request(Lazy):
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
-        return {"schema": schema, **output.model_document(self.asked.kernel, self.model), **at, **parts}
+        model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
+        return {"schema": schema, **model, **at, **parts}
 
 
 def predict_command(
@@ -245,6 +257,7 @@ def _prediction_lines(
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
+    yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
     roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
@@ -352,7 +365,8 @@ def _show_ranking(request: _Request) -> None:
         )  # fmt: skip
 
     def text() -> str:
-        lines = [report.sweeps.ranking_table(ranking, output.table_width(), rates), request.model.clock_text]
+        table = report.sweeps.ranking_table(ranking, output.table_width(), rates)
+        lines = [*request.verdict_lines, table, request.model.clock_text]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
@@ -386,7 +400,8 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     def text() -> str:
         table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
-        lines = [f"{request.title}, {request.model.clock_text}", *anchor_lines(predictions.anchors), table]
+        lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
+        lines += [*anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import AssumptionError, NegativeTimeError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
@@ -101,7 +101,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=UnmeasuredFeatureError)
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {

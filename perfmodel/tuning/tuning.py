@@ -18,7 +18,7 @@ from perfmodel import store
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
-from perfmodel.errors import PerfModelError, TuningError
+from perfmodel.errors import NegativeTimeError, PerfModelError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
@@ -259,7 +259,10 @@ class _Course:
         variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
         with closing(asked.stream(variants, self.at)) as outcomes:
             for name, outcome in outcomes:
-                if isinstance(outcome, PerfModelError):
+                if isinstance(outcome, NegativeTimeError):  # such a time says nothing, and the variant runs
+                    self.names.append(name)
+                    self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
+                elif isinstance(outcome, PerfModelError):
                     failures.append(outcome)
                     self.tried[name] = TunedVariant(name, status="constraint", message=str(outcome))
                 else:
