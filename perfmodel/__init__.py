@@ -16,7 +16,7 @@ from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel import plot
-    from perfmodel.calibration.recommended import load
+    from perfmodel.calibration.recommended import fit, load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
     from perfmodel.kernels.space import Space

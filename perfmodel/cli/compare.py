@@ -28,11 +28,13 @@ STORES = Path("fitted_weights")
 
 def _measured_folders() -> list[Path]:
     """Return the folders of measured devices: in the current folder, else the user's own and those of perfmodel."""
+    from perfmodel.store import TESTS_FILE
+
     known = fitting.device_folder
     if STORES.is_dir():
         return known.measured_folders(STORES)
     every = (folder for _, folder, _ in calibration.recommended.fitted_devices())
-    found = [folder for folder in every if (folder / known.TESTS_FILE).is_file() and not known.is_simulated(folder)]
+    found = [folder for folder in every if (folder / TESTS_FILE).is_file() and not known.is_simulated(folder)]
     if not found:
         raise OptionError("no device was measured with test kernels", "measure one (perfmodel calibrate), or give one")
     return found

@@ -314,7 +314,7 @@ def expected_s(folders: int, families: int) -> float:
     """Return about how long :func:`contenders_of_devices` takes [s]."""
     from joblib import cpu_count
 
-    return math.ceil(folders / min(folders, cpu_count())) * families * FAMILY_S
+    return math.ceil(folders / int(cpu_count())) * families * FAMILY_S
 
 
 FAMILY_S = 5.0
