@@ -9,10 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
+from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
@@ -96,6 +98,7 @@ class _Request(Lazy):
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
     jobs: int | None
+    keep: Path | None = None  # where anchors are kept while the command runs
 
     @cached_property
     def file(self) -> KernelFile:
@@ -136,8 +139,9 @@ class _Request(Lazy):
         measuring.pin_threads()
         kept = self.file.only(plain.variants)
         anchored = tuning.anchoring.predict_anchored(
-            asked, kept.variants, plain, arguments=kept.arguments, progress=bar
+            asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
         )
+        begin_result()
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
@@ -147,6 +151,7 @@ class _Request(Lazy):
 
 
 def predict_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     statistic: options.Statistics = None,
@@ -168,8 +173,9 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
+    keep = supervised_store(context, None) if accuracy.anchor else None
     model = asked.model(facts, like).by_clock(clock)
-    request = _Request(asked, accuracy, model, points, known, jobs)
+    request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -179,6 +185,7 @@ def predict_command(
 
 
 def rank_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     crossover: Crossover = None,
@@ -200,7 +207,8 @@ def rank_command(
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    request = _Request(asked, accuracy, asked.model(), points, known, jobs)
+    keep = supervised_store(context, None) if accuracy.anchor else None
+    request = _Request(asked, accuracy, asked.model(), points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
