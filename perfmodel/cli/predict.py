@@ -15,7 +15,7 @@ from typer import Option
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
-from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -120,19 +120,16 @@ class _Request(Lazy):
         return self.model.name
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
-        """Predict the variants at sizes, and rank them at each.
-
-        Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
-        """
-        alone, bar = self.jobs is None, output.CommandBar()
+        """Predict the variants at sizes, and rank them at each; those that fail are left out."""
+        alone, bar = self.jobs is None, output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
-            spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
-            options={"check": True, "statistics": self.statistics},
+            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
+            progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
-        variants = self.file.variants if alone else self.file.builders
         with output.counting(shown=alone):
-            plain = asked.predicted(variants, sizes).required()
+            plain = asked.predicted(self.file.builders, sizes)
+        with options.about(next(iter(plain.errors), ""), plain.errors):
+            plain.required()
         if not self.accuracy.anchor:
             return plain, predicting.rankings(plain)
 
@@ -271,7 +268,7 @@ def _prediction_lines(
     if len(ranking) > 1:
         yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
         yield report.sweeps.ties_text(ranking, predictions.scatter, level)
-    yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
+    yield from (f"\n{line}" for line in report.sweeps.left_out_lines(predictions.errors))
 
 
 def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
@@ -333,7 +330,7 @@ def _show_ranking(request: _Request) -> None:
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
-        return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
+        return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
 
@@ -365,7 +362,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
         lines = [f"{request.title}, {request.model.clock_text}", *anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
 
@@ -410,9 +407,8 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
-        allow_unmeasured=request.accuracy.allow_unmeasured,
-    )  # fmt: skip
+        counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
+    )
     withheld = {**failed, **others}
 
     def document() -> dict[str, Any]:
@@ -421,6 +417,6 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
 
     def text() -> str:
         lines = [f"{parameter} from {lead.low} to {lead.high}: {lead.name}" for lead in leads]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel import measuring
 from perfmodel.calibration import kernel_choice, recommended
 from perfmodel.cli import application
 from perfmodel.fitting import FittedWeight
@@ -132,10 +134,6 @@ def test_classes_and_tags_choose(tmp_path, kernels):
 @pytest.fixture
 def campaigns(tmp_path, monkeypatch):
     """The stores and classes of campaigns that are asked for; the weights in use know one kernel's features."""
-    from types import SimpleNamespace
-
-    from perfmodel import measuring
-
     class Nothing(list):
         current, device, set_aside, notes = (), "stand-in", (), ()
 
