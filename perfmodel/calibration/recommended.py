@@ -29,7 +29,7 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
-from perfmodel.io import file_part, write_whole
+from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
@@ -142,7 +142,7 @@ def _errors(fits: fitting.FamilyFits) -> np.ndarray:
 
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
-SHIPPED = "of the project"
+SHIPPED = "shipped with perfmodel"
 """Origin of the weights that come with perfmodel."""
 
 
@@ -188,12 +188,12 @@ def data_folder() -> Path:
 def places() -> tuple[tuple[str, Path], ...]:
     """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it.
 
-    They are the user's own, ``fitted_weights`` of the current folder, and that of the clone that perfmodel runs from.
+    They are the user's own, ``fitted_weights`` of the current folder, and that which ships with perfmodel.
     """
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
-        (SHIPPED, Path(__file__).parents[2] / FOLDER),
+        (SHIPPED, shipped(FOLDER)),
     )
 
 
