@@ -7,6 +7,7 @@ weights of the device in use are searched among the user's own, then in the fold
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -145,6 +146,8 @@ def _errors(fits: fitting.FamilyFits) -> np.ndarray:
 
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
+SHIPPED = "shipped with perfmodel"
+"""Origin of the weights that come with perfmodel."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ def places() -> tuple[tuple[str, Path], ...]:
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
-        ("shipped with perfmodel", shipped(FOLDER)),
+        (SHIPPED, shipped(FOLDER)),
     )
 
 
@@ -239,7 +242,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
         if isinstance(error, UnknownDeviceError):
             raise
         raise _no_weights("no OpenCL device was found to take the weights of") from None
-    return _weights_of(used, name)
+    return weights_of(used, name)
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
@@ -252,8 +255,8 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
     return found
 
 
-def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
-    """Return the weights of a device; raise NoWeightsError where there are none."""
+def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
+    """Return the weights of a device, by the name of their family; raise NoWeightsError where there are none."""
     known, alike = [], []
     for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
@@ -270,6 +273,16 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
+
+
+def own_folder(weights: FoundWeights) -> Path:
+    """Return the folder to which measurements of a device are added: of what ships, a copy among the user's own."""
+    if weights.origin != SHIPPED:
+        return weights.folder
+    own = data_folder() / weights.folder.name
+    if not own.exists():
+        shutil.copytree(weights.folder, own)
+    return own
 
 
 def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
