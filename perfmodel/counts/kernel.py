@@ -308,7 +308,8 @@ class KernelCounts(Lazy):
         order : str
             ``"serial"``: the device runs the work-items of a group one after another, between barriers. Where the
             kernel has barriers it does so inside each of the kernel's loops, else around them all. ``"lockstep"``:
-            each instruction is run by all work-items along l.0 together.
+            each instruction is run by all work-items along l.0 together. ``"vectors"``: by those of a sub-group's
+            size, and the vectors along l.0 one after another.
 
         Returns
         -------
@@ -356,7 +357,7 @@ class KernelCounts(Lazy):
             raise errors.FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
-                self._traffic_plans[order] = traffic_plan(self._cardinalities, order)
+                self._traffic_plans[order] = traffic_plan(self._cardinalities, order, self.subgroup_size)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise errors.UnknownArrayError(array, plan.arrays)

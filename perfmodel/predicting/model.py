@@ -539,12 +539,17 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
-    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
-    require(rows, "fit: measurements", measurements, "what store.read returned")
+    require_rows(measurements)
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
     return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others, samples=samples))
+
+
+def require_rows(measurements: Any) -> None:
+    """Raise an ArgumentError for what are no measurements."""
+    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
+    require(rows, "fit: measurements", measurements, "what store.read returned")
 
 
 def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
