@@ -160,8 +160,8 @@ def page(example: Example, source: str, points: Mapping[str, Predictions]) -> st
     return "\n\n".join([
         f"# {title_of(source)}", words, f"```python\n# {example.name}.py\n{code}\n```", f"    {example.command}",
         "## What the models say",
-        f"Predicted times at {sizes}, with intervals that should hold 90 % of measured times; the fastest variant in bold. "
-        "Nothing here was run.", markdown_table(table),
+        f"Predicted times at {sizes}, with intervals that should hold 90 % of measured times; the fastest variant in "
+        "bold. Nothing here was run.", markdown_table(table),
         f"The largest part of the fastest variant's time: {bounds}.",
         f"![Predicted times of the variants against the size, on three devices]({example.name}.png)", "",
     ])  # fmt: skip
