@@ -74,6 +74,13 @@ class ProbabilityError(StatisticsError):
     message = "statistics[{key!r}] is {value!r}; give a test's probability, from 0 to 1."
 
 
+class SpanError(StatisticsError):
+    """A span in ``statistics`` is below 1."""
+
+    message = """statistics[{key!r}] is {value!r}; give a number from 1 up to the indices of the array: among how many
+    neighbouring ones those of a work-item lie, such as the bandwidth of a matrix."""
+
+
 class IncompleteKernelError(PerfModelError, ValueError):
     """Loopy cannot complete, check, schedule or write the code of a kernel."""
 

@@ -17,7 +17,7 @@ from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, gcd, inf, prod
+from math import ceil, expm1, gcd, inf, log1p, prod
 from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
@@ -130,6 +130,11 @@ class ReferenceMotion:
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
         self._sweeps: list[Sweeps] = []
 
+    @property
+    def at_random(self) -> bool:
+        """Whether data choose each cell."""
+        return self.steps is None and self.reference.walked is None
+
     def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
         if not self._sweeps:
@@ -151,20 +156,45 @@ class ReferenceMotion:
         return self.extents[level]
 
     def lines_at_random(self, depth: int, line: int) -> float:
-        """Return the lines where data decide: one for each access, or for a line's length of those side by side."""
+        r"""Return the lines where data decide: one for each access, or for a line's length of those side by side.
+
+        Of L lines, a accesses to any of them touch :math:`L (1 - (1 - 1/L)^a)`.
+        """
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
             extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
-        return prod(extents[depth:])
+        accesses, lines = prod(extents[depth:]), self.reach(depth, line)
+        if walked is not None or lines == inf:
+            return accesses
+        return -lines * expm1(accesses * log1p(-1 / lines)) if lines > 1 else min(accesses, 1.0)
 
-    def jump_share(self, line: int) -> float:
+    def reach(self, depth: int, line: int) -> float:
+        """Return the lines among which data choose in the loops from a depth inwards; infinite where none are known."""
+        span, window = self.reference.span, self.reference.window
+        lines = inf if span is None else -(-span // line)
+        if window is None or lines == inf:
+            return lines
+        still = self.window_lines(line)
+        outside = zip(self.extents[:depth], window.moving, strict=False)
+        return still + (lines - still) / max(prod([extent for extent, moves in outside if moves]), 1.0)
+
+    def window_lines(self, line: int) -> float:
+        """Return the lines among which data choose in one work-item."""
+        window, span = self.reference.window, self.reference.span
+        lines = inf if span is None else float(-(-span // line))
+        return lines if window is None else max(lines * min(window.width / max(window.indices, 1.0), 1.0), 1.0)
+
+    def jump_share(self, line: int, depth: int) -> float:
         """Return the share of the lines that are not next to the line before: the first of each run.
 
-        A run goes on as long as each loop continues where the loops inside of it end.
+        A run goes on as long as each loop continues where the loops inside of it end. Where data index, the lines that
+        a window reaches as it moves on are next to each other.
         """
         run = float(self.reference.size)
         if self.steps is None:
-            return 1.0 if self.reference.walked is None else 0.0
+            if self.reference.window is None or self.reference.span is None:
+                return 1.0 if self.reference.walked is None else 0.0
+            return self.window_lines(line) / max(self.reach(depth, line), 1.0)
         for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
             if step and extent > 1:
                 if abs(step) > max(run, line):
@@ -198,6 +228,7 @@ class Footprints:
         self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
         self._by_loop: dict[tuple[int, bool], TouchedLines] = {}
         self._distances: dict[int, set[int]] = {}
+        self._jump_shares: dict[tuple[int, int], float] = {}
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
@@ -211,10 +242,13 @@ class Footprints:
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
 
-    @cached_property
-    def jump_shares(self) -> tuple[float, ...]:
-        """Of each reference the share of its lines that are not next to the line before."""
-        return tuple([motion.jump_share(self.line) for motion in self.motions])
+    def jump_share(self, k: int, depth: int) -> float:
+        """Return the share of a reference's lines, in the loops from a depth inwards, that are not next to the last."""
+        key = k, depth if self.references[k].window else 0
+        share = self._jump_shares.get(key)
+        if share is None:
+            share = self._jump_shares[key] = self.motions[k].jump_share(self.line, depth)
+        return share
 
     def of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return what is touched in the whole of a loop, or in one of its iterations."""

@@ -52,6 +52,15 @@ class CoupledLoop(Generic[Number]):
 
 
 @dataclass(frozen=True)
+class Window(Generic[Number]):
+    """Indices that data give: those of a work-item lie in a window of so many, which moves on with the work-items."""
+
+    width: Number
+    indices: Number  # all from the first to the last
+    moving: tuple[bool, ...]  # which of the loops move it: those over work-items, else the outermost
+
+
+@dataclass(frozen=True)
 class Reference(Generic[Number]):
     """Accesses that move alike: one box for each start.
 
@@ -70,6 +79,7 @@ class Reference(Generic[Number]):
     span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
     walked: int | None  # the depth of a loop that data bounds, and that goes from each cell to the next
     paged: bool  # whether the array lies in global memory, where it begins on a page
+    window: Window[Number] | None  # where data index, what is known of how local the indices are
 
 
 @dataclass(frozen=True)
@@ -201,7 +211,7 @@ def references_of(
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
-        _reference(boxes, loops, spans[boxes[0].access.array])
+        _reference(boxes, loops, spans[boxes[0].access.array], _window(cardinalities, boxes[0]))
         for boxes, loops in zip(groups, loops_around, strict=True)
     )
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
@@ -216,12 +226,37 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
 
 
-def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None) -> Reference[Count]:
+def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
+    """Return the window of indices that data give; None where none was stated, or the array's shape is not known."""
+    number = indices_of(cardinalities, box.access)
+    if box.access.span is None or number is None:
+        return None
+    over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
+    moving = over_items if any(over_items) else tuple(k == 0 for k in range(len(over_items)))
+    return Window(Count.constant(box.access.span.indices, "cell"), number, moving)
+
+
+def indices_of(cardinalities: Cardinalities, access: Access) -> Count | None:
+    """Return how many indices there are along the axes that data index; None where the shape is not known."""
+    if access.span is None or access.shape is None:
+        return None
+    number = Count.constant(1, "cell")
+    for axis in access.span.axes:
+        if not access.shape[axis].is_bounded():
+            return None
+        number = number.times(cardinalities.wrap(cardinalities.size(access.shape[axis]), granularity="cell"))
+    return number
+
+
+def _reference(
+    boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None, window: Window[Count] | None
+) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
         access.array, access.bits // 8, loops, first.frame.iterations, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
         first.frame.data_loop if access.walks else None, access.space == "global",
+        window,
     )  # fmt: skip
 
 
