@@ -17,6 +17,8 @@ from perfmodel.errors import TuningError
 from perfmodel.io import write_whole
 
 SCHEMA = "perfmodel.tuning/1"
+NARROW = ("GB/s", "GFLOP/s", "predicted", "of the roof", "tie")
+"""Columns that a narrow terminal leaves out, in this order."""
 
 Budget = Annotated[
     float | None, Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
@@ -28,6 +30,10 @@ Keep = Annotated[
         help="Add all runs to the store in this folder; the same command goes on from there. `fit` reads it too.",
     ),
 ]  # fmt: skip
+OfRoof = Annotated[
+    float | None,
+    Option("--of-roof", metavar="SHARE", help="End once a variant reaches this share of the device's roof, as 0.8."),
+]
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
@@ -37,6 +43,7 @@ def tune_command(
     by: options.ModelOptions,
     size: options.Sizes = None,
     budget: Budget = None,
+    of_roof: OfRoof = None,
     tolerance: options.Tolerance = None,
     keep: Keep = None,
     code: Code = None,
@@ -53,9 +60,9 @@ def tune_command(
     measuring.pin_threads()
     model, loaded = by.load(told=True), asked.load()
     tuned = tuning.tuning.tune(
-        loaded.space or loaded.builders, at, model=model, budget_s=budget, keep=store, kernel=asked.kernel.stem,
-        arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance, statistics=known,
-        jobs=1 if jobs is None else jobs, progress=output.CommandBar(), watch=_step_printer(),
+        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
+        kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
+        statistics=known, jobs=1 if jobs is None else jobs, progress=output.CommandBar(), watch=_step_printer(),
     )  # fmt: skip
     begin_result()
     if code is not None and tuned.best is not None:
@@ -91,7 +98,7 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 
 
 def _text(tuned: tuning.tuned.Tuned) -> str:
-    lines = ["", display.fitted_text(tuned.table, 1, ("predicted", "tie"), output.table_width()), ""]
+    lines = ["", display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
     lines += [f"{trial.name}: {trial.status}: {trial.message}" for trial in tuned.tried if trial.message]
     return "\n".join([*lines, *tuned.summary])
 
@@ -111,5 +118,8 @@ def _document(kernel: Path, model: predicting.FittedModel, tuned: tuning.tuned.T
         "counting_s": tuned.counting_s,
         "spent_s": tuned.spent_s,
         "saved_s": tuned.saved_s,
-        "variants": tuned.records(),
+        "variants": [
+            {**record, **output.rates_document(variant.reached)}
+            for record, variant in zip(tuned.records(), (*tuned.tried, *tuned.skipped), strict=True)
+        ],
     }

@@ -11,8 +11,8 @@ class NoDeviceError(PerfModelError, RuntimeError):
     """There is no OpenCL device, or none that works."""
 
     problem: str = "no OpenCL device was found"
-    message = """{problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. Then 'perfmodel doctor' says
-    what works."""
+    message = """{problem}; run scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install
+    pocl-opencl-icd. Then 'perfmodel doctor' says what works."""
 
 
 class UnknownDeviceError(PerfModelError, LookupError):

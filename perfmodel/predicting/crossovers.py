@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    NegativeTimeError,
+    NoCommonSizeError,
+    ParameterError,
+    PerfModelError,
+    UnmeasuredFeatureError,
+)
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
@@ -130,7 +137,7 @@ def leads_of(
         return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
 
     withheld: dict[str, PerfModelError] = {}
-    spared = PerfModelError if leave_out else UnmeasuredFeatureError
+    spared = PerfModelError if leave_out else (UnmeasuredFeatureError, NegativeTimeError)
     for name, counts in variants.items():
         try:
             ends = compared(counts).probed(low, high)

@@ -17,7 +17,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ClockError, UnmeasuredFeatureError
+from perfmodel.errors import ClockError, NegativeTimeError, UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, StatisticOutside, UnknownSpan, WideInterval
@@ -326,6 +326,11 @@ class FittedModel(Lazy):
             raise ClockError(self.name)
         return replace(self, clock=clock)
 
+    @property
+    def below_zero(self) -> tuple[str, ...]:
+        """The weights below zero of a plain sum, by which it may predict times below zero."""
+        return tuple(name for name, value in self.weights.items() if self.family.plain_sum and value < 0)
+
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         self.fitted.save(path)
@@ -358,6 +363,8 @@ class FittedModel(Lazy):
         ------
         UnmeasuredFeatureError
             If the kernel needs such a feature.
+        NegativeTimeError
+            If the time is below zero, at some of the sizes at least.
         LaunchLimitError
             If its work-groups have more work-items or local memory than the device is known to allow.
         ParameterError
@@ -393,6 +400,8 @@ class FittedModel(Lazy):
         if not self.family.resources:
             values = self.family.values(case)
         seconds, terms = self._run_time.evaluate(values)
+        if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
+            raise negative_time(counts.name, self.family.name, seconds, terms)
         private = float(counts.launch.private_bytes)
         half_width = self.half_width(level, values, private)
         cautions = (
@@ -481,6 +490,16 @@ class FittedModel(Lazy):
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
+
+
+def negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, Any]) -> NegativeTimeError:
+    """Return the error of a time below zero, with the terms below zero where it is lowest."""
+    times = np.atleast_1d(seconds)
+    lowest, below = int(np.argmin(times)), int(np.count_nonzero(times < 0))
+    at = {name: float(np.broadcast_to(term, times.shape).flat[lowest]) for name, term in terms.items()}
+    named = tuple(f"{name} ({at[name]:.3g} s)" for name in sorted(at, key=at.__getitem__) if at[name] < 0)
+    where = f" at {below} of {times.size} sizes" if np.ndim(seconds) else ""
+    return NegativeTimeError(kernel, family, float(times.flat[lowest]), named, where)
 
 
 def fit(

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.analyses.roofline import COLUMNS as RATES, KernelPoint
+from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.lazy import Lazy
+from perfmodel.report.bounds import rates_text
 from perfmodel.tuning.agreement import Agreement
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class TunedVariant:
         Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
     cost_s
         Time that building and running it took, or would have taken [s].
+    reached
+        Its place below the device's roofs at the measured time, where that is known.
     """
 
     name: str
@@ -51,6 +55,7 @@ class TunedVariant:
     message: str = ""
     flags: tuple[str, ...] = ()
     cost_s: float = 0.0
+    reached: KernelPoint | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,20 +123,26 @@ class Tuned(Lazy):
         count = len(self.tried) + len(self.skipped)
         return one_line(f"<Tuned: {best}, {len(self.tried)} of {count} variants tried, {self.ended}>")
 
+    def __str__(self) -> str:
+        """Return the variants that were tried as a table, with a summary below it."""
+        return "\n".join([columns_text(self.table), "", *self.summary])
+
     @property
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
-        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
+        none = ("-",) * len(RATES)
+        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", *RATES, "predicted", "tie")]
         tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
         for variant in sorted(self.tried, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
             predicted = "-" if variant.predicted is None else seconds_text(variant.predicted)
             if variant.seconds is None:
-                rows.append((variant.name, variant.status, "-", predicted, ""))
+                rows.append((variant.name, variant.status, "-", *none, predicted, ""))
                 continue
             measured, times, tie = seconds_text(variant.seconds), "-", "in doubt"
             if self.best is not None and self.best.seconds is not None and self.outputs.allows(variant.name):
                 times, tie = f"{variant.seconds / self.best.seconds:.2f}", "tie" if variant.name in tied else ""
-            rows.append((variant.name, measured, times, predicted, tie))
+            rates = variant.reached.cells if variant.reached else none
+            rows.append((variant.name, measured, times, *rates, predicted, tie))
         return rows
 
     @property
@@ -141,7 +152,8 @@ class Tuned(Lazy):
         told = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
             return (self._nothing, *told)
-        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
+        reached = f" ({rates_text(self.best.reached)})" if self.best.reached else ""
+        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}{reached}"]
         if len(self.tied) > 1:
             others = ", ".join(variant.name for variant in self.tied[1:])
             sentences.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")

@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel.calibration import installation
 from perfmodel.counts.points import set_counter
+from perfmodel.libraries import MENDING_COMMAND
 
 
 @pytest.fixture
@@ -30,8 +31,9 @@ def pinned(monkeypatch):
 @pytest.mark.parametrize(
     ("required", "installed", "message"),
     [
-        ("islpy==2025.2.5", "2026.2.2", "is not the version that works, ==2025.2.5"),
-        ("numpy>=2.0", "1.26.4", "is not the version that works, >=2.0"),
+        ("islpy<2026.2,>=2025.2.5", "2026.2.2", "lies outside the range that works, <2026.2,>=2025.2.5"),
+        ("loopy<2026,>=2025.2", "2024.1", "lies outside the range that works, <2026,>=2025.2"),
+        ("numpy>=2.0", "1.26.4", "lies outside the range that works, >=2.0"),
         ("scipy>=1.13", None, "is not installed, >=1.13 is needed"),
     ],
 )
@@ -58,7 +60,13 @@ def test_barvinok_never_installed(monkeypatch):
     part = installation.barvinok_part()
     assert "note" == part.status
     assert "is not installed" in part.message
-    assert set_counter.MENDING_COMMAND == part.mend
+    assert MENDING_COMMAND == part.mend
+
+
+def test_another_version_of_barvinok(monkeypatch):
+    monkeypatch.setattr(installation, "installed", lambda name: "2026.2.2")
+    part = installation.barvinok_part()
+    assert ("2026.2.2", "wrong", MENDING_COMMAND) == (part.found, part.status, part.mend)
 
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import LevelError, ParameterError, SpaceError, TuningError
+from perfmodel.facts import Fact
 from perfmodel.tuning import tuning
 from perfmodel.tuning.trials import Trials
 from tests.tuning.test_anchoring import model
@@ -49,6 +50,18 @@ def test_hopeless_variants_do_not_run():
     assert found.known >= 0.9
     assert found.ended == tuning.KNOWN
     assert found.saved_s > sum(one.expected for one in found.skipped)
+
+
+def test_it_ends_once_the_best_is_as_near_to_the_roof_as_was_asked_for():
+    """A memory of a byte a second is outdone by any; without a roof that is known, the rule makes no sense."""
+    roof = {"memory_bandwidth_bytes_per_s": Fact(1.0, "B/s", "made up"), "cache_line_bytes": Fact(64, "B", "made up"),
+            "peak_flops_float64": Fact(1e15, "operation/s", "made up")}  # fmt: skip
+    variants = {str(group): (lambda group=group: summed(16, group)) for group in (32, 64, 128, 256)}
+    near = found_by(variants, model=model(op_float64_add=1e-9).with_facts(roof), of_roof=0.5)
+    assert tuning.ROOF == near.ended
+    assert near.best.reached.share > 0.5
+    with pytest.raises(TuningError, match="a roof of the device is not known"):
+        found_by(variants, of_roof=0.5)
 
 
 def test_variants_that_fail_have_a_status_and_do_not_end_the_search():

@@ -133,7 +133,7 @@ class ReferenceMotion:
     @property
     def at_random(self) -> bool:
         """Whether data choose each cell."""
-        return self.steps is None and self.reference.walked is None
+        return self.reference.window is not None
 
     def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
@@ -163,26 +163,34 @@ class ReferenceMotion:
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
             extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
-        accesses, lines = prod(extents[depth:]), self.reach(depth, line)
-        if walked is not None or lines == inf:
+        accesses = prod(extents[depth:])
+        if walked is not None:
             return accesses
+        lines = self.reach(depth, line)
         return -lines * expm1(accesses * log1p(-1 / lines)) if lines > 1 else min(accesses, 1.0)
 
     def reach(self, depth: int, line: int) -> float:
-        """Return the lines among which data choose in the loops from a depth inwards; infinite where none are known."""
-        span, window = self.reference.span, self.reference.window
-        lines = inf if span is None else -(-span // line)
-        if window is None or lines == inf:
-            return lines
-        still = self.window_lines(line)
-        outside = zip(self.extents[:depth], window.moving, strict=False)
-        return still + (lines - still) / max(prod([extent for extent, moves in outside if moves]), 1.0)
+        """Return the lines among which data choose in the loops from a depth inwards."""
+        lines, still = self.lines_to_choose(line), self.window_lines(line)
+        moving = self.reference.window.moving if self.reference.window else ()
+        outside = [extent for extent, moves in zip(self.extents[:depth], moving, strict=False) if moves]
+        return still + (lines - still) / max(prod(outside), 1.0)
 
     def window_lines(self, line: int) -> float:
         """Return the lines among which data choose in one work-item."""
-        window, span = self.reference.window, self.reference.span
-        lines = inf if span is None else float(-(-span // line))
-        return lines if window is None else max(lines * min(window.width / max(window.indices, 1.0), 1.0), 1.0)
+        window, lines = self.reference.window, self.lines_to_choose(line)
+        if window is None or window.width is None:
+            return lines
+        share = window.width / window.indices if window.indices else window.width * self.reference.size / line / lines
+        return max(lines * min(share, 1.0), 1.0)
+
+    def lines_to_choose(self, line: int) -> float:
+        """Return the lines of an array that data index; of unknown shape it has a cell for each work-item."""
+        if self.reference.span is not None:
+            return max(float(-(-self.reference.span // line)), 1.0)
+        moving = self.reference.window.moving if self.reference.window else ()
+        items = prod([extent for extent, moves in zip(self.extents, moving, strict=True) if moves])
+        return max(items * self.reference.size / line, 1.0)
 
     def jump_share(self, line: int, depth: int) -> float:
         """Return the share of the lines that are not next to the line before: the first of each run.
@@ -192,9 +200,7 @@ class ReferenceMotion:
         """
         run = float(self.reference.size)
         if self.steps is None:
-            if self.reference.window is None or self.reference.span is None:
-                return 1.0 if self.reference.walked is None else 0.0
-            return self.window_lines(line) / max(self.reach(depth, line), 1.0)
+            return 0.0 if self.reference.window is None else self.window_lines(line) / self.reach(depth, line)
         for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
             if step and extent > 1:
                 if abs(step) > max(run, line):

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -55,8 +57,8 @@ class CoupledLoop(Generic[Number]):
 class Window(Generic[Number]):
     """Indices that data give: those of a work-item lie in a window of so many, which moves on with the work-items."""
 
-    width: Number
-    indices: Number  # all from the first to the last
+    width: Number | None  # None where nothing says that it is not all indices
+    indices: Number | None  # from the first to the last; None where the array's shape is not known
     moving: tuple[bool, ...]  # which of the loops move it: those over work-items, else the outermost
 
 
@@ -167,6 +169,7 @@ class _Frame:
     path: Path
     loops: tuple[Path, ...]  # the paths to them
     names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
+    widths: tuple[int, ...]  # values of the iname that an iteration of each takes: lanes, of a loop over vectors
     iterations: tuple[Count, ...]  # as in a reference
     data_loop: int | None  # the depth of the loop whose trips statistics give
 
@@ -190,7 +193,12 @@ class _Box:
 
 
 def references_of(
-    cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, spans: Mapping[str, Count | None]
+    cardinalities: Cardinalities,
+    launch: int,
+    unrolled: Container[str],
+    order: str,
+    lanes: int,
+    spans: Mapping[str, Count | None],
 ) -> tuple[LaunchReferences[Count], bool]:
     """Return the references of a launch in the order of the device, and whether all of them are exact.
 
@@ -199,7 +207,7 @@ def references_of(
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
-    around = paths(device, program.launches[launch], unrolled, order)
+    around = paths(device, program.launches[launch], unrolled, order, lanes)
     frames = _Frames(cardinalities, launch)
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in statements_with_places(program):
@@ -221,31 +229,25 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     address = address_of(access, domain)
     if address is None:
         return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
-    steps = tuple(address.step(name) for name in frame.names)
+    steps = tuple(width * address.step(name) for name, width in zip(frame.names, frame.widths, strict=True))
     exact = domain.exact and domain.factor == 1
     return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
-    """Return the window of indices that data give; None where none was stated, or the array's shape is not known."""
-    number = indices_of(cardinalities, box.access)
-    if box.access.span is None or number is None:
+    """Return what is known of the indices that data give; None where they don't, or where a loop goes along cells."""
+    if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
         return None
     over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
     moving = over_items if any(over_items) else tuple(k == 0 for k in range(len(over_items)))
-    return Window(Count.constant(box.access.span.indices, "cell"), number, moving)
-
-
-def indices_of(cardinalities: Cardinalities, access: Access) -> Count | None:
-    """Return how many indices there are along the axes that data index; None where the shape is not known."""
-    if access.span is None or access.shape is None:
-        return None
-    number = Count.constant(1, "cell")
-    for axis in access.span.axes:
-        if not access.shape[axis].is_bounded():
-            return None
-        number = number.times(cardinalities.wrap(cardinalities.size(access.shape[axis]), granularity="cell"))
-    return number
+    span, extents = box.access.span, box.access.shape
+    if span is None:
+        return Window(None, None, moving)
+    width, indices = Count.constant(span.indices, "cell"), None
+    if extents is not None and all(extents[axis].is_bounded() for axis in span.axes):
+        numbers = (cardinalities.wrap(cardinalities.size(extents[axis]), granularity="cell") for axis in span.axes)
+        indices = reduce(Count.times, numbers)
+    return Window(width, indices, moving)
 
 
 def _reference(
@@ -322,22 +324,28 @@ class _Frames:
             factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
         trips = domain.trips
         iterations = [self._iterations(domain, inside, factor)]
-        loops, names = list[Path](), list[str]()
+        loops, names, widths = list[Path](), list[str](), list[int]()
         data_loop: int | None = None
+        together = 1  # lanes, inside of a loop over vectors
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
-                name = by_axis.get(entry, entry)
-                if name in domain.names:
+                axis, _, width = entry.partition("/")
+                name = by_axis.get(axis, axis)
+                if together > 1 and axis == "l.0":
+                    together = 1
+                elif name in domain.names:
                     inside.append(name)
                 elif entry[:2] in ("g.", "l."):
-                    factor = factor.times(self._axis_extent(entry))
+                    factor = factor.times(self._axis_extent(axis))
                 elif trips is not None:  # statistics give the trips of all such loops together
                     factor, trips = factor.times(isl.PwQPolynomial(f"{{ {trips} }}")), None
                     data_loop = len(loops)
                 loops.append(path[:depth])
                 names.append(name if name in domain.names else "")
-                iterations.append(self._iterations(domain, inside, factor))
-        return _Frame(path, tuple(loops), tuple(names), tuple(iterations), data_loop)
+                widths.append(int(width or 1))
+                together *= widths[-1]
+                iterations.append(Fraction(1, together) * self._iterations(domain, inside, factor))
+        return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the values that the inames inside take in a domain, times a factor."""
@@ -366,20 +374,22 @@ class _Frames:
         moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
         order = tuple(sorted(moving, key=sizes.__getitem__))
         if (frame, order) not in self.loops:
-            loops = tuple(self._coupled(domain, frame.names, order, depth) for depth in range(len(sizes) + 1))
+            loops = tuple(self._coupled(domain, frame, order, depth) for depth in range(len(sizes) + 1))
             self.loops[frame, order] = None if _are_nested(loops, frame.iterations) else loops
         return self.loops[frame, order]
 
     def _coupled(
-        self, domain: Domain, names: Sequence[str], order: Sequence[int], depth: int
+        self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
         """Return the loops from a depth inwards, in this order."""
-        inside = [*self._host_names_of(domain), *(name for name in names[:depth] if name)]
-        outside, loops = self._iterations(domain, inside, UNIT), []
+        inside = [*self._host_names_of(domain), *(name for name in frame.names[:depth] if name)]
+        together = max(frame.widths[:depth], default=1)
+        outside, loops = Fraction(1, together) * self._iterations(domain, inside, UNIT), []
         for k in order:
             if k >= depth:
-                inside.append(names[k])
-                iterations = self._iterations(domain, inside, UNIT)
+                inside.append(frame.names[k])
+                together = 1 if k == len(frame.names) - 1 else together
+                iterations = Fraction(1, together) * self._iterations(domain, inside, UNIT)
                 loops.append(CoupledLoop(k, outside, iterations))
                 outside = iterations
         return tuple(loops)

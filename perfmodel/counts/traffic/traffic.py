@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from math import exp, expm1, inf
+from math import exp, expm1, prod
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -218,7 +218,7 @@ class LineReuse:
         for depth in reversed(range(fitting)):
             if extents[depth] > 1:
                 if at_random:
-                    share = min(share, self._share_at_random(loops[depth], k))
+                    share = self._share_at_random(loops[depth], k, share)
                 for touched in () if at_random else self.distances.between_uses(loops[depth], k):
                     share = min(share, self._share_staying(k, depth + 1, touched))
                 if not share:
@@ -226,22 +226,23 @@ class LineReuse:
             shares[depth] = share
         return shares
 
-    def _share_at_random(self, loop: int, k: int) -> float:
-        r"""Return the chance that a line which data choose is still in the cache when they choose it again.
+    def _share_at_random(self, loop: int, k: int, inside: float) -> float:
+        r"""Return the share of lines that data choose which stay between iterations; in one iteration a share stays.
 
-        Of L lines each iteration chooses a. After the T iterations that fill the cache,
+        Of L lines each iteration chooses a, some of them again. After the T iterations that fill the cache,
         :math:`1 - e^{-a T/L}` of the lines have been chosen again: they have stayed. Source: H. Che, Y. Tung, Z. Wang,
-        *Hierarchical web caching systems*, IEEE JSAC 20 (2002), section III.
+        *Hierarchical web caching systems*, IEEE JSAC 20 (2002), section III. That is of all choices, and those that
+        repeat others of the same iteration find their line by the share inside.
         """
         motion, depth = self.footprints.motions[k], self.tree.loops[loop].depth
         lines = motion.window_lines(self.footprints.line)
-        if lines == inf:
-            return 0.0
-        chosen = motion.lines_at_random(depth + 1, self.footprints.line) / lines
+        choices = prod(motion.extents[depth + 1:])
+        chosen, distinct = choices / lines, motion.lines_at_random(depth + 1, self.footprints.line)
         whole, iteration = (self.footprints.of_loop(loop, every).by_array for every in (True, False))
         others = [(iteration[name].lines, whole[name].lines) for name in whole if name != self.tree.arrays[k]]
         filled = iterations_that_fill(self.cache.lines, lines, chosen, others, motion.extents[depth])
-        return -expm1(-chosen * filled) if filled < motion.extents[depth] else 1.0
+        stay = min(-expm1(-chosen * filled), inside) if filled < motion.extents[depth] else inside
+        return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
 
     def _holds_loop(self, loop: int) -> bool:
         holds = self._holds.get(loop)
@@ -458,8 +459,8 @@ class Traffic:
     def exact(self) -> bool:
         """Whether all addresses and executions are known; not where data decide, or an index is not affine.
 
-        Each execution with an address that is not known is taken to need a line of its own, at most those of its array;
-        a loop that data bounds and that goes along a row needs the lines of the row.
+        Each execution with an address that is not known chooses a line of its array, or of its window, at random; a loop
+        that data bounds and that goes along a row needs the lines of the row.
         """
         return self.plan.exact
 
@@ -537,13 +538,13 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
     return loaded, stored
 
 
-def traffic_plan(cardinalities: Cardinalities, order: str) -> TrafficPlan:
-    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items."""
+def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int) -> TrafficPlan:
+    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items in vectors of lanes."""
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
     spans = _spans(cardinalities)
     launches = [
-        references_of(cardinalities, launch, unrolled, order, spans) for launch in range(len(program.launches))
+        references_of(cardinalities, launch, unrolled, order, lanes, spans) for launch in range(len(program.launches))
     ]
     return TrafficPlan(NamedCounts(tuple(launch for launch, _ in launches)), all(exact for _, exact in launches))
 
