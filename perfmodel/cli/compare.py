@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
 STORES = Path("fitted_weights")
 
+
+def _measured_folders() -> list[Path]:
+    """Return the folders of measured devices: in the current folder, else the user's own and those of perfmodel."""
+    from perfmodel.store import TESTS_FILE
+
+    known = fitting.device_folder
+    if STORES.is_dir():
+        return known.measured_folders(STORES)
+    every = (folder for _, folder, _ in calibration.recommended.fitted_devices())
+    found = [folder for folder in every if (folder / TESTS_FILE).is_file() and not known.is_simulated(folder)]
+    if not found:
+        raise OptionError("no device was measured with test kernels", "measure one (perfmodel calibrate), or give one")
+    return found
+
+
 # {{{ compare
 
 Families = Annotated[
@@ -35,7 +50,8 @@ Folders = Annotated[
     Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default those of "
-        "fitted_weights/ that have both, but for simulated ones. Without test.jsonl measured kernels are left out.",
+        "fitted_weights/ that have both, or your own, but for simulated ones. Without test.jsonl measured kernels are "
+        "left out.",
     ),
 ]  # fmt: skip
 FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
@@ -44,16 +60,14 @@ FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
 def compare_command(source: Folders = None, family: Families = None, csv: FiguresCsv = False) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
 
-    It takes one to two minutes for each device.
+    It takes a minute or two for each device, several devices at once; it says beforehand how long.
     """
-    judged = []
-    for folder in source or fitting.device_folder.measured_folders(STORES):
-        bar = output.CommandBar()
-        try:
-            rivals = compare.contenders.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance)
-            judged.append(rivals)
-        finally:
-            bar.stop()
+    from perfmodel.models import families
+
+    folders, names = source or _measured_folders(), tuple(family or ())
+    seconds = compare.contenders.expected_s(len(folders), len(names or families()))
+    output.tell(f"this takes about {seconds / 60:.1f} minutes: each family is fitted again and again, groups left out")
+    judged = compare.contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:
         print(compare.contenders.families_csv(every), end="")
