@@ -16,8 +16,8 @@ from tests.machine import ROOT
 QUICKSTART = ROOT / "scripts" / "quickstart.py"
 
 
-#: The script with a few kernel classes and samples, short probes, and no pause between visits. Whichever family is recommended,
-#: these classes exercise all that it needs for the test kernel.
+#: The script with a few kernel classes and samples, short probes, and no pause between visits. Whichever family is
+#: recommended, these classes exercise all that it needs for the test kernel.
 SHORTENED = """
 import runpy, sys
 from dataclasses import replace
