@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import display, measuring, predicting, tuning
+from perfmodel import display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import TuningError
@@ -62,7 +62,8 @@ def tune_command(
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
         kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
-        statistics=known, jobs=1 if jobs is None else jobs, progress=output.CommandBar(), watch=_step_printer(),
+        statistics=known, jobs=1 if jobs is None else jobs, progress=output.CommandBar(failures=False),
+        watch=_step_printer(),
     )  # fmt: skip
     begin_result()
     if code is not None and tuned.best is not None:
@@ -99,7 +100,8 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 
 def _text(tuned: tuning.tuned.Tuned) -> str:
     lines = ["", display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
-    lines += [f"{trial.name}: {trial.status}: {trial.message}" for trial in tuned.tried if trial.message]
+    failures = {trial.name: f"{trial.status}: {trial.message}" for trial in tuned.tried if trial.message}
+    lines += report.sweeps.left_out_lines(failures)
     return "\n".join([*lines, *tuned.summary])
 
 

@@ -145,6 +145,8 @@ class KernelCounts(Lazy):
     @cached_property
     def gathered(self) -> tuple[str, ...]:
         """The arrays that data index, sorted, where ``statistics`` do not say how local the indices are."""
+        if not any(row.indirect for row in self.access_table):  # by far the most frequent case
+            return ()
         return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
 
     @cached_property
@@ -170,6 +172,8 @@ class KernelCounts(Lazy):
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
         """Return each statistic that is too large at some of the sizes: its key, its value, and the most it can be."""
+        if not isinstance(self.source, Program) and "statistics" not in (self.source or {}):  # JSON takes long to read
+            return ()
         found = []
         for statistic in self.program.statistics:
             most = float(np.min(self._answered(statistic).evaluate(sizes)))

@@ -9,6 +9,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from perfmodel.errors import ContradictingFacts, StatisticOutside, UnknownSpan
+
 
 @dataclass(frozen=True)
 class FarOutside:
@@ -108,52 +110,9 @@ class SuspiciousAnchor:
         return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
 
 
-@dataclass(frozen=True)
-class UnknownSpan:
-    """Arrays that data index, where nothing says how local the indices are, and by which factor the time depends on it.
-
-    Examples
-    --------
-    >>> print(UnknownSpan(("x",), 4.25))
-    data index x, and a factor of 4.2 lies between indices next to each other and any; the prediction is the geometric \
-    mean; say among how many neighbouring indices those of a work-item lie, as statistics {'x:span': 1000}
-    """
-
-    arrays: tuple[str, ...]
-    factor: float
-
-    def __str__(self) -> str:
-        spans = ", ".join(f"'{array}:span': 1000" for array in self.arrays)
-        return (
-            f"data index {', '.join(self.arrays)}, and a factor of {self.factor:.1f} lies between indices next to each "
-            "other and any; the prediction is the geometric mean; say among how many neighbouring indices those of a "
-            f"work-item lie, as statistics {{{spans}}}"
-        )
-
-
-@dataclass(frozen=True)
-class StatisticOutside:
-    """A statistic that is larger than it can be at these sizes.
-
-    Examples
-    --------
-    >>> print(StatisticOutside("x:span", 5000.0, 1024.0))
-    statistics['x:span'] is 5000, and at these sizes it is at most 1024: give a smaller number, or larger sizes
-    """
-
-    key: str
-    value: float
-    most: float
-
-    def __str__(self) -> str:
-        return (
-            f"statistics[{self.key!r}] is {self.value:g}, and at these sizes it is at most {self.most:g}: give a "
-            "smaller number, or larger sizes"
-        )
-
-
 Caution: TypeAlias = (
-    FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | UnknownSpan | StatisticOutside
+    FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts | UnknownSpan
+    | StatisticOutside
 )
 
 

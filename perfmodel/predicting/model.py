@@ -17,10 +17,18 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ClockError, NegativeTimeError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    ClockError,
+    ContradictingFacts,
+    NegativeTimeError,
+    StatisticOutside,
+    UnknownSpan,
+    UnmeasuredFeatureError,
+)
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
+from perfmodel.facts.doubts import doubted_facts
 from perfmodel.features import HOST_LAUNCH
-from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, StatisticOutside, UnknownSpan, WideInterval
+from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.local_scale import WIDE
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
 
 LOCALITY_MATTERS = 1.05
 """Factor between the two ends of what indices may be, up to which nothing is said of it."""
+MATTERS = 0.01
+"""A doubtful fact matters where its other number changes a prediction by this share."""
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
 
@@ -105,14 +115,15 @@ class Prediction:
         the intervals of both.
         """
         longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
-        if not np.all(shortest > 0) or (factor := float(np.max(longest / shortest))) < LOCALITY_MATTERS:
+        if not np.all(shortest > 0):
             return self
+        factor = float(np.max(longest / shortest))
         mean = {name: (value * local.terms[name]) ** 0.5 for name, value in self.terms.items()}
         interval = self.interval
         if interval is not None and local.interval is not None:
             (low, high), (local_low, local_high) = interval, local.interval
             interval = np.minimum(low, local_low), np.maximum(high, local_high)
-        cautions = (*self.cautions, UnknownSpan(arrays, factor))
+        cautions = self.cautions + ((UnknownSpan(arrays, factor),) if factor > LOCALITY_MATTERS else ())
         seconds = (self.seconds * local.seconds) ** 0.5
         return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
 
@@ -409,7 +420,8 @@ class FittedModel(Lazy):
             *(StatisticOutside(*found) for found in counts.outside(at)),
         )
         interval = None if half_width is None else scaled(seconds, half_width)
-        return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
+        interval, doubts = self._covering(interval, case, seconds, half_width)
+        return Prediction(seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, at, level)
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]
@@ -440,6 +452,33 @@ class FittedModel(Lazy):
             return None
         by_weight = self._run_time.by_weight(values) if conformal.scale else {}
         return conformal.half_width(quantiles.at(level), by_weight, private)
+
+    def _covering(
+        self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
+    ) -> tuple[tuple[Any, Any] | None, tuple[Caution, ...]]:
+        """Return an interval that also covers the prediction by the other numbers of facts that are in doubt.
+
+        With it come the doubts that matter here: by which the prediction is another one.
+        """
+        cautions: list[Caution] = []
+        for doubt, other in self._doubted:
+            there, _ = other._run_time.evaluate(other.family.values(case.with_facts(other.facts)))
+            if np.any(abs(there - seconds) > MATTERS * seconds):
+                cautions.append(doubt)
+            if interval is not None:
+                low, high = scaled(there, half_width)
+                interval = (
+                    (min(interval[0], low), max(interval[1], high)) if isinstance(seconds, float)
+                    else (np.minimum(interval[0], low), np.maximum(interval[1], high))
+                )  # fmt: skip
+        return interval, tuple(cautions)
+
+    @cached_property
+    def _doubted(self) -> tuple[tuple[ContradictingFacts, FittedModel], ...]:
+        """The contradictions between facts of the device, each with the model by the other number."""
+        if self.facts is None or self.family.plain_sum:
+            return ()
+        return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
@@ -537,12 +576,17 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
-    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
-    require(rows, "fit: measurements", measurements, "what store.read returned")
+    require_rows(measurements)
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
     return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others, samples=samples))
+
+
+def require_rows(measurements: Any) -> None:
+    """Raise an ArgumentError for what are no measurements."""
+    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
+    require(rows, "fit: measurements", measurements, "what store.read returned")
 
 
 def fitted_model(fits: fitting.FamilyFits) -> FittedModel:

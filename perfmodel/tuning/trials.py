@@ -215,7 +215,7 @@ class Trials:
         self.kernel.check_name(name)
         self.kernel.ask_for_arguments(self.sizes)
         key = (name, canonical(self.sizes))
-        row = next((row for row in self._earlier.get(key, ()) if row.status != "ok"), None)
+        row = self._failed_before(*key)
         if row is None:
             row = self._watched(name, self.sizes, lambda: self._compared(name, self.sizes))
             if self._keep is not None and row is not None:
@@ -299,10 +299,17 @@ class Trials:
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
         """Return the time of a trial run with the user's arguments, where there are some [s]."""
+        name = str(subject.variant["variant"])
+        if (row := self._failed_before(name, canonical(at))) is not None:
+            raise FailedError(row.status, row.message)
         self.kernel.ask_for_arguments(at)
         with stage("constraint"):
             check_given(subject.generated.kernel, self.kernel.given, at)
-        return self.bench.trial(subject, at)
+        return self._watched(name, at, lambda: self.bench.trial(subject, at))
+
+    def _failed_before(self, name: str, at: str) -> Measurement | None:
+        """Return the record of a failure that an earlier process of a supervised command made; None of none."""
+        return next((row for row in self._earlier.get((name, at), ()) if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
         """Do some work with a variant; a supervisor learns whose it is."""

@@ -8,7 +8,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.counts import KernelCounts, count
-from perfmodel.fitting.cautions import StatisticOutside, UnknownSpan
+from perfmodel.errors import StatisticOutside, UnknownSpan
 from tests.recorded import POCL
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")

@@ -12,6 +12,7 @@ import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import LevelError, ParameterError, SpaceError, TuningError
 from perfmodel.facts import Fact
+from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
 from perfmodel.tuning.trials import Trials
 from tests.tuning.test_anchoring import model
@@ -157,6 +158,26 @@ def test_a_search_goes_on_from_what_was_kept(tmp_path, monkeypatch):
     visited.clear()
     found_by(changed, keep=tmp_path, most=1, level=0.999999)
     assert len(visited) == 1
+
+
+def test_one_disturbed_visit_does_not_decide(monkeypatch):
+    """The first visit to the variant predicted fastest is disturbed; the second is sure after two visits."""
+    times = {"first": [3e-3, 1e-3, 1e-3], "second": [1.2e-3] * 3, "far": [9e-3] * 3}
+    seen, measured = [], Timekeeper.measured
+
+    def disturbed(self, configuration, place=None):
+        name = configuration.subject.variant["variant"]
+        seconds = times[name][seen.count(name)]
+        seen.append(name)
+        row = measured(self, configuration, place)
+        return row.model_copy(update={"samples_s": (seconds,) * len(row.samples_s), "flags": ()})
+
+    monkeypatch.setattr(Timekeeper, "measured", disturbed)
+    variants = {name: (lambda repeats=repeats: summed(repeats)) for name, repeats in
+                (("first", 16), ("second", 32), ("far", 400))}  # fmt: skip
+    found = found_by(variants, level=0.999999)
+    assert ("first", 1e-3) == (found.best.name, found.best.seconds)
+    assert (3, 2) == (seen.count("first"), seen.count("second"))  # once more, since its first two visits disagree
 
 
 def test_a_space_with_restrictions():

@@ -459,8 +459,8 @@ class Traffic:
     def exact(self) -> bool:
         """Whether all addresses and executions are known; not where data decide, or an index is not affine.
 
-        Each execution with an address that is not known chooses a line of its array, or of its window, at random; a loop
-        that data bounds and that goes along a row needs the lines of the row.
+        Each execution with an address that is not known chooses a line of its array, or of its window, at random; a
+        loop that data bounds and that goes along a row needs the lines of the row.
         """
         return self.plan.exact
 
