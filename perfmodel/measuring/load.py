@@ -20,7 +20,7 @@ WINDOW_S = 0.2
 
 
 @dataclass(frozen=True)
-class Reading:
+class MachineTimes:
     """What all cores and this process with its children have worked, at a time of the clock [s]."""
 
     at_s: float
@@ -28,7 +28,7 @@ class Reading:
     own_s: float
 
 
-def reading() -> Reading | None:
+def reading() -> MachineTimes | None:
     """Read the machine's counters; None where it has none."""
     try:
         first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
@@ -36,15 +36,15 @@ def reading() -> Reading | None:
     except (OSError, ValueError):
         return None
     ticks = user + nice + system + sum(interrupts_and_steal)
-    return Reading(monotonic(), ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4]))
+    return MachineTimes(monotonic(), ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4]))
 
 
-def others(before: Reading, after: Reading) -> float:
+def others(before: MachineTimes, after: MachineTimes) -> float:
     """Return how many cores other processes used between two readings, on average.
 
     Examples
     --------
-    >>> others(Reading(0.0, 100.0, 5.0), Reading(2.0, 103.0, 6.0))
+    >>> others(MachineTimes(0.0, 100.0, 5.0), MachineTimes(2.0, 103.0, 6.0))
     1.0
     """
     used = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
@@ -56,9 +56,9 @@ class LoadWatch:
     """Follows the load of a machine while it measures, and tells once that there is some."""
 
     tell: Callable[[str], None] | None = None
-    read: Callable[[], Reading | None] = lambda: reading()  # looked up at each call, so that tests can replace it
+    read: Callable[[], MachineTimes | None] = lambda: reading()  # looked up at each call, so that tests can replace it
     cores: float | None = None  # that others used when they were last looked at; None where that is not known
-    _last: Reading | None = field(init=False)
+    _last: MachineTimes | None = field(init=False)
 
     def __post_init__(self) -> None:
         self._last = self.read()

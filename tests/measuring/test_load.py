@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.measuring import load
-from perfmodel.measuring.load import LoadWatch, Reading, others, reading
+from perfmodel.measuring.load import LoadWatch, MachineTimes, others, reading
 from perfmodel.store.measurement import Visit
 from tests.campaigns import SCALE, measured
 
@@ -37,7 +37,7 @@ BOTH_CORES, HALF, ROUNDED, NONE = (4.0, 4.0, 0.0), (4.0, 2.0, 1.0), (3.9, 4.0, 0
 
 @pytest.mark.parametrize(("busy_s", "own_s", "cores"), [BOTH_CORES, HALF, ROUNDED, NONE])
 def test_what_others_use(busy_s, own_s, cores):
-    assert cores == others(Reading(10.0, 7.0, 1.0), Reading(12.0, 7.0 + busy_s, 1.0 + own_s))
+    assert cores == others(MachineTimes(10.0, 7.0, 1.0), MachineTimes(12.0, 7.0 + busy_s, 1.0 + own_s))
 
 
 def watch(*readings, tell=None):
@@ -48,8 +48,9 @@ def watch(*readings, tell=None):
 def test_it_looks_over_a_time_that_is_long_enough_and_tells_once():
     told = []
     seen = watch(
-        Reading(0, 0, 0), Reading(0.1, 0.2, 0), Reading(1, 1, 1), Reading(2, 3, 1.5), Reading(2.1, 9, 1.5),
-        Reading(3, 5, 1.5), Reading(4, 5.2, 1.5), tell=told.append,
+        MachineTimes(0, 0, 0), MachineTimes(0.1, 0.2, 0), MachineTimes(1, 1, 1), MachineTimes(2, 3, 1.5),
+        MachineTimes(2.1, 9, 1.5),
+        MachineTimes(3, 5, 1.5), MachineTimes(4, 5.2, 1.5), tell=told.append,
     )  # fmt: skip
     # after a tenth of a second nothing is known; then 0, 1.5, as before, 2 and 0.2 cores
     assert [(None, False), (0.0, False), (1.5, True), (1.5, True), (2.0, True), (0.2, False)] == [
@@ -70,9 +71,9 @@ def test_rows_measured_under_load_are_marked_and_the_user_is_told(tmp_path, monk
     """Others use one core all the time; the clock is made up."""
     seconds = iter(range(10**6))
 
-    def loaded() -> Reading:
+    def loaded() -> MachineTimes:
         now = float(next(seconds))
-        return Reading(now, now, 0.0)
+        return MachineTimes(now, now, 0.0)
 
     monkeypatch.setattr(load, "reading", loaded)
     told = []
