@@ -138,9 +138,25 @@ def device_parts() -> Iterator[Part]:
         name, what = f"device {device.index}", f"{device.name} ({device.platform})"
         if health.ok:
             yield Part(name, what, OK, f"{health.message} in {health.seconds:.2f} s")
+            yield from fact_parts(device.index)
         else:
             status = NOTE if any_works else WRONG
             yield Part(name, what, status, health.message, _mend_device(device.slug))
+
+
+def fact_parts(index: int) -> Iterator[Part]:
+    """Yield the facts of a device that contradict each other in the weights that predictions of it use."""
+    from perfmodel.calibration.recommended import load
+    from perfmodel.errors import PerfModelError
+    from perfmodel.facts.doubts import contradictions
+
+    try:
+        facts = load(device=str(index)).facts
+    except PerfModelError:
+        return  # whoever predicts is told
+    for doubt in contradictions(facts) if facts else ():
+        mend = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
+        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.said)}; {doubt.assumption}", mend)
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from warnings import warn
 
 import numpy as np
@@ -33,8 +34,11 @@ from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
-from perfmodel.predicting.model import FittedModel, load as read_model
+from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
 from perfmodel.store.files import ROWS_FILE
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurements
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
@@ -380,6 +384,37 @@ def load(
     if path is None:
         path = find_weights(device, family).path
     return read_model(path, family)
+
+
+def fit(
+    measurements: Measurements,
+    family: str | Family | None = None,
+    nonnegative: bool = False,
+    options: fitting.FitOptions | None = None,
+    others: Measurements | None = None,
+    samples: Measurements | None = None,
+) -> FittedModel:
+    """Fit a model family to measurements, by default the one for their device.
+
+    Parameters
+    ----------
+    family
+        A model family or its name. By default the first of those for the device (:func:`candidates`) that the
+        measurements allow to fit. ``perfmodel fit --all`` chooses among them by kernels that the fit has not seen.
+    measurements, nonnegative, options, others, samples
+        As of :func:`perfmodel.predicting.model.fit`.
+
+    Raises
+    ------
+    UnknownFamilyError, BadTimesError, TooFewRowsError, ...
+        As of :func:`perfmodel.predicting.model.fit`; without a family those of the last one.
+    """
+    require_rows(measurements)
+    *first, last = candidates(measurements.facts) if family is None else (family,)
+    for name in first:
+        with suppress(PerfModelError):
+            return fit_model(measurements, name, nonnegative, options, others, samples)
+    return fit_model(measurements, last, nonnegative, options, others, samples)
 
 
 def model_in_use(
