@@ -21,7 +21,8 @@ from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.display import columns_text, percent
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
-from perfmodel.facts import ROOFS_FILE, Fact
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
+from perfmodel.facts.doubts import contradictions, disturbed_probes
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
 from perfmodel.fitting.throughput import save_roofs, with_measured_facts
@@ -35,6 +36,7 @@ from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
+from perfmodel.store.files import read_probes
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
@@ -160,6 +162,7 @@ def fit_device(
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
+    notes += doubts_of(measured.facts, folder)
     sampled = compare(models[chosen], samples) if chosen and samples else ()
     fitted = FittedDevice(
         target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
@@ -168,6 +171,13 @@ def fit_device(
     Recommended(family=chosen, candidates=tuple(possible), verdict=verdict).save(target)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
+
+
+def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
+    """Return what is doubtful of the probes of a device's folder, in words: disturbed ones, and contradictions."""
+    if facts is None:
+        return ()
+    return tuple(map(str, (*disturbed_probes(facts, read_probes(folder)), *contradictions(facts))))
 
 
 def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -> list[str]:

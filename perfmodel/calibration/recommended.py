@@ -7,10 +7,12 @@ weights of the device in use are searched among the user's own, then in the fold
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from warnings import warn
 
 import numpy as np
@@ -28,12 +30,15 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
-from perfmodel.io import file_part, write_whole
+from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
-from perfmodel.predicting.model import FittedModel, load as read_model
+from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
 from perfmodel.store.files import ROWS_FILE
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurements
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
@@ -141,6 +146,8 @@ def _errors(fits: fitting.FamilyFits) -> np.ndarray:
 
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
+SHIPPED = "shipped with perfmodel"
+"""Origin of the weights that come with perfmodel."""
 
 
 @dataclass(frozen=True)
@@ -185,12 +192,12 @@ def data_folder() -> Path:
 def places() -> tuple[tuple[str, Path], ...]:
     """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it.
 
-    They are the user's own, ``fitted_weights`` of the current folder, and that of the clone that perfmodel runs from.
+    They are the user's own, ``fitted_weights`` of the current folder, and that which ships with perfmodel.
     """
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
-        ("of the project", Path(__file__).parents[2] / FOLDER),
+        (SHIPPED, shipped(FOLDER)),
     )
 
 
@@ -235,7 +242,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
         if isinstance(error, UnknownDeviceError):
             raise
         raise _no_weights("no OpenCL device was found to take the weights of") from None
-    return _weights_of(used, name)
+    return weights_of(used, name)
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
@@ -248,8 +255,8 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
     return found
 
 
-def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
-    """Return the weights of a device; raise NoWeightsError where there are none."""
+def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
+    """Return the weights of a device, by the name of their family; raise NoWeightsError where there are none."""
     known, alike = [], []
     for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
@@ -266,6 +273,16 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
+
+
+def own_folder(weights: FoundWeights) -> Path:
+    """Return the folder to which measurements of a device are added: of what ships, a copy among the user's own."""
+    if weights.origin != SHIPPED:
+        return weights.folder
+    own = data_folder() / weights.folder.name
+    if not own.exists():
+        shutil.copytree(weights.folder, own)
+    return own
 
 
 def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
@@ -367,6 +384,37 @@ def load(
     if path is None:
         path = find_weights(device, family).path
     return read_model(path, family)
+
+
+def fit(
+    measurements: Measurements,
+    family: str | Family | None = None,
+    nonnegative: bool = False,
+    options: fitting.FitOptions | None = None,
+    others: Measurements | None = None,
+    samples: Measurements | None = None,
+) -> FittedModel:
+    """Fit a model family to measurements, by default the one for their device.
+
+    Parameters
+    ----------
+    family
+        A model family or its name. By default the first of those for the device (:func:`candidates`) that the
+        measurements allow to fit. ``perfmodel fit --all`` chooses among them by kernels that the fit has not seen.
+    measurements, nonnegative, options, others, samples
+        As of :func:`perfmodel.predicting.model.fit`.
+
+    Raises
+    ------
+    UnknownFamilyError, BadTimesError, TooFewRowsError, ...
+        As of :func:`perfmodel.predicting.model.fit`; without a family those of the last one.
+    """
+    require_rows(measurements)
+    *first, last = candidates(measurements.facts) if family is None else (family,)
+    for name in first:
+        with suppress(PerfModelError):
+            return fit_model(measurements, name, nonnegative, options, others, samples)
+    return fit_model(measurements, last, nonnegative, options, others, samples)
 
 
 def model_in_use(

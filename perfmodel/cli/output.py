@@ -89,8 +89,8 @@ def _is_shown(stream: Any) -> bool:
 class CommandBar(progress.Bar):
     """Shows the progress of a task on standard error; nothing with ``--quiet``."""
 
-    def __init__(self) -> None:
-        super().__init__(settings().quiet)
+    def __init__(self, failures: bool = True) -> None:
+        super().__init__(settings().quiet, failures)
 
 
 @contextmanager

@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import NegativeTimeError, OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.cli.streams import begin_result, supervised_store
+from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -96,6 +98,7 @@ class _Request(Lazy):
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
     jobs: int | None
+    keep: Path | None = None  # where anchors are kept while the command runs
 
     @cached_property
     def file(self) -> KernelFile:
@@ -127,28 +130,25 @@ class _Request(Lazy):
         return [f"these weights are {self.verdict}"] if self.verdict else []
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
-        """Predict the variants at sizes, and rank them at each.
-
-        Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
-        """
-        alone, bar = self.jobs is None, output.CommandBar()
-        spared = (UnmeasuredFeatureError, NegativeTimeError) if alone else PerfModelError
+        """Predict the variants at sizes, and rank them at each; those that fail are left out."""
+        alone, bar = self.jobs is None, output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
-            spared=spared, progress=None if alone else bar,
-            options={"check": True, "statistics": self.statistics},
+            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
+            progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
-        variants = self.file.variants if alone else self.file.builders
         with output.counting(shown=alone):
-            plain = asked.predicted(variants, sizes).required()
+            plain = asked.predicted(self.file.builders, sizes)
+        with options.about(next(iter(plain.errors), ""), plain.errors):
+            plain.required()
         if not self.accuracy.anchor:
             return plain, predicting.rankings(plain)
 
         measuring.pin_threads()
         kept = self.file.only(plain.variants)
         anchored = tuning.anchoring.predict_anchored(
-            asked, kept.variants, plain, arguments=kept.arguments, progress=bar
+            asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
         )
+        begin_result()
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
@@ -159,6 +159,7 @@ class _Request(Lazy):
 
 
 def predict_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     statistic: options.Statistics = None,
@@ -180,8 +181,9 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
+    keep = supervised_store(context, None) if accuracy.anchor else None
     model = asked.model(facts, like).by_clock(clock)
-    request = _Request(asked, accuracy, model, points, known, jobs)
+    request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -191,6 +193,7 @@ def predict_command(
 
 
 def rank_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     crossover: Crossover = None,
@@ -212,7 +215,8 @@ def rank_command(
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    request = _Request(asked, accuracy, asked.model(), points, known, jobs)
+    keep = supervised_store(context, None) if accuracy.anchor else None
+    request = _Request(asked, accuracy, asked.model(), points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -278,7 +282,7 @@ def _prediction_lines(
     if len(ranking) > 1:
         yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
         yield report.sweeps.ties_text(ranking, predictions.scatter, level)
-    yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
+    yield from (f"\n{line}" for line in report.sweeps.left_out_lines(predictions.errors))
 
 
 def _rates(
@@ -370,7 +374,7 @@ def _show_ranking(request: _Request) -> None:
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
-        return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
+        return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
 
@@ -403,7 +407,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
 
@@ -448,9 +452,8 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
-        allow_unmeasured=request.accuracy.allow_unmeasured,
-    )  # fmt: skip
+        counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
+    )
     withheld = {**failed, **others}
 
     def document() -> dict[str, Any]:
@@ -459,6 +462,6 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
 
     def text() -> str:
         lines = [f"{parameter} from {lead.low} to {lead.high}: {lead.name}" for lead in leads]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

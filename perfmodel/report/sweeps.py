@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -74,6 +75,24 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
         "tied": [variant.name for variant in ranked if variant.tied],
         "to_measure": [variant.name for variant in ranked if variant.to_measure],
     }
+
+
+def left_out_lines(errors: Mapping[str, object]) -> list[str]:
+    """Return why variants were left out, a line for each reason; texts that differ only in numbers are one reason.
+
+    Examples
+    --------
+    >>> left_out_lines({"tile=8": "needs 99 B", "tile=16": "needs 396 B", "wide": "cannot be built"})
+    ['2 variants are left out (tile=8 and tile=16): needs 99 B', 'wide: cannot be built']
+    """
+    reasons: dict[str, list[str]] = {}
+    for name, error in errors.items():
+        reasons.setdefault(re.sub(r"\d+", "0", str(error).replace(name, "")), []).append(name)
+    return [
+        f"{names[0]}: {errors[names[0]]}" if len(names) == 1
+        else f"{len(names)} variants are left out ({_listed(names)}): {errors[names[0]]}"
+        for names in reasons.values()
+    ]  # fmt: skip
 
 
 def _listed(names: Sequence[str]) -> str:

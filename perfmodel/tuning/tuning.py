@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,7 +35,7 @@ from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 #: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
-#: Variants up to this factor slower than the best are visited again [1], the fastest of them first, so many at most.
+#: Variants up to this factor slower than the best, or within their noise, are visited again [1], so many at most.
 NEAR, MOST_NEAR = 1.1, 5
 
 #: Variants expected to be this much slower than the best are the last ones to be run only for their outputs [1].
@@ -69,6 +69,7 @@ def tune(
     arguments: Arguments | None = None,
     reference: Reference | None = None,
     tolerance: float | None = None,
+    compare: bool = True,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
     jobs: int = 1,
@@ -115,14 +116,17 @@ def tune(
     kernel
         The kernel's name in that store.
     arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+        ``arguments(**sizes)`` gives arrays and scalars by argument name; with a parameter ``variant`` those of the
+        variant of that name, as where layouts of arrays differ. Those that it leaves out, or all of them, are made:
+        arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
         or a translation unit that computes them.
     tolerance
         Largest relative difference of floating-point outputs [1]; by their type if left out
         (:func:`perfmodel.tuning.agreement.tolerance_of`).
+    compare
+        Whether outputs are compared; without that a fast variant may be a wrong one.
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
@@ -180,7 +184,7 @@ def tune(
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
         kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
-        reference=reference, tolerance=tolerance,
+        reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
         watcher = watch or (lambda tuned: None)
@@ -288,8 +292,9 @@ class _Course:
         ended = self._race()
         while self._compared():
             ended = self._race()
-        for name in self._near():
-            if self._late:
+        promising = {self.names[place] for place in self.race.surprising}
+        for _ in range(MOST_NEAR * self.trials.campaign.most_visits):
+            if (name := self._unsure(promising)) is None or self._late:
                 break
             self._visit(name)
         return self._known(ended)
@@ -321,6 +326,8 @@ class _Course:
         The best runs once more: one that gives other outputs each time agrees with none.
         """
         before = self._timed
+        if not self.trials.compares:
+            return False
         while (name := self._unconfirmed or self._witness()) is not None and not self._late:
             if name not in self.tried:
                 if not self._may_run:
@@ -352,13 +359,21 @@ class _Course:
         slow = self.race.outlook.seconds > SLOW * least
         return next((self.names[place] for place in sorted(scattered, key=lambda place: bool(slow[place]))), None)
 
-    def _near(self) -> list[str]:
-        """Return the variants near the best; none if it is alone."""
-        allows = self.trials.agreement().allows
-        good = {name: variant.seconds for name, variant in self.tried.items() if variant.seconds and allows(name)}
-        least = min(good.values(), default=0.0)
-        near = sorted((name for name in good if good[name] <= NEAR * least), key=lambda name: good[name])
-        return near[:MOST_NEAR] if len(near) > 1 else []
+    def _unsure(self, promising: Collection[str]) -> str | None:
+        """Return a variant that one disturbed visit might misplace, the fastest first; None where there is none.
+
+        The best, those within the noise of their runs, and the promising ones are visited twice, and again where their
+        visits disagree.
+        """
+        allows, campaign = self.trials.agreement().allows, self.trials.campaign
+        judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
+        good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
+        near = [
+            (name, row) for seconds, name, row in good
+            if seconds <= max(NEAR, 1 + row.spread) * good[0][0] or name in promising
+        ][:MOST_NEAR]  # fmt: skip
+        wanted = ((name, campaign.most_visits if row.disagrees else 2, len(row.every_visit)) for name, row in near)
+        return next((name for name, most, made in wanted if made < min(most, campaign.most_visits)), None)
 
     def _visit(self, name: str) -> None:
         """Visit a variant, no longer than all runs of one near the best would take."""

@@ -126,6 +126,18 @@ def test_no_family_that_may_predict_times_below_zero_is_recommended(tmp_path):
     assert (CORE, ()) == (alone.chosen, load(alone.weights_files[CORE]).below_zero)
 
 
+def test_what_is_doubtful_of_the_device_is_a_note(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    write = "facts:\n  {}: {{value: {}, unit: B, source: 'measured, as if by a probe'}}\n"
+    (tmp_path / "device" / "facts.yaml").write_text(
+        write.format("last_level_bytes", 2**25) + write.partition("\n")[2].format("l3_bytes", 3 * 2**20)
+    )
+    found = fit_device(tmp_path / "device", names=(CORE,))
+    (note,) = (note for note in found.notes if "last-level cache" in note)
+    assert "a stream measures 32 MiB, a pointer chase measures 3 MiB" in note
+    assert f"note: {note}" in (tmp_path / "device" / "verdict.txt").read_text()
+
+
 def test_one_problem_ends_nothing(found, listener):
     assert {CORE, "overlap"} == {*found.models}
     assert ["mwp_cwp"] == [*found.problems]

@@ -34,7 +34,7 @@ def machine(tmp_path, monkeypatch):
         folder.mkdir()
     monkeypatch.chdir(here["current"])
     monkeypatch.setattr(recommended, "data_folder", lambda: here["own"])
-    monkeypatch.setattr(recommended, "__file__", str(here["project"] / "perfmodel" / "calibration" / "x.py"))
+    monkeypatch.setattr(recommended, "shipped", lambda name: here["project"] / name)
     in_use(monkeypatch, BOARD)
 
     def fitted(
@@ -86,7 +86,7 @@ def test_ones_own_come_first_then_the_current_folder_then_the_project(machine):
 
 def test_it_says_where_they_were_found(machine):
     machine("project")
-    assert "of the project" in find_weights().text
+    assert "shipped with perfmodel" in find_weights().text
     machine("current")
     found = find_weights()
     assert f"weights of Board 7: {found.path.relative_to(Path.cwd())} (of the current folder)" == found.text

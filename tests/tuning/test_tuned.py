@@ -57,6 +57,14 @@ def test_tables_hold_every_variant():
     assert "<td>2.02 ms</td>" in tuned()._repr_html_()
 
 
+def test_what_cannot_be_built_is_neither_tried_nor_saved():
+    failed = tuple(TunedVariant(name, status="constraint", message="cannot be built") for name in "xy")
+    found = tuned((*failed, *RAN))
+    assert (failed, tuned().table) == (found.left_out, found.table)
+    assert tuned().summary == found.summary
+    assert repr(tuned()) == repr(found)
+
+
 @pytest.mark.parametrize("tried", [(), (RAN[1],)])
 def test_nothing_that_ran_well(tried):
     found = tuned(tried, ())
