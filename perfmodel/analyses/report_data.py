@@ -128,6 +128,7 @@ def report_data(
     *,
     level: float = 0.9,
     uncounted: Mapping[str, str] = MappingProxyType({}),
+    timed: Measurements | None = None,
     advance: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
     """Gather what a report shows.
@@ -147,6 +148,8 @@ def report_data(
         Probability of intervals.
     uncounted
         Variants that could not be counted, by name, each with the reason.
+    timed
+        Runs of the variants on this device (``perfmodel time --keep``), whose times are shown beside predictions.
     advance
         Called with the name of each step when it begins (:func:`steps_of` has their number).
 
@@ -192,7 +195,7 @@ def report_data(
         kernels=_largest_terms(model, compared, bounding, level),
         points=_points(compared),
         ranking=own.ranking,
-        own=own.terms(bounding),
+        own=own.terms(bounding, timed, model),
         own_points=tuple(points_of(measured.facts, own.counts, own.sizes, own.times).values()),
         withheld=MappingProxyType({**uncounted, **own.withheld}),
         made=how_made(model, measured, folder),
@@ -237,13 +240,20 @@ class _OwnVariants:
         """The predicted time of each ranked variant by its name [s]."""
         return {variant.name: variant.seconds for variant in self.ranking}
 
-    def terms(self, bounding: BoundModels) -> tuple[KernelTerms, ...]:
-        """Return the terms of each ranked variant, and what bounds it."""
-        sizes = in_words(self.sizes)
-        return tuple(
-            kernel_terms(variant.name, "", sizes, variant, None, bounding.bounds(self.counts[variant.name], self.sizes))
-            for variant in self.ranking
-        )
+    def terms(
+        self, bounding: BoundModels, timed: Measurements | None, model: FittedModel
+    ) -> tuple[KernelTerms, ...]:
+        """Return the terms of each ranked variant, and what bounds it, beside its time where it ran."""
+        took = {
+            (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
+            for row in timed or () if row.device == model.device and row.parameters == dict(self.sizes)
+        }  # fmt: skip
+        terms = []
+        for variant in self.ranking:
+            counts = self.counts[variant.name]
+            measured, bounds = took.get((variant.name, counts.hash)), bounding.bounds(counts, self.sizes)
+            terms.append(kernel_terms(variant.name, "", in_words(self.sizes), variant, measured, bounds))
+        return tuple(terms)
 
 
 def _largest_terms(

@@ -133,6 +133,10 @@ Tolerance = Annotated[
         help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
     ),
 ]  # fmt: skip
+Check = Annotated[
+    Literal["outputs", "none"],
+    Option("--check", help="Compare the outputs of variants, or nothing, as where their layouts differ."),
+]
 Anchored = Annotated[
     bool, Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that.")
 ]

@@ -321,7 +321,7 @@ class LayerConditions:
         return clusters
 
     def _executions(self, references: tuple[int, ...], depth: int) -> float:
-        return max(self.footprints.references[k].iterations[depth] for k in references)
+        return max(self.footprints.motions[k].iterations[depth] for k in references)
 
 
 Number = float | NDArray[np.float64]
