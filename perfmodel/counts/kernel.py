@@ -24,7 +24,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
 from perfmodel.counts.nests.nest import Issue, Nest
 from perfmodel.counts.nests.nests import compiled_table, nests_of
-from perfmodel.counts.program.program import Access, Domain, Node, Program, Span, Statistic
+from perfmodel.counts.program.program import Access, Domain, IndexSpan, Node, Program, Statistic
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count, given
@@ -590,7 +590,7 @@ def _is_of_unknown_span(access: Access) -> bool:
 
 
 def _with_span(access: Access, indices: int) -> Access:
-    return replace(access, span=Span(Fraction(indices), (0,))) if _is_of_unknown_span(access) else access
+    return replace(access, span=IndexSpan(Fraction(indices), (0,))) if _is_of_unknown_span(access) else access
 
 
 def _records_operands(source: Program | Mapping[str, Any]) -> bool:

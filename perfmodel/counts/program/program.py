@@ -232,7 +232,7 @@ class Statistic(NamedTuple):
     most: tuple[isl.Set, ...]
 
 
-class Span(NamedTuple):
+class IndexSpan(NamedTuple):
     """How local the indices are that data give: those of a work-item lie among so many neighbours.
 
     The neighbours move on evenly from the first index to the last as the work-items do.
@@ -262,7 +262,7 @@ class Access:
     shift: tuple[str, int] | None = None
     #: Whether a loop that data bounds goes from each cell to the next.
     walks: bool = False
-    span: Span | None = None
+    span: IndexSpan | None = None
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return what the argument that holds the array's offset adds to the address at some sizes."""

@@ -154,7 +154,7 @@ def _read_access(data: Json) -> Access:
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
         isl.PwQPolynomial(data["offset"]),
         tuple(data["shift"]) if "shift" in data else None, data.get("walks", False),
-        values.Span(Fraction(data["span"][0]), tuple(data["span"][1])) if "span" in data else None,
+        values.IndexSpan(Fraction(data["span"][0]), tuple(data["span"][1])) if "span" in data else None,
     )
 
 

@@ -24,7 +24,7 @@ import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 
 from perfmodel.counts.points.polytopes import Polynomial
-from perfmodel.counts.program.program import SPAN, Access, Domain, LaneStride, Span, Statistic
+from perfmodel.counts.program.program import SPAN, Access, Domain, IndexSpan, LaneStride, Statistic
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
 from perfmodel.errors import NotCountableError
@@ -154,13 +154,13 @@ class Indexing:
             if key in most and all(extent.is_bounded() for extent in most[key])
         )
 
-    def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> Span | None:
+    def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
         """Return how local the indices of an array are that data give, where statistics say it."""
         if f"{array}{SPAN}" not in self.domains.statistics:
             return None
         known = {*domain.names, *self.domains.parameters}
         axes = tuple(axis for axis, index in enumerate(indices) if not known.issuperset(names_in(index)))
-        return Span(self.domains.statistics[f"{array}{SPAN}"], axes or tuple(range(len(indices))))
+        return IndexSpan(self.domains.statistics[f"{array}{SPAN}"], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
         """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""
