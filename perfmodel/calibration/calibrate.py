@@ -5,7 +5,7 @@ Fits and judgements need no device: they read what the device's folder holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import read_probes
+from perfmodel.store.measurement import LOADED
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
@@ -162,7 +163,7 @@ def fit_device(
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
-    notes += doubts_of(measured.facts, folder)
+    notes += (*_loads_of(measured), *doubts_of(measured.facts, folder))
     sampled = compare(models[chosen], samples) if chosen and samples else ()
     fitted = FittedDevice(
         target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
@@ -178,6 +179,15 @@ def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
     if facts is None:
         return ()
     return tuple(map(str, (*disturbed_probes(facts, read_probes(folder)), *contradictions(facts))))
+
+
+def _loads_of(measured: store.Measurements) -> Iterator[str]:
+    """Say how many times were measured while others loaded the machine."""
+    if loaded := sum(LOADED in row.flags for row in measured):
+        yield (
+            f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
+            "shorter: calibrate again into another folder (--out)"
+        )
 
 
 def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -> list[str]:

@@ -38,6 +38,7 @@ FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "load": "others used the machine meanwhile; measure again on a quiet one",
     "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 
