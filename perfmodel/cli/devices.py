@@ -209,16 +209,15 @@ def _calibrate_device(
     from perfmodel.store import read
 
     folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
-    typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
+    output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
         show_facts(read(folder), folder)
         return
     minutes = calibration.calibrate.expected_s(campaign) / 60
-    typer.echo(
+    output.announce(
         f"campaign '{campaign.name}' into {folder}: about {minutes:.1f} min on a processor with two cores, less if it "
-        "goes on from an earlier call",
-        err=json,
+        "goes on from an earlier call"
     )
     fitted = calibration.calibrate.calibrate(
         target, folder, campaign, output.CommandBar(), *kernels, counted_first=counted_first
