@@ -23,6 +23,7 @@ from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
 from perfmodel.errors import NoWeightsError, OptionError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output, write_whole
+from perfmodel.store import paths
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
@@ -37,6 +38,7 @@ FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "load": "others used the machine meanwhile; measure again on a quiet one",
     "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 
@@ -139,11 +141,14 @@ def _needed(
         asked = predicting.Predicting(predicting.load(weights.path), spared=UnmeasuredFeatureError)
         withheld, path = asked.predicted(counted, at).errors, weights.folder
         counted = {name: counted[name] for name in withheld}
+    if withheld and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
+        problem = f"'{path}' has weights, and not the measurements that a new fit needs too"
+        raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
     missing = choice.missing_features(counted.values(), at, path)
     if withheld and not missing:  # a quantity of the family that no feature tells
         raise next(iter(withheld.values()))
     if missing:
-        typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
+        output.tell(f"not measured yet: {', '.join(missing)}", beside_json=True)
     chosen = choice.classes_for(missing, kernels)
     return chosen, recommended.own_folder(weights) if weights and chosen else path
 

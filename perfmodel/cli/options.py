@@ -48,7 +48,8 @@ Statistics = Annotated[
     list[str] | None,
     Option(
         "--statistics", "--statistic", metavar="KEY=NUMBER",
-        help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
+        help="Mean trip count of a loop that depends on data (j=12.5), probability of a test by its text, or how many "
+        "neighbouring indices into an array a work-item uses (x:span=1000); repeat for more.",
     ),
 ]  # fmt: skip
 
@@ -133,6 +134,10 @@ Tolerance = Annotated[
         help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
     ),
 ]  # fmt: skip
+Check = Annotated[
+    Literal["outputs", "none"],
+    Option("--check", help="Compare the outputs of variants, or nothing, as where their layouts differ."),
+]
 Anchored = Annotated[
     bool, Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that.")
 ]

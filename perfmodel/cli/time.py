@@ -35,6 +35,7 @@ def time_command(
     size: options.SizeLists = None,
     visits: Visits = None,
     tolerance: options.Tolerance = None,
+    check: options.Check = "outputs",
     keep: Keep = None,
     csv: options.Csv = False,
 ) -> None:
@@ -59,7 +60,7 @@ def time_command(
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
         device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
-        progress=bar, tolerance=tolerance, keep=store, reference=loaded.reference,
+        progress=bar, compare=check != "none", tolerance=tolerance, keep=store, reference=loaded.reference,
     )  # fmt: skip
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
     begin_result()
@@ -148,6 +149,7 @@ FLAGS = {
     "spread": "the runs of a visit spread by more than 20 %",
     "clock": "the device's clock and the host's contradict each other",
     "bound": "faster than the device can be: the counted work was not done",
+    "load": "others used the machine meanwhile",
     "visits": "the two fastest visits differ by more than 5 %",
 }
 

@@ -45,6 +45,7 @@ def tune_command(
     budget: Budget = None,
     of_roof: OfRoof = None,
     tolerance: options.Tolerance = None,
+    check: options.Check = "outputs",
     keep: Keep = None,
     code: Code = None,
     jobs: options.Jobs = None,
@@ -62,15 +63,15 @@ def tune_command(
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
         kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
-        statistics=known, jobs=1 if jobs is None else jobs, progress=output.CommandBar(failures=False),
-        watch=_step_printer(),
+        compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
+        progress=output.CommandBar(failures=False), watch=_step_printer(),
     )  # fmt: skip
     begin_result()
     if code is not None and tuned.best is not None:
         write_whole(code, measuring.subject.GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
     output.show(lambda: _document(asked.kernel, model, tuned), lambda: _text(tuned))
     if tuned.best is None and any(trial.seconds for trial in tuned.tried):
-        advice = "see how they differ, and add reference() to the kernel file, which gives the right outputs"
+        advice = f"see how they differ, and {tuning.agreement.ADVICE}"
         raise TuningError("no variant is called the best, since their outputs are in doubt", advice)
     if tuned.best is None:
         raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
@@ -99,7 +100,8 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 
 
 def _text(tuned: tuning.tuned.Tuned) -> str:
-    lines = ["", display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
+    above = [] if output.settings().quiet else [""]
+    lines = [*above, display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
     failures = {trial.name: f"{trial.status}: {trial.message}" for trial in tuned.tried if trial.message}
     lines += report.sweeps.left_out_lines(failures)
     return "\n".join([*lines, *tuned.summary])

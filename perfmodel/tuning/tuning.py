@@ -69,6 +69,7 @@ def tune(
     arguments: Arguments | None = None,
     reference: Reference | None = None,
     tolerance: float | None = None,
+    compare: bool = True,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
     jobs: int = 1,
@@ -115,14 +116,17 @@ def tune(
     kernel
         The kernel's name in that store.
     arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+        ``arguments(**sizes)`` gives arrays and scalars by argument name; with a parameter ``variant`` those of the
+        variant of that name, as where layouts of arrays differ. Those that it leaves out, or all of them, are made:
+        arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
         or a translation unit that computes them.
     tolerance
         Largest relative difference of floating-point outputs [1]; by their type if left out
         (:func:`perfmodel.tuning.agreement.tolerance_of`).
+    compare
+        Whether outputs are compared; without that a fast variant may be a wrong one.
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
@@ -180,7 +184,7 @@ def tune(
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
         kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
-        reference=reference, tolerance=tolerance,
+        reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
         watcher = watch or (lambda tuned: None)
@@ -322,6 +326,8 @@ class _Course:
         The best runs once more: one that gives other outputs each time agrees with none.
         """
         before = self._timed
+        if not self.trials.compares:
+            return False
         while (name := self._unconfirmed or self._witness()) is not None and not self._late:
             if name not in self.tried:
                 if not self._may_run:

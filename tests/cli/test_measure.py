@@ -147,6 +147,7 @@ def campaigns(tmp_path, monkeypatch):
     )
     more = {**known.weights, **more}
     known.model_copy(update={"weights": more, "features": tuple(sorted(more)), "measured": None}).save(weights.path)
+    (folder / "measurements.jsonl").touch()
     monkeypatch.setattr(recommended, "weights_of", lambda facts: weights)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "own")
     monkeypatch.setattr(measuring, "measure", lambda kernels, *given: asked.append((given[1], kernels)) or Nothing())
@@ -185,6 +186,13 @@ def test_what_they_lack_is_measured_beside_their_rows_and_fit_is_next(campaigns)
     assert (campaigns.own / "stevens_kloeckner_2016.json").is_file()  # a copy of what ships
     assert "op_float64_add" in {kernel.isolates for kernel in kernels} | set(result.stderr.replace(",", "").split())
     assert f"now fit again: perfmodel fit --all --from {store} --out {store}" == result.stdout.splitlines()[-1]
+
+
+def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
+    (tmp_path / "shipped" / "stand-in" / "measurements.jsonl").unlink()
+    result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
+    assert (2, []) == (result.exit_code, campaigns.asked)
+    assert "calibrate the device first (perfmodel calibrate)" in result.stderr
 
 
 def test_data_of_no_kernel_are_one_line(campaigns):

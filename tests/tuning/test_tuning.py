@@ -160,6 +160,32 @@ def test_a_search_goes_on_from_what_was_kept(tmp_path, monkeypatch):
     assert len(visited) == 1
 
 
+def transposed(layout: str) -> lp.TranslationUnit:
+    """Doubles n times 4 numbers that lie row by row, or column by column."""
+    at, shape = ("i, j", "n, 4") if layout == "rows" else ("j, i", "4, n")
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 4}", f"out[{at}] = 2*a[{at}]",
+        [lp.GlobalArg("out, a", np.float64, shape=shape), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="transposed",
+    )  # fmt: skip
+    return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_layouts_have_arguments_and_right_outputs_of_their_own():
+    def arguments(n, variant):
+        a = np.random.default_rng(0).uniform(1, 2, (n, 4))
+        return {"a": a if variant == "rows" else np.ascontiguousarray(a.T)}
+
+    variants = {layout: (lambda layout=layout: transposed(layout)) for layout in ("rows", "columns")}
+    given = {"arguments": arguments, "level": 0.999999}
+    found = found_by(variants, reference=lambda a, **others: {"out": 2 * a}, **given)
+    assert {"rows", "columns"} == set(found.outputs.right)
+    wrong = found_by(variants, reference=lambda a, **others: {"out": 2 * a + (a.shape[0] == 4)}, **given)
+    assert (("rows",), ("columns",)) == (wrong.outputs.right, wrong.outputs.wrong)
+    unchecked = found_by(variants, compare=False, **given)
+    assert (0, True) == (len(unchecked.outputs.compared), unchecked.best is not None)
+
+
 def test_one_disturbed_visit_does_not_decide(monkeypatch):
     """The first visit to the variant predicted fastest is disturbed; the second is sure after two visits."""
     times = {"first": [3e-3, 1e-3, 1e-3], "second": [1.2e-3] * 3, "far": [9e-3] * 3}
