@@ -56,6 +56,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No load: what others do on this machine changes no test."""
+    monkeypatch.setattr("perfmodel.measuring.load.reading", lambda: None)
+
+
+@pytest.fixture(autouse=True)
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No width of a terminal: pytest sets one for its worker processes, and output would be cut to it."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -38,6 +38,7 @@ FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "load": "others used the machine meanwhile; measure again on a quiet one",
     "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 
@@ -147,7 +148,7 @@ def _needed(
     if withheld and not missing:  # a quantity of the family that no feature tells
         raise next(iter(withheld.values()))
     if missing:
-        typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
+        output.tell(f"not measured yet: {', '.join(missing)}", beside_json=True)
     chosen = choice.classes_for(missing, kernels)
     return chosen, recommended.own_folder(weights) if weights and chosen else path
 

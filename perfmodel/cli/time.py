@@ -149,6 +149,7 @@ FLAGS = {
     "spread": "the runs of a visit spread by more than 20 %",
     "clock": "the device's clock and the host's contradict each other",
     "bound": "faster than the device can be: the counted work was not done",
+    "load": "others used the machine meanwhile",
     "visits": "the two fastest visits differ by more than 5 %",
 }
 

@@ -45,6 +45,7 @@ from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
+from perfmodel.store.measurement import LOADED
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -306,7 +307,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any], isolated: 
     """
     rates = []
     for row in measurements:
-        if row.flags or row.counts_hash not in measurements.counts:
+        if set(row.flags) - {LOADED} or row.counts_hash not in measurements.counts:
             continue
         if isolated is not None and not fnmatchcase(row.isolates or "", isolated):
             continue

@@ -7,6 +7,7 @@ that are chosen by what was measured before.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
 from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered, teams
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.remote import workers
 from perfmodel.measuring.size_plan import Plan, PlanError
@@ -107,6 +109,25 @@ def measure(
     return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
 
 
+def count_kernels(
+    kernel_classes: Iterable[KernelClass], device: Device, campaign: Campaign, progress: Progress | None = None
+) -> None:
+    """Count what a campaign measures, so that it finds the counts in their cache.
+
+    What cannot be counted is passed over. Workers have a cache of their own, and nothing is counted for them.
+    """
+    if isinstance(device, workers.WorkersDevice):
+        return
+    bar, timekeeper = progress or Silent(), Timekeeper(Bench(device, campaign), 0.0)
+    chosen = teams(campaign.chosen(kernel_classes), campaign, timekeeper.bench.fact("max_work_group_size"))
+    subjects = [subject for team in chosen for subject in team]
+    with task(bar, "counting kernels", len(subjects)):
+        for subject in subjects:
+            with suppress(FailedError):
+                timekeeper.count(subject)
+            bar.advance(subject.kernel.name)
+
+
 def _measure_here(
     bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, choose: Chooser | None
 ) -> None:
@@ -185,7 +206,7 @@ class Session:
         measured = stored.read(path)
         known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
-        timekeeper = Timekeeper(bench, bench.launch_overhead())
+        timekeeper = Timekeeper(bench, bench.launch_overhead(), watch=LoadWatch(progress.tell))
         return cls(bench, path, progress, timekeeper, {row.key: row for row in measured.possible}, deaths)
 
     @property

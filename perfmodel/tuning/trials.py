@@ -25,6 +25,7 @@ from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
@@ -161,7 +162,8 @@ class Trials:
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
-            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics)
+            watch = LoadWatch(self._progress.tell)
+            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics, watch=watch)
             self._stack = stack.pop_all()
         return self
 

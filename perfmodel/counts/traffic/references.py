@@ -21,7 +21,9 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from functools import reduce
+from itertools import pairwise, starmap
+from math import prod
 from typing import Generic, TypeVar
 
 import islpy as isl
@@ -34,6 +36,7 @@ from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.traffic.digits import StepsByDigits, by_digits, digits_of
 from perfmodel.counts.traffic.order import Path, paths
 from perfmodel.lazy import Lazy, cached_property
 
@@ -53,6 +56,15 @@ class CoupledLoop(Generic[Number]):
 
 
 @dataclass(frozen=True)
+class Window(Generic[Number]):
+    """Indices that data give: those of a work-item lie in a window of so many, which moves on with the work-items."""
+
+    width: Number | None  # None where nothing says that it is not all indices
+    indices: Number | None  # from the first to the last; None where the array's shape is not known
+    moving: tuple[bool, ...]  # which of the loops move it: those over work-items, else the outermost
+
+
+@dataclass(frozen=True)
 class Reference(Generic[Number]):
     """Accesses that move alike: one box for each start.
 
@@ -64,6 +76,7 @@ class Reference(Generic[Number]):
     size: int  # bytes of one access
     loops: tuple[int, ...]  # around it, outermost first
     iterations: tuple[Number, ...]  # how often their bodies are executed: first outside of all, then in each
+    blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, as vectors, and of those over what is in them
     steps: tuple[Number, ...] | None  # how far each moves the address [B]; None where data, or no affine form, give it
     coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
     starts: tuple[Number, ...]  # where the boxes begin, in bytes from the array's first cell
@@ -71,6 +84,7 @@ class Reference(Generic[Number]):
     span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
     walked: int | None  # the depth of a loop that data bounds, and that goes from each cell to the next
     paged: bool  # whether the array lies in global memory, where it begins on a page
+    window: Window[Number] | None  # where data index, what is known of how local the indices are
 
 
 @dataclass(frozen=True)
@@ -158,9 +172,18 @@ class _Frame:
     path: Path
     loops: tuple[Path, ...]  # the paths to them
     names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
-    widths: tuple[int, ...]  # values of the iname that an iteration of each takes: lanes, of a loop over vectors
+    widths: tuple[int, ...]  # values of the iname in an iteration: lanes of a vector, or the place value of a digit
+    scales: tuple[Fraction, ...]  # of the iterations, by which each loop makes fewer or more than its number has values
     iterations: tuple[Count, ...]  # as in a reference
     data_loop: int | None  # the depth of the loop whose trips statistics give
+
+
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """As in a reference."""
+        entries = [str(path[-1]).partition("/")[0] for path in self.loops]
+        around = (depth for depth, width in enumerate(self.widths) if width > 1)
+        return tuple([(depth, entries.index(entries[depth], depth + 1)) for depth in around])
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +220,7 @@ def references_of(
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
     around = paths(device, program.launches[launch], unrolled, order, lanes)
-    frames = _Frames(cardinalities, launch)
+    frames = _Frames(cardinalities, launch, digits_of(program, launch))
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in statements_with_places(program):
         domain = statement.domain
@@ -208,7 +231,7 @@ def references_of(
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
-        _reference(boxes, loops, spans[boxes[0].access.array])
+        _reference(boxes, loops, spans[boxes[0].access.array], _window(cardinalities, boxes[0]))
         for boxes, loops in zip(groups, loops_around, strict=True)
     )
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
@@ -216,19 +239,44 @@ def references_of(
 
 def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
     address = address_of(access, domain)
-    if address is None:
+    if address is not None:
+        steps = tuple(width * address.step(name) for name, width in zip(frame.names, frame.widths, strict=True))
+        start = address.start
+    elif steps_by_digits := StepsByDigits.of(access, domain):
+        steps = tuple(starmap(steps_by_digits.step, zip(frame.names, frame.widths, strict=True)))
+        start = steps_by_digits.start
+    else:
         return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
-    steps = tuple(width * address.step(name) for name, width in zip(frame.names, frame.widths, strict=True))
-    exact = domain.exact and domain.factor == 1
-    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
+    exact = domain.exact and domain.factor == 1 and address is not None
+    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), start, exact)
 
 
-def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None) -> Reference[Count]:
+def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
+    """Return what is known of the indices that data give; None where they don't, or where a loop goes along cells."""
+    if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
+        return None
+    over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
+    moving = over_items if any(over_items) else tuple(k == 0 for k in range(len(over_items)))
+    span, extents = box.access.span, box.access.shape
+    if span is None:
+        return Window(None, None, moving)
+    width, indices = Count.constant(span.indices, "cell"), None
+    if extents is not None and all(extents[axis].is_bounded() for axis in span.axes):
+        numbers = (cardinalities.wrap(cardinalities.size(extents[axis]), granularity="cell") for axis in span.axes)
+        indices = reduce(Count.times, numbers)
+    return Window(width, indices, moving)
+
+
+def _reference(
+    boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None, window: Window[Count] | None
+) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
-        access.array, access.bits // 8, loops, first.frame.iterations, first.steps, first.coupled,
+        access.array, access.bits // 8, loops, first.frame.iterations,
+        first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
         first.frame.data_loop if access.walks else None, access.space == "global",
+        window,
     )  # fmt: skip
 
 
@@ -261,6 +309,7 @@ class _Frames:
 
     cardinalities: Cardinalities
     launch: int
+    digits: Mapping[str, tuple[int, ...]]
     frames: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
     uncoupled: dict[Domain, bool] = field(default_factory=dict)
     loops: dict[tuple[_Frame, tuple[int, ...]], tuple[tuple[CoupledLoop[Count], ...], ...] | None] = field(
@@ -271,7 +320,8 @@ class _Frames:
     def of(self, domain: Domain, path: Path) -> _Frame:
         """Return the loops around the statement at a path."""
         if (domain, path) not in self.frames:
-            self.frames[domain, path] = self._frame(domain, self._with_copies(domain, path))
+            whole = by_digits(self._with_copies(domain, path), self.digits)
+            self.frames[domain, path] = self._frame(domain, whole)
         return self.frames[domain, path]
 
     def _host_names_of(self, domain: Domain) -> list[str]:
@@ -296,13 +346,14 @@ class _Frames:
         iterations = [self._iterations(domain, inside, factor)]
         loops, names, widths = list[Path](), list[str](), list[int]()
         data_loop: int | None = None
-        together = 1  # lanes, inside of a loop over vectors
+        taken: dict[str, int] = {}  # of a number's values those that an iteration takes
+        scales = list[Fraction]()
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
                 axis, _, width = entry.partition("/")
                 name = by_axis.get(axis, axis)
-                if together > 1 and axis == "l.0":
-                    together = 1
+                if axis in taken:
+                    pass  # the loops of one number make its iterations together
                 elif name in domain.names:
                     inside.append(name)
                 elif entry[:2] in ("g.", "l."):
@@ -313,9 +364,10 @@ class _Frames:
                 loops.append(path[:depth])
                 names.append(name if name in domain.names else "")
                 widths.append(int(width or 1))
-                together *= widths[-1]
-                iterations.append(Fraction(1, together) * self._iterations(domain, inside, factor))
-        return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(iterations), data_loop)
+                scales.append(Fraction(taken.get(axis, 1), widths[-1]))
+                taken[axis] = widths[-1]
+                iterations.append(prod(scales) * self._iterations(domain, inside, factor))
+        return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the values that the inames inside take in a domain, times a factor."""
@@ -352,14 +404,15 @@ class _Frames:
         self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
         """Return the loops from a depth inwards, in this order."""
-        inside = [*self._host_names_of(domain), *(name for name in frame.names[:depth] if name)]
-        together = max(frame.widths[:depth], default=1)
-        outside, loops = Fraction(1, together) * self._iterations(domain, inside, UNIT), []
+        inside = [*self._host_names_of(domain), *dict.fromkeys(name for name in frame.names[:depth] if name)]
+        scale = prod(frame.scales[:depth], start=Fraction(1))
+        outside, loops = scale * self._iterations(domain, inside, UNIT), []
         for k in order:
             if k >= depth:
-                inside.append(frame.names[k])
-                together = 1 if k == len(frame.names) - 1 else together
-                iterations = Fraction(1, together) * self._iterations(domain, inside, UNIT)
+                scale *= frame.scales[k]
+                if frame.names.index(frame.names[k]) == k:  # else the loop goes over a smaller digit
+                    inside.append(frame.names[k])
+                iterations = scale * self._iterations(domain, inside, UNIT)
                 loops.append(CoupledLoop(k, outside, iterations))
                 outside = iterations
         return tuple(loops)

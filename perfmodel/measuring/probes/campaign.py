@@ -21,6 +21,7 @@ from perfmodel.io import replace_file
 from perfmodel.measuring import supervised, timing
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
@@ -60,6 +61,7 @@ def measure_probes(
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if not todo:
             return read_probes(folder)
+        watch = LoadWatch(progress.tell)
         with task(progress, "probing the device", len(todo)):
             for visit, probe in todo:
                 for _ in range(TRIES):
@@ -68,6 +70,7 @@ def measure_probes(
                         append_probe(folder, run)
                     if not run.message.startswith(DISTURBED):
                         break
+                watch.look()
                 progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
     return read_probes(folder)
 

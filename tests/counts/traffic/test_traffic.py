@@ -189,8 +189,9 @@ def test_what_data_decide_is_a_bound() -> None:
     counts = count(unit, cache=False)
     traffic = counts.traffic("a", 1024)
     assert not traffic.exact
-    # 1024 accesses to 64 lines that the cache of 16 can't hold, or can
-    assert (1024, 64) == (traffic(n=1024).fetched, counts.traffic("a", 65536)(n=1024).fetched)
+    # 1024 accesses to 64 lines that the cache of 16 can't hold, a quarter at most, or can
+    assert 768 <= traffic(n=1024).fetched < 1024
+    assert pytest.approx(64) == counts.traffic("a", 65536)(n=1024).fetched
     assert stencil().traffic().exact
 
 
@@ -242,3 +243,11 @@ def test_a_cache_that_holds_all_arrays_fetches_each_line_once() -> None:
     at = stencil().traffic().at({"n": 256})
     assert 256 * 16 == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0), "u").fetched
     assert at.lines(Cache(2**30, LINE, 0)) == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0))
+
+
+def test_lines_of_a_cache_are_found_once_and_of_another_cache_anew() -> None:
+    at = stencil().traffic().at({"n": 256})
+    small, large = Cache(16, LINE, 0), Cache(1 << 20, LINE, 0)
+    assert at.lines(small) is at.lines(small)
+    assert at.lines(small).fetched > at.lines(large).fetched == at.lines(Cache(1 << 21, LINE, 0)).fetched
+    assert at.in_lines(4096) is at.in_lines(4096)
