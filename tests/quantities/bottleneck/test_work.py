@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.quantities.bottleneck.work import waiting_share
+from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.quantities.bottleneck.work import conflicting_share, waiting_share
+from test_kernels.papers import gemm
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
@@ -222,6 +224,35 @@ def test_a_loop_over_work_items_that_calls_a_library_runs_one_by_one(
     lanes = LANES * 4 // np.dtype(dtype).itemsize if in_vectors else 1
     assert 128 / lanes == values["loads"]
     assert (128 / lanes if name else 0) == values.get(name, 0)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "items"), [(16, 256), (32, 256), (34, 256), (72, 256), (72, 192), (36, 512), (9, 1024), (144, 64)]
+)
+def test_arrays_of_kept_values_drive_each_other_out_of_their_sets(arrays: int, items: int) -> None:
+    sets, ways, line, item = 64, 8, 64, 4
+    kept: list[list[int]] = [[] for _ in range(sets)]  # the lines of each set, the one least recently used first
+    missed = 0
+    for place in range(items):
+        for array in range(arrays):
+            number = (array * items + place) * item // line
+            lines = kept[number % sets]
+            missed += number not in lines and place % (line // item) != 0  # the line was there one item before
+            lines[:] = [*(other for other in lines if other != number), number][-ways:]
+    again = arrays * items * (1 - item / line)
+    share = conflicting_share(arrays, item * items, Cache(sets * ways, line, sets))
+    assert share == pytest.approx(missed / again)
+
+
+def test_sums_in_arrays_that_share_sets_are_stored_again() -> None:
+    values = {}
+    for height in (16, 12):  # 1024 bytes for each value, or 768
+        counts = count(gemm.build(96, 16, (16, height)), cache=False)
+        values[height] = quantities(counts, "serial", n=192, m=192, k=64)
+    turns = 2 * 2 * 256 * 64 / (LANES / 2)  # groups, work-items, k; half as many lanes, because of 64-bit indices
+    # 36 sums, each in two arrays: 18 of them in each of the four sets' places, with 8 ways
+    assert 72 * turns == pytest.approx(values[16]["again_stored"], rel=1e-3)  # the arrays of the kernel add few
+    assert values[12].get("again_stored", 0) < 1e-3 * 72 * turns
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
