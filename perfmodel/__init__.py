@@ -16,7 +16,7 @@ from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel import plot
-    from perfmodel.calibration.recommended import load
+    from perfmodel.calibration.recommended import fit, load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
     from perfmodel.kernels.space import Space
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predicting.model import FittedModel, Prediction, fit
+    from perfmodel.predicting.model import FittedModel, Prediction
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
     from perfmodel.predicting.transfer import transferred
     from perfmodel.processes.counting import count_all
@@ -37,7 +37,7 @@ _HOMES = {
     "Count": "counts", "KernelCounts": "counts", "count": "counts",
     "CountedVariants": "processes.variants", "count_all": "processes.counting",
     "Family": "models", "Weight": "models.model", "families": "models",
-    "FittedModel": "predicting.model", "fit": "predicting.model",
+    "FittedModel": "predicting.model", "fit": "calibration.recommended",
     "PerfModelError": "errors",
     "Prediction": "predicting.model",
     "RankedVariant": "predicting.ranking", "Ranking": "predicting.ranking", "rank": "predicting.ranking",

@@ -1,4 +1,4 @@
-"""Files are written in one way, and texts of others are shown in one way.
+"""Files are written in one way, texts of others are shown in one way, and folders that ship are found in one way.
 
 A regular file is replaced as a whole, anything else is written into. Control characters are shown as escapes.
 """
@@ -42,6 +42,13 @@ def visible(text: str) -> str:
     a kernel\x1b[2Jof another name\u202e
     """
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def shipped(name: str) -> Path:
+    """Return a folder that ships with perfmodel: inside the installed package, in a clone beside it."""
+    package = Path(__file__).parent
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 def write_whole(path: str | Path, content: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property as _cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 
@@ -27,12 +27,24 @@ def loader(package: str, homes: Mapping[str, str] = MappingProxyType({})) -> Cal
 
     def load(name: str) -> Any:
         if name in homes:
-            return getattr(import_module(f".{homes[name]}", package), name)
+            return getattr(_imported(f".{homes[name]}", package), name)
         if name.isidentifier() and not name.startswith("_") and find_spec(f"{package}.{name}"):
-            return import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load
+
+
+def _imported(module: str, package: str | None = None) -> ModuleType:
+    """Import a module; a LibraryVersionError where that fails and a library is of another version than perfmodel's."""
+    try:
+        return import_module(module, package)
+    except Exception as error:
+        from perfmodel.libraries import failure_in_library  # here: nothing else needs the versions
+
+        if failure := failure_in_library(error):
+            raise failure from error
+        raise
 
 
 if TYPE_CHECKING:

@@ -81,11 +81,13 @@ class Bar:
     """Shows the progress of a task on standard error; a :class:`perfmodel.progress.Progress`.
 
     The time left is estimated from the expected times of the steps, where they are given. The note of a failed step
-    stays above the bar. A quiet one shows nothing.
+    stays above the bar, unless `failures` is false, where the result tells of them. A quiet one shows nothing.
     """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, failures: bool = True) -> None:
         from rich.console import Console
+
+        self._failures = failures
 
         # The command line's stream shows escape codes, of which a bar is made; there is another that sends them.
         self._console = Console(file=getattr(sys.stderr, "styled", None), stderr=True, quiet=quiet)
@@ -117,11 +119,11 @@ class Bar:
         failed = isinstance(note, FailedStep)
         self._failed += failed
         if self._progress is not None:
-            if failed:
+            if failed and self._failures:
                 self.tell(note)
             name = note.name if isinstance(note, FailedStep) else note
             self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=visible(name))
-        elif failed:
+        elif failed and self._failures:
             self._line(f"{self._task}: {note}")
         elif monotonic() - self._shown >= LINES_EVERY_S:
             self._line(f"{self._task}: {self._state()}")

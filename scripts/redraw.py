@@ -2,7 +2,7 @@
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
 examples again; papers prints tables of two pages; transfers (minutes) predicts kernels by weights of other cards;
-tuning draws what scripts/bench recorded found.
+tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from perfmodel.report import picture_predicted_measured
 from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
+from scripts.lab.gallery import draw_gallery
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
@@ -32,7 +33,7 @@ from tests.papers import karsin_2018, stevens_kloeckner_2016
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers", "tuning")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers", "tuning", "gallery")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -75,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
         ),
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
+        "gallery": lambda: draw_gallery(options.devices, lab / "gallery"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
     }  # fmt: skip

@@ -31,7 +31,7 @@ WRONG = (
 
 @pytest.fixture(scope="module")
 def model():
-    return pm.fit(measurements())
+    return pm.fit(measurements(), "stevens_kloeckner_2016")
 
 
 CALLS = {

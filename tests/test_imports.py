@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display"), ("facts",),
-    ("counts",), ("kernels",), ("processes", "store", "features"), ("quantities", "expressions"), ("models",),
+    ("errors",), ("libraries",), ("lazy", "threads"), ("io", "caches", "cluster", "documents"),
+    ("progress", "display"), ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"),
+    ("quantities", "expressions"), ("models",),
     ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"),
     ("cli",), ("__main__",),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What an installation outside of the clone holds: the package, its data, and the kernel classes that it runs."""
+"""What an installation outside of the clone holds and does: the package, its data, kernel classes and weights."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, kernel_folder
+from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
+from perfmodel.calibration.recommended import FOLDER
+from perfmodel.io import shipped
 from tests.shadow import ROOT
 
 FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
-FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS)
-WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "bottleneck.json"
+FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS, FOLDER)
+WEIGHTS = ("*/*.json", "*/facts.yaml", "*/verdict.txt")
+MOST_BYTES = 8e6
 KERNEL = '''
 import loopy as lp
 import numpy as np
@@ -30,67 +35,102 @@ def kernel():
 '''
 
 
+def sources(folder: Path) -> Path:
+    """Copy what an installation is made of into a folder, without what a clone has beside it."""
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.jsonl"))
+    return folder
+
+
+def runner(python: Path | str, here: Path, **settings: str):
+    """Return a function that runs Python with arguments in a folder that is no clone, and returns its output."""
+    (here / "kernel.py").write_text(KERNEL)
+    environment = {**os.environ, "PYTHONPATH": "", "XDG_DATA_HOME": str(here / "data"), **settings}
+
+    def run(*arguments: str) -> str:
+        asked = [str(python), *arguments]
+        done = subprocess.run(asked, cwd=here, env=environment, capture_output=True, text=True, check=False)
+        assert 0 == done.returncode, done.stderr
+        return done.stdout
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """What a wheel of the project would hold, in a folder, and a runner of programs that see only that."""
     clone, library, here = (tmp_path_factory.mktemp(name) for name in ("clone", "library", "elsewhere"))
-    for name in FILES:
-        shutil.copy(ROOT / name, clone)
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
     build = "import warnings; warnings.simplefilter('ignore'); from setuptools import setup; setup()"
     asked = [sys.executable, "-c", build, "-q", "build_py", "--build-lib", str(library)]
-    subprocess.run(asked, cwd=clone, check=True, capture_output=True)
-    (here / "kernel.py").write_text(KERNEL)
-
-    def run(*arguments: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(library), "XDG_DATA_HOME": str(here / "data")}
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=here, env=environment, capture_output=True, text=True, check=False
-        )
-        assert 0 == done.returncode, done.stderr
-        return done.stdout
-
-    return library, run
+    subprocess.run(asked, cwd=sources(clone), check=True, capture_output=True)
+    return library, runner(sys.executable, here, PYTHONPATH=str(library))
 
 
-def files(folder: Path) -> set[str]:
-    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {name for name in found if "__pycache__" not in name}
+def files(folder: Path, *patterns: str) -> set[str]:
+    found = (path for pattern in patterns for path in folder.glob(pattern) if path.is_file())
+    return {path.relative_to(folder).as_posix() for path in found if path.suffix != ".pyc"}
 
 
-def test_it_holds_every_file_of_the_package_and_the_kernel_classes(installed):
+def expected() -> set[str]:
+    """The files of the package; inside it the kernel classes that commands run, and weights without measured rows."""
+    kept = {MEASUREMENT_KERNELS: ("*.py",), TEST_KERNELS: ("*.py", "samples/*"), FOLDER: WEIGHTS}
+    inside = {f"{name}/{file}" for name, patterns in kept.items() for file in files(ROOT / name, *patterns)}
+    return {f"perfmodel/{file}" for file in inside | files(ROOT / "perfmodel", "**/*")}
+
+
+def test_it_holds_one_package_with_every_file_and_the_kernel_classes_and_weights_inside(installed):
     library, _ = installed
-    expected = {f"{name}/{file}" for name in FOLDERS for file in files(ROOT / name)}
-    assert expected == files(library)
+    assert expected() == files(library, "**/*")
 
 
 def test_its_kernel_classes_are_found_and_not_those_of_the_clone(installed):
     library, run = installed
     module = "from perfmodel.calibration import kernel_choice as k; "
-    code = module + "print(k.kernel_folder({0!r}), len(k.discovered(None, {0!r})))"
+    code = module + "print(k.shipped({0!r}), len(k.discovered(None, {0!r})))"
     for name in (MEASUREMENT_KERNELS, TEST_KERNELS):
         folder, count = run("-c", code.format(name)).split()
-        assert str(library / name) == folder
-        assert len([*kernel_folder(name).glob("*.py")]) == int(count)
+        assert str(library / "perfmodel" / name) == folder
+        assert len([*shipped(name).glob("*.py")]) == int(count)
 
 
 @pytest.mark.device
 def test_the_doctor_and_predict_run_there(installed):
+    """A device that is not here is predicted by the weights that ship."""
     _, run = installed
     assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
-    text = run("-m", "perfmodel", "predict", "kernel.py", "-p", "n=1Mi", "-w", str(WEIGHTS), "--allow-unmeasured")
-    assert "kernel: " in text
+    assert "kernel: " in run("-m", "perfmodel", "predict", "kernel.py", "-p", "n=1Mi", "--device", "titan-v")
 
 
 @pytest.mark.nightly
 @pytest.mark.device
-def test_a_new_users_commands_run_there_without_a_path(installed):
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_serves_a_new_user_in_an_empty_environment(kind, tmp_path):
     """Weights are found in the user's data folder, where a short calibration put them."""
-    _, run = installed
+    clone, built, here = (tmp_path / name for name in ("clone", "built", "elsewhere"))
+    for folder in (clone, here):
+        folder.mkdir()
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    subprocess.run([*pip, "install", "build"], check=True)
+    subprocess.run([sys.executable, "-m", "build", "--outdir", str(built), str(sources(clone))], check=True)
+    (file,) = built.glob({"wheel": "*.whl", "sdist": "*.tar.gz"}[kind])
+    assert file.stat().st_size < MOST_BYTES
+    assert {f"perfmodel/{name}" for name in ("io.py", "py.typed")} <= contents(file)
+    python = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "environment")], check=True)
+    subprocess.run([str(python), *pip[1:], "install", str(file)], check=True)
+    run = runner(python, here)
     assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
     assert "verdict: " in run("-m", "perfmodel", "calibrate", "--quick", "--budget", "30")
     asked = ("kernel.py", "-p", "n=1Mi")
     assert "kernel: " in run("-m", "perfmodel", "predict", *asked, "--allow-unmeasured")
     assert "measured" in run("-m", "perfmodel", "time", *asked, "--visits", "1")
     assert "best: kernel, " in run("-m", "perfmodel", "tune", *asked)
+
+
+def contents(file: Path) -> set[str]:
+    """The names of the files in a wheel, or in an sdist below its folder."""
+    if file.suffix == ".whl":
+        return {*zipfile.ZipFile(file).namelist()}
+    return {name.partition("/")[2] for name in tarfile.open(file).getnames()}

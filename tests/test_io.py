@@ -15,11 +15,19 @@ from typing import NamedTuple
 
 import pytest
 
+from perfmodel import io
 from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
-from perfmodel.io import file_part, replace_file, write_whole
+from perfmodel.io import file_part, replace_file, shipped, write_whole
 
 ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
+
+
+def test_a_folder_that_ships_lies_in_the_installed_package_and_in_a_clone_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(io, "__file__", str(tmp_path / "perfmodel" / "io.py"))
+    assert tmp_path / "kernels" == shipped("kernels")
+    (tmp_path / "perfmodel" / "kernels").mkdir(parents=True)
+    assert tmp_path / "perfmodel" / "kernels" == shipped("kernels")
 
 
 @pytest.mark.parametrize("write", WRITERS)

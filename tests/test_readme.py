@@ -1,40 +1,78 @@
-"""The README's Python runs as it stands there."""
+"""The README's Python runs as a user saves it, and so do its commands."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from subprocess import run
+from sys import executable
+
+import pytest
+from typer.testing import CliRunner
 
 from perfmodel.calibration import recommended
+from perfmodel.cli import application
 from perfmodel.facts import read_device
 from perfmodel.opencl import Device
+from tests.pages import PAGES, Page
 
-README = Path(__file__).parents[1] / "README.md"
+README = PAGES[0]
+PAGE = Page(README, README.read_text(encoding="utf-8"))
 COMMITTED = README.parent / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
+RUNNING = {"time", "tune", "calibrate", "measure"}
+#: Commands about the file that run nothing on a device.
+COMMANDS = [words for words in PAGE.commands if "my_kernel.py" in words and words[1] not in RUNNING]
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
-
-
-def test_the_python_snippets_run(tmp_path, monkeypatch, capsys):
-    """They read committed weights, which are those of a made-up machine, and write nothing into the clone."""
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """The folder of a user outside of the clone, who has saved the files and has the device of committed weights."""
     device = Device(0, read_device(COMMITTED / "device.json"))
     monkeypatch.setattr(recommended, "identify", lambda selector: device)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "data")
-    (tmp_path / "fitted_weights").symlink_to(README.parent / "fitted_weights")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, str(README), "exec"), names)
+    for name, text in PAGE.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_python_runs_and_prints_what_it_promises(reader, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(reader)
+    exec(compile(PAGE.program, str(README), "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    promised = re.findall(r"# prints (.*)$", "\n".join(blocks("python")), re.MULTILINE)
-    assert promised
-    assert promised == printed[: len(promised)]
+    assert PAGE.promised
+    assert PAGE.promised == printed[: len(PAGE.promised)]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(words, marks=pytest.mark.nightly) if words[1] == "report" else words for words in COMMANDS],
+    ids=" ".join,
+)
+def test_the_commands_run(command, reader):
+    result = CliRunner().invoke(application(), command[1:])
+    assert 0 == result.exit_code, result.stderr
+
+
+def test_commands_are_tested():
+    assert {"count", "predict", "rank", "report"} <= {words[1] for words in COMMANDS}
+    assert set(PAGE.files) == {"my_kernel.py"}
+
+
+def test_a_saved_file_runs_by_itself(reader):
+    """It needs no name that only a notebook or this page has."""
+    found = run([executable, "my_kernel.py"], cwd=reader, capture_output=True, text=True, check=False)
+    assert (0, "") == (found.returncode, found.stdout), found.stderr
+
+
+def test_the_first_lines_say_what_it_does_not_do():
+    first = " ".join(PAGE.text.splitlines()[:10])
+    assert "no OpenCL C and no CUDA source" in first
+    for device in ("AMD EPYC", "Intel Xeon", "Titan V"):
+        assert device in first
 
 
 def test_the_pictures_are_there():
-    pictures = re.findall(r"!\[.*?\]\((.*?)\)", README.read_text())
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", PAGE.text)
     assert pictures
     for picture in pictures:
         assert (README.parent / picture).is_file()

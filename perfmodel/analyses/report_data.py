@@ -22,7 +22,7 @@ from perfmodel.analyses.report_models import (
     family_lines,
     weights_files,
 )
-from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
+from perfmodel.analyses.roofline import KernelPoint, largest, points_of, roof_values, roofline_points
 from perfmodel.analyses.words import FactLine, WeightLine, fact_lines, how_made, weight_lines
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import volume
@@ -32,10 +32,10 @@ from perfmodel.errors import (
     AssumptionError,
     ForeignDeviceError,
     MissingFactError,
+    NegativeTimeError,
     StoreMissingError,
     UnmeasuredFeatureError,
 )
-from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import samples_of, tests_of
 from perfmodel.fitting.selection import Scatter
@@ -44,7 +44,6 @@ from perfmodel.models import Family
 from perfmodel.predicting.model import ADDS_UP, FittedModel
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import Ranking, rankings
-from perfmodel.quantities.case import Case
 from perfmodel.store import Measurements
 
 TESTS = "test kernels, none of which is in the fit"
@@ -129,6 +128,7 @@ def report_data(
     *,
     level: float = 0.9,
     uncounted: Mapping[str, str] = MappingProxyType({}),
+    timed: Measurements | None = None,
     advance: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
     """Gather what a report shows.
@@ -148,6 +148,8 @@ def report_data(
         Probability of intervals.
     uncounted
         Variants that could not be counted, by name, each with the reason.
+    timed
+        Runs of the variants on this device (``perfmodel time --keep``), whose times are shown beside predictions.
     advance
         Called with the name of each step when it begins (:func:`steps_of` has their number).
 
@@ -193,8 +195,8 @@ def report_data(
         kernels=_largest_terms(model, compared, bounding, level),
         points=_points(compared),
         ranking=own.ranking,
-        own=own.terms(bounding),
-        own_points=own.points(measured.facts),
+        own=own.terms(bounding, timed, model),
+        own_points=tuple(points_of(measured.facts, own.counts, own.sizes, own.times).values()),
         withheld=MappingProxyType({**uncounted, **own.withheld}),
         made=how_made(model, measured, folder),
         simulated="simulated" in facts and bool(facts.value("simulated")),
@@ -225,7 +227,7 @@ class _OwnVariants:
         cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
     ) -> _OwnVariants:
         """Rank those of a user's variants that can be predicted."""
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, AssumptionError))
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, AssumptionError))
         predicted = asked.predicted(variants, sizes)
         errors = predicted.errors
         unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
@@ -233,22 +235,25 @@ class _OwnVariants:
         withheld = broken | {name: str(error) for name, error in unmeasured.items()}
         return cls(predicted.counts, sizes, rankings(predicted)[0], unmeasured, withheld)
 
-    def terms(self, bounding: BoundModels) -> tuple[KernelTerms, ...]:
-        """Return the terms of each ranked variant, and what bounds it."""
-        sizes = in_words(self.sizes)
-        return tuple(
-            _terms(variant.name, "", sizes, variant, None, bounding.bounds(self.counts[variant.name], self.sizes))
-            for variant in self.ranking
-        )
+    @property
+    def times(self) -> dict[str, float]:
+        """The predicted time of each ranked variant by its name [s]."""
+        return {variant.name: variant.seconds for variant in self.ranking}
 
-    def points(self, facts: DeviceFacts | None) -> tuple[KernelPoint, ...]:
-        """Return the places of ranked variants below the roofs; none where the facts do not allow it."""
-        roofs = roof_values(facts) if facts is not None else {}
-        cases = ((variant, Case(self.counts[variant.name], self.sizes, facts, "roofline")) for variant in self.ranking)
-        try:
-            return tuple(kernel_point(case, roofs, variant.name, "", variant.seconds) for variant, case in cases)
-        except MissingFactError:
-            return ()
+    def terms(
+        self, bounding: BoundModels, timed: Measurements | None, model: FittedModel
+    ) -> tuple[KernelTerms, ...]:
+        """Return the terms of each ranked variant, and what bounds it, beside its time where it ran."""
+        took = {
+            (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
+            for row in timed or () if row.device == model.device and row.parameters == dict(self.sizes)
+        }  # fmt: skip
+        terms = []
+        for variant in self.ranking:
+            counts = self.counts[variant.name]
+            measured, bounds = took.get((variant.name, counts.hash)), bounding.bounds(counts, self.sizes)
+            terms.append(kernel_terms(variant.name, "", in_words(self.sizes), variant, measured, bounds))
+        return tuple(terms)
 
 
 def _largest_terms(
@@ -263,12 +268,15 @@ def _largest_terms(
             predicted = model.predict(counts, row.parameters, level=level)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
+        except NegativeTimeError:
+            continue  # no time has these shares
         bounds = bounding.bounds(counts, row.parameters)
-        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds_by(model.clock), bounds))
+        sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)
+        kernels.append(kernel_terms(kernel, form, sizes, predicted, measured, bounds))
     return tuple(kernels)
 
 
-def _terms(
+def kernel_terms(
     kernel: str, form: str, sizes: str, predicted: Any, measured: float | None, bounds: KernelBounds
 ) -> KernelTerms:
     """Return the terms of a prediction, or of a ranked variant."""

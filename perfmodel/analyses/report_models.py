@@ -107,6 +107,11 @@ class BoundModels:
         return KernelBounds(**known)
 
 
+def bounds_beside(model: FittedModel) -> BoundModels:
+    """Return the weights of both models that lie beside a model's own."""
+    return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
+
+
 def bound_models(folder: str | Path, device: str) -> BoundModels:
     """Return the weights of both models that a folder holds for a device."""
     known: dict[str, Any] = {}

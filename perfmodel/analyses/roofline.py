@@ -11,8 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from perfmodel.compare.comparison import volume
-from perfmodel.display import in_words
-from perfmodel.facts import DeviceFacts
+from perfmodel.counts import KernelCounts
+from perfmodel.display import in_words, percent
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
+from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import global_bytes, local_bytes
@@ -21,6 +24,8 @@ from perfmodel.store import Measurements
 PEAKS = ("peak_flops_float32", "peak_flops_float64")
 BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
 LOCAL = "local_bandwidth_bytes_per_s"
+COLUMNS = ("GFLOP/s", "GB/s", "of the roof")
+"""Names of :attr:`KernelPoint.cells`."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,11 @@ class KernelPoint:
         return self.operations / self.seconds
 
     @property
+    def bytes_rate(self) -> float:
+        """Bytes a second, as measured [B/s]."""
+        return self.bytes / self.seconds
+
+    @property
     def attainable(self) -> float:
         """Operations a second below the lowest roof (Eq. 4.31); NaN where a roof is not known."""
         return self.operations / self.bound_s if self.bound_s else math.inf
@@ -55,6 +65,12 @@ class KernelPoint:
     def share(self) -> float:
         """Measured rate over attainable rate: the least time over the measured one."""
         return self.bound_s / self.seconds
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Billions of operations and of bytes a second, and the share of the lowest roof: :data:`COLUMNS`."""
+        flops = f"{self.rate / 1e9:.3g}" if self.operations else "-"
+        return flops, f"{self.bytes_rate / 1e9:.3g}", percent(self.share)
 
     @property
     def drawable(self) -> bool:
@@ -71,6 +87,32 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
     return roofs
+
+
+def points_of(
+    facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], sizes: Mapping[str, int], times: Mapping[str, float]
+) -> dict[str, KernelPoint]:
+    """Return counted kernels at their times above zero [s], below the roofs that the facts hold, by name.
+
+    There are none where the size of a transfer is not known.
+    """
+    roofs = roof_values(facts) if facts else {}
+    try:
+        return {
+            name: kernel_point(Case(counts[name], sizes, facts, "roofline"), roofs, name, "", seconds)
+            for name, seconds in times.items() if name in counts and seconds > 0
+        }  # fmt: skip
+    except MissingFactError:
+        return {}
+
+
+def facts_with_roofs(model: FittedModel) -> DeviceFacts:
+    """Return the facts of a model's device, with measured roofs that lie beside its weights where it has no others."""
+    known = DeviceFacts(model.device, "", "", ())
+    if model.path is not None and not model.fitted.transferred_from:
+        measured = model.path.with_name(ROOFS_FILE)
+        known = known.updated(read_facts(measured) if measured.is_file() else {})
+    return known.updated(dict(model.facts.facts) if model.facts else {})
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:

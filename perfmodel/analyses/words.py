@@ -219,7 +219,8 @@ def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ..
         if weight.standard_error:
             value, error = np.array([weight.value]), np.array([weight.standard_error])
             ((low, high),) = intervals(value, error, model.fitted.degrees_of_freedom, level).tolist()
-            interval = (low, high) if math.isfinite(low) else None
+            low = max(low, 0.0) if weight.value >= 0 else low  # no cost is below zero
+            interval = (low, high) if math.isfinite(high) else None
         words = weight_words(name, weight.value, weight.unit, model.family)
         warnings = tuple(MEANING[mark] for mark in weight.marks)
         lines.append(WeightLine(name, weight.value, weight.unit, words, interval, warnings))

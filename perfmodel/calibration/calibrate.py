@@ -5,7 +5,7 @@ Fits and judgements need no device: they read what the device's folder holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,11 @@ from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.display import columns_text, percent
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
-from perfmodel.facts import Fact
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
+from perfmodel.facts.doubts import contradictions, disturbed_probes
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
-from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.throughput import save_roofs, with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
 from perfmodel.lazy import Lazy
@@ -35,10 +36,14 @@ from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
+from perfmodel.store.files import read_probes
+from perfmodel.store.measurement import LOADED
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
 VERDICT_FILE = "verdict.txt"
+#: Files beside the weights that a fit of a device's folder writes.
+WRITTEN = (RECOMMENDED_FILE, ROOFS_FILE, VERDICT_FILE)
 #: The protocol of the verdict on a folder without test kernels.
 UNTESTED = "groups"
 
@@ -121,7 +126,7 @@ class FittedDevice(Lazy):
 
 def files_of_all(folder: Path) -> tuple[Path, ...]:
     """Return the files that :func:`fit_device` may write into a folder."""
-    return (*(folder / f"{name}.json" for name in families()), folder / RECOMMENDED_FILE, folder / VERDICT_FILE)
+    return tuple(folder / name for name in (*(f"{name}.json" for name in families()), *WRITTEN))
 
 
 def fit_device(
@@ -131,8 +136,9 @@ def fit_device(
     """Fit every family to a device's folder, or those of some names; write the weights, which to use, and the verdict.
 
     Files are written into `out`, by default into the folder. A family that cannot be fitted is reported in the result;
-    the others are fitted all the same. `given` facts, by key, replace what is known of the device. In a folder without
-    test kernels each measured kernel is predicted by a fit without its group.
+    the others are fitted all the same. None that may predict times below zero is recommended: where no other candidate
+    is left, the linear model is fitted without weights below zero. `given` facts, by key, replace what is known of the
+    device. In a folder without test kernels each measured kernel is predicted by a fit without its group.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
@@ -140,35 +146,63 @@ def fit_device(
     wanted = {name: family for name, family in families().items() if not names or name in names}
     with task(bar, "fitting families", len(wanted)):
         models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance)
+        if CORE in models and not _possible(measured, models):  # better a linear model without such weights than none
+            linear, options = {CORE: wanted[CORE]}, FitOptions(nonnegative=True)
+            again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.tell, options)
+            models, fits = {**models, **again}, {**fits, **fits_again}
     try:
         rivals = contenders(folder, tuple(wanted), begin=bar.start, advance=bar.advance, made=fits)
     finally:
         bar.stop()
-    possible = [name for name in candidates(measured.facts) if name in models]
+    possible = _possible(measured, models)
     chosen = recommended(fits[name] for name in possible)
-    Recommended(family=chosen, candidates=tuple(possible)).save(target)
+    save_roofs(measured, target)
     if tests is None:
         rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
         notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
+    notes += (*_loads_of(measured), *doubts_of(measured.facts, folder))
     sampled = compare(models[chosen], samples) if chosen and samples else ()
     fitted = FittedDevice(
         target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
     )
+    verdict = fitted.verdict.text if chosen else ""
+    Recommended(family=chosen, candidates=tuple(possible), verdict=verdict).save(target)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 
 
+def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
+    """Return what is doubtful of the probes of a device's folder, in words: disturbed ones, and contradictions."""
+    if facts is None:
+        return ()
+    return tuple(map(str, (*disturbed_probes(facts, read_probes(folder)), *contradictions(facts))))
+
+
+def _loads_of(measured: store.Measurements) -> Iterator[str]:
+    """Say how many times were measured while others loaded the machine."""
+    if loaded := sum(LOADED in row.flags for row in measured):
+        yield (
+            f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
+            "shorter: calibrate again into another folder (--out)"
+        )
+
+
+def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -> list[str]:
+    """Return the families that can be recommended: fitted, and without weights below zero."""
+    return [name for name in candidates(measured.facts) if name in models and not models[name].below_zero]
+
+
 def _fit_families(
     measured: store.Measurements, tests: store.Measurements | None, samples: store.Measurements | None,
-    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None],
+    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], options: FitOptions | None = None,
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
-        fits[name] = FamilyFits(measured, family, FitOptions(), tests, folds_of(tests), samples=samples)
+        fits[name] = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
         try:
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:

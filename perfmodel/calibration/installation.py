@@ -12,6 +12,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from perfmodel.libraries import BARVINOK, MENDING_COMMAND, fits, has_upper_bound, installed
+
 OK = "ok"
 NOTE = "note"  # the main job runs without it
 WRONG = "wrong"  # the main job cannot run
@@ -30,7 +32,7 @@ _CARDS = (
         "as root: mkdir -p /etc/OpenCL/vendors && echo libamdocl64.so > /etc/OpenCL/vendors/amdocl64.icd",
     ),
 )
-_MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
+_MEND_DEVICES = "scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def python_part() -> Part:
 
 
 def library_parts() -> Iterator[Part]:
-    """Check each library that setup.cfg requires: its version, and whether a pinned one can be imported."""
+    """Check each library that setup.cfg requires: its version, and whether one with an upper bound can be imported."""
     for text in metadata.requires("perfmodel") or ():
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
@@ -73,17 +75,14 @@ def library_parts() -> Iterator[Part]:
 def _library_part(requirement: Requirement) -> Part:
     name, wanted = requirement.name, str(requirement.specifier)
     mend = f"{sys.executable} -m pip install '{name}{wanted}'"
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
+    version = installed(name)
+    if not version:
         return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
-    if not requirement.specifier.contains(version, prereleases=True):
-        return Part(name, version, WRONG, f"is not the version that works, {wanted}", mend)
-    if wanted.startswith("=="):  # a pinned library is one whose other versions fail
-        if failure := _import_failure(name):
-            mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
-            return Part(name, version, WRONG, f"does not load: {failure}", mend)
-        return Part(name, version, OK, "as pinned")
+    if not fits(requirement, version):
+        return Part(name, version, WRONG, f"lies outside the range that works, {wanted}", mend)
+    if has_upper_bound(requirement) and (failure := _import_failure(name)):
+        mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
+        return Part(name, version, WRONG, f"does not load: {failure}", mend)
     return Part(name, version, OK, wanted)
 
 
@@ -106,6 +105,9 @@ def barvinok_part() -> Part:
         from perfmodel.counts.points import set_counter
     except (ImportError, PerfModelError) as error:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
+    version = installed("islpy-barvinok")
+    if not fits(Requirement(BARVINOK), version):
+        return Part("Barvinok", version, WRONG, f"is not the version that works, {BARVINOK}", MENDING_COMMAND)
     if set_counter.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
     if set_counter.is_overwritten():
@@ -113,7 +115,7 @@ def barvinok_part() -> Part:
     else:
         status, message = NOTE, "islpy-barvinok is not installed"
     message += ": counting is slower, and some counts may be upper bounds"
-    return Part("Barvinok", "not in islpy", status, message, set_counter.MENDING_COMMAND)
+    return Part("Barvinok", "not in islpy", status, message, MENDING_COMMAND)
 
 
 def device_parts() -> Iterator[Part]:
@@ -136,9 +138,25 @@ def device_parts() -> Iterator[Part]:
         name, what = f"device {device.index}", f"{device.name} ({device.platform})"
         if health.ok:
             yield Part(name, what, OK, f"{health.message} in {health.seconds:.2f} s")
+            yield from fact_parts(device.index)
         else:
             status = NOTE if any_works else WRONG
             yield Part(name, what, status, health.message, _mend_device(device.slug))
+
+
+def fact_parts(index: int) -> Iterator[Part]:
+    """Yield the facts of a device that contradict each other in the weights that predictions of it use."""
+    from perfmodel.calibration.recommended import load
+    from perfmodel.errors import PerfModelError
+    from perfmodel.facts.doubts import contradictions
+
+    try:
+        facts = load(device=str(index)).facts
+    except PerfModelError:
+        return  # whoever predicts is told
+    for doubt in contradictions(facts) if facts else ():
+        mend = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
+        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.said)}; {doubt.assumption}", mend)
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:

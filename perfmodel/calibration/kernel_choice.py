@@ -20,6 +20,7 @@ import numpy as np
 from perfmodel import features
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import OptionError, UnmadeFeatureError
+from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
 from perfmodel.kernels.builders.arithmetic import chain_steps
 from perfmodel.kernels.builders.memory import strided
@@ -206,19 +207,14 @@ def _kernel_class(
 MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 
 
-def kernel_folder(name: str) -> Path:
-    """Return perfmodel's own folder of kernel classes, whatever the working directory holds: its files are run."""
-    return Path(__file__).parents[2] / name
-
-
 def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNELS) -> tuple[KernelClass, ...]:
-    """Return the kernel classes of all folders; without folders those of perfmodel's own folder."""
-    return tuple(kernel for folder in folders or [kernel_folder(default)] for kernel in discover(folder))
+    """Return the kernel classes of all folders; without folders those that ship, whatever the current folder holds."""
+    return tuple(kernel for folder in folders or [shipped(default)] for kernel in discover(folder))
 
 
 def shipped_samples() -> tuple[KernelClass, ...]:
     """Return the random samples that ship with perfmodel, each a class of its own."""
-    return samples(kernel_folder(TEST_KERNELS) / "samples" / "samples.jsonl.xz")
+    return samples(shipped(TEST_KERNELS) / "samples" / "samples.jsonl.xz")
 
 
 def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:

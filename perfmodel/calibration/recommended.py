@@ -7,16 +7,19 @@ weights of the device in use are searched among the user's own, then in the fold
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from warnings import warn
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors, fitting
+from perfmodel.compare.figures import Verdict
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import (
     DocumentError,
@@ -27,12 +30,15 @@ from perfmodel.errors import (
     UnknownDeviceError,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
-from perfmodel.io import file_part, write_whole
+from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
-from perfmodel.predicting.model import FittedModel, load as read_model
+from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
 from perfmodel.store.files import ROWS_FILE
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurements
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
@@ -41,6 +47,11 @@ CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner
 RECOMMENDED_FILE = "recommended.json"
 SCHEMA = "perfmodel.recommended/1"
 _SCHEMA = Schema(SCHEMA, "fit again (perfmodel fit --all --from FOLDER --out FOLDER)")
+_WORST_FIRST = (
+    Verdict(False, False, ()).text, "",
+    *(Verdict(to_time, to_rank, ()).text for to_time, to_rank in ((False, True), (True, False), (True, True))),
+)
+"""Verdicts in their order; weights that nothing has judged have none."""
 
 
 class Recommended(BaseModel):
@@ -52,6 +63,7 @@ class Recommended(BaseModel):
     )
     family: str = Field(pattern=r"^\w*$")  # whose weights predictions should use; "" where none could be fitted
     candidates: tuple[str, ...]  # among which it was chosen
+    verdict: str = ""  # what its weights may be used for, in words; "" where nothing has judged them
 
     def save(self, folder: Path) -> None:
         """Write it into a folder, whole or not at all; raise OutputError if that is not possible."""
@@ -65,15 +77,28 @@ def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
     That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that the
     folder has weights of.
     """
-    path = folder / RECOMMENDED_FILE
     names = CANDIDATES if family is None else (family,)
-    if family is None and path.is_file():
-        try:
-            names = (value_of(Recommended, read_file(path), _SCHEMA).family,)
-        except DocumentError as error:
-            raise errors.WeightsFileError(str(path), error.problem) from error
+    if family is None and (choice := read_recommended(folder)):
+        names = (choice.family,)
     paths = (folder / f"{file_part(name)}.json" for name in names)
     return next((path for path in paths if path.is_file()), None)
+
+
+def read_recommended(folder: Path) -> Recommended | None:
+    """Return the content of a folder's ``recommended.json``; None where it has none."""
+    path = folder / RECOMMENDED_FILE
+    if not path.is_file():
+        return None
+    try:
+        return value_of(Recommended, read_file(path), _SCHEMA)
+    except DocumentError as error:
+        raise errors.WeightsFileError(str(path), error.problem) from error
+
+
+def verdict_of(weights: Path | None) -> str:
+    """Return what the weights of a file may be used for, in words; "" where nothing has judged them."""
+    choice = None if weights is None else read_recommended(weights.parent)
+    return choice.verdict if choice and weights and choice.family == weights.stem else ""
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
@@ -121,6 +146,8 @@ def _errors(fits: fitting.FamilyFits) -> np.ndarray:
 
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
+SHIPPED = "shipped with perfmodel"
+"""Origin of the weights that come with perfmodel."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +157,7 @@ class FoundWeights:
     path: Path
     device: DeviceFacts  # as it was when it was measured
     origin: str  # where the file was found, in words
+    passed_over: tuple[str, ...] = ()  # weights of the device that come first and have a worse verdict, in words
 
     @property
     def folder(self) -> Path:
@@ -140,7 +168,18 @@ class FoundWeights:
     def text(self) -> str:
         """Which weights these are, in one line."""
         recorded = f"; others recorded its times: {self.device.recorded}" if self.device.recorded else ""
-        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}"
+        words = [f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}", self.verdict]
+        return "; ".join(filter(None, [*words, *self.passed_over]))
+
+    @property
+    def verdict(self) -> str:
+        """What they may be used for, in words; "" where nothing has judged them."""
+        return verdict_of(self.path)
+
+    @property
+    def rank(self) -> int:
+        """The place of their verdict, the worst first."""
+        return _WORST_FIRST.index(self.verdict) if self.verdict in _WORST_FIRST else 0
 
 
 def data_folder() -> Path:
@@ -153,12 +192,12 @@ def data_folder() -> Path:
 def places() -> tuple[tuple[str, Path], ...]:
     """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it.
 
-    They are the user's own, ``fitted_weights`` of the current folder, and that of the clone that perfmodel runs from.
+    They are the user's own, ``fitted_weights`` of the current folder, and that which ships with perfmodel.
     """
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
-        ("of the project", Path(__file__).parents[2] / FOLDER),
+        (SHIPPED, shipped(FOLDER)),
     )
 
 
@@ -183,6 +222,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
     They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
+    Of several the better verdict counts, then the order of places.
     If no OpenCL device has the name `device`, they are those of the one folder whose name or device has its words, as
     ``titan-v``. Without `family` they are those of the family that calibration recommends for the device. A
     NoWeightsError names the device, the weights that there are, and what to do.
@@ -202,7 +242,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
         if isinstance(error, UnknownDeviceError):
             raise
         raise _no_weights("no OpenCL device was found to take the weights of") from None
-    return _weights_of(used, name)
+    return weights_of(used, name)
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
@@ -215,17 +255,34 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
     return found
 
 
-def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
-    """Return the weights of a device; raise NoWeightsError where there are none."""
-    known = []
+def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
+    """Return the weights of a device, by the name of their family; raise NoWeightsError where there are none."""
+    known, alike = [], []
     for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
         if path is not None and not differ:
-            return FoundWeights(path, facts, origin)
+            alike.append(FoundWeights(path, facts, origin))
         known.append(_described(folder, facts, differ, used))
+    if alike:
+        best = max(alike, key=lambda found: found.rank)
+        worse = alike[: alike.index(best)]
+        return replace(best, passed_over=tuple(
+            f"{shown(found.path)} ({found.origin}) is passed over: {found.verdict or 'nothing has judged it'}"
+            for found in worse
+        ))  # fmt: skip
     wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
+
+
+def own_folder(weights: FoundWeights) -> Path:
+    """Return the folder to which measurements of a device are added: of what ships, a copy among the user's own."""
+    if weights.origin != SHIPPED:
+        return weights.folder
+    own = data_folder() / weights.folder.name
+    if not own.exists():
+        shutil.copytree(weights.folder, own)
+    return own
 
 
 def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
@@ -327,6 +384,37 @@ def load(
     if path is None:
         path = find_weights(device, family).path
     return read_model(path, family)
+
+
+def fit(
+    measurements: Measurements,
+    family: str | Family | None = None,
+    nonnegative: bool = False,
+    options: fitting.FitOptions | None = None,
+    others: Measurements | None = None,
+    samples: Measurements | None = None,
+) -> FittedModel:
+    """Fit a model family to measurements, by default the one for their device.
+
+    Parameters
+    ----------
+    family
+        A model family or its name. By default the first of those for the device (:func:`candidates`) that the
+        measurements allow to fit. ``perfmodel fit --all`` chooses among them by kernels that the fit has not seen.
+    measurements, nonnegative, options, others, samples
+        As of :func:`perfmodel.predicting.model.fit`.
+
+    Raises
+    ------
+    UnknownFamilyError, BadTimesError, TooFewRowsError, ...
+        As of :func:`perfmodel.predicting.model.fit`; without a family those of the last one.
+    """
+    require_rows(measurements)
+    *first, last = candidates(measurements.facts) if family is None else (family,)
+    for name in first:
+        with suppress(PerfModelError):
+            return fit_model(measurements, name, nonnegative, options, others, samples)
+    return fit_model(measurements, last, nonnegative, options, others, samples)
 
 
 def model_in_use(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +16,30 @@ from typer import Argument, Option
 
 from perfmodel import analyses, calibration, compare, fitting, predicting, report
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
+from perfmodel.errors import OptionError, OutputFolderError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.facts import DeviceFacts
     from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
+
+
+def _measured_folders() -> list[Path]:
+    """Return the folders of measured devices: in the current folder, else the user's own and those of perfmodel."""
+    from perfmodel.store import TESTS_FILE
+
+    known = fitting.device_folder
+    if STORES.is_dir():
+        return known.measured_folders(STORES)
+    every = (folder for _, folder, _ in calibration.recommended.fitted_devices())
+    found = [folder for folder in every if (folder / TESTS_FILE).is_file() and not known.is_simulated(folder)]
+    if not found:
+        raise OptionError("no device was measured with test kernels", "measure one (perfmodel calibrate), or give one")
+    return found
+
 
 # {{{ compare
 
@@ -35,7 +51,8 @@ Folders = Annotated[
     Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default those of "
-        "fitted_weights/ that have both, but for simulated ones. Without test.jsonl measured kernels are left out.",
+        "fitted_weights/ that have both, or your own, but for simulated ones. Without test.jsonl measured kernels are "
+        "left out.",
     ),
 ]  # fmt: skip
 FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
@@ -44,16 +61,14 @@ FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures as CSV.")]
 def compare_command(source: Folders = None, family: Families = None, csv: FiguresCsv = False) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
 
-    It takes one to two minutes for each device.
+    It takes a minute or two for each device, several devices at once; it says beforehand how long.
     """
-    judged = []
-    for folder in source or fitting.device_folder.measured_folders(STORES):
-        bar = output.CommandBar()
-        try:
-            rivals = compare.contenders.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance)
-            judged.append(rivals)
-        finally:
-            bar.stop()
+    from perfmodel.models import families
+
+    folders, names = source or _measured_folders(), tuple(family or ())
+    seconds = compare.contenders.expected_s(len(folders), len(names or families()))
+    output.tell(f"this takes about {seconds / 60:.1f} minutes: each family is fitted again and again, groups left out")
+    judged = compare.contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:
         print(compare.contenders.families_csv(every), end="")
@@ -204,24 +219,65 @@ def _read(source: Path | None, weights: Path | None, family: str | None) -> tupl
 
 # {{{ roofline
 
-RoofSource = Annotated[Path, Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")]
+RoofSource = Annotated[
+    Path | None,
+    Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl and test.jsonl, and weights for a kernel file; by default that of the "
+        "device in use.",
+    ),
+]  # fmt: skip
+RoofKernel = Annotated[
+    Path | None, Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants(), at predicted times.")
+]
 RoofPicture = Annotated[
     Path | None, Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
 ]
 
 
-def roofline_command(source: RoofSource, out: RoofPicture = None) -> None:
-    """Print how near the test kernels of a device come to the best that its measurements reached."""
+def roofline_command(
+    kernel: RoofKernel = None,
+    source: RoofSource = None,
+    out: RoofPicture = None,
+    size: options.Sizes = None,
+    statistic: options.Statistics = None,
+) -> None:
+    """Print how near your kernels, or the test kernels of a device, come to the best that its measurements reached."""
     output.one_output(out=out)
-    _, tests = fitting.device_folder.measured_folder(source)
-    known = tests.known_facts
-    shown = analyses.roofline.largest(analyses.roofline.roofline_points(tests))
+    if kernel is None and (size or statistic):
+        raise _no_kernel("roofline")
+    if kernel is not None:
+        shown, known = _own_points(kernel, source, numbers.sizes(size), numbers.statistics(statistic))
+        what = kernel.stem
+    else:
+        _, tests = fitting.device_folder.measured_folder(source or options.weights_in_use().folder)
+        known = tests.known_facts
+        shown, what = analyses.roofline.largest(analyses.roofline.roofline_points(tests)), "test kernels"
     if out is not None:
-        report.roofline.picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
+        report.roofline.picture_roofline(shown, known, out, f"{known.slug}: roofs and {what}")
     if output.settings().json:
         output.print_document(report.roofline.roofline_document(shown, known))
     else:
         output.print_text(report.roofline.roofline_table(shown, known, output.table_width()), output.text_stream(out))
+
+
+def _own_points(
+    kernel: Path, source: Path | None, at: Mapping[str, int], known: Mapping[str, float]
+) -> tuple[tuple[analyses.roofline.KernelPoint, ...], DeviceFacts]:
+    """Return the variants of a kernel file at their predicted times, and the facts with the roofs."""
+    _, model = _shown_model(source, None)
+    counts = options.counted_variants(kernel, None, model.fitted.subgroup_size, statistics=known)
+    predicted = predicting.Predicting(model, spared=UnmeasuredFeatureError).predicted(counts, at).required()
+    facts = analyses.roofline.facts_with_roofs(model)
+    times = {name: variant.prediction.seconds for name, variant in predicted.variants.items()}
+    for name, error in predicted.errors.items():
+        output.tell(f"{name}: {error}")
+    return tuple(analyses.roofline.points_of(facts, counts, at, times).values()), facts
+
+
+def _no_kernel(command: str) -> OptionError:
+    problem = "an option is about a kernel file (-p, --statistics, --keep), and none was given"
+    return OptionError(problem, f"name it first: perfmodel {command} KERNEL.PY -p n=1024")
 
 # }}}
 
@@ -248,6 +304,12 @@ Named = Annotated[
 ]  # fmt: skip
 
 
+Kept = Annotated[
+    Path | None,
+    Option("--keep", metavar="FOLDER", help="Store of `time --keep` or `tune --keep`, whose times are shown too."),
+]
+
+
 def report_command(
     kernel: Kernel = None,
     out: Page = Path("report.html"),
@@ -255,6 +317,7 @@ def report_command(
     family: Named = None,
     size: options.Sizes = None,
     statistic: options.Statistics = None,
+    keep: Kept = None,
 ) -> None:
     """Write one HTML file on a device, its model, and your kernels: it needs no network and no other file.
 
@@ -262,16 +325,17 @@ def report_command(
     """
     from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
+    from perfmodel.store import read
 
     output.one_output(out=out)
     report.html.page.check_extra()
     if out.is_dir():
         raise OutputFolderError(out, "it is a folder")
-    if kernel is None and (size or statistic):
-        problem = "-p and --statistics are about a kernel file, and none was given"
-        raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
+    if kernel is None and (size or statistic or keep):
+        raise _no_kernel("report")
     at, known = numbers.sizes(size), numbers.statistics(statistic)
     units = load_kernel_file(kernel).variants if kernel else {}
+    timed = None if keep is None else read(keep)
     folder, model = _shown_model(source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
@@ -284,7 +348,9 @@ def report_command(
             except PerfModelError as error:
                 uncounted[name] = str(error)
             bar.advance(name)
-        data = analyses.report_data.report_data(model, folder, counts, at, uncounted=uncounted, advance=bar.advance)
+        data = analyses.report_data.report_data(
+            model, folder, counts, at, uncounted=uncounted, timed=timed, advance=bar.advance
+        )
     finally:
         bar.stop()
     content = report.html.page.report_page(data, _made(kernel)).encode()

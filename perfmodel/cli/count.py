@@ -79,12 +79,11 @@ def count_command(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
         declared=declared(declared_file), budget=budget,
     )  # fmt: skip
-    leave_out = jobs is not None
     if several:
-        _show_sweep(str(asked.kernel), counted, points, csv, leave_out)
+        _show_sweep(str(asked.kernel), counted, points, csv)
         return
     (at,) = points
-    valued, errors = _of_each(counted, lambda counts: _feature_values(counts, at), leave_out)
+    valued, errors = _of_each(counted, lambda counts: _feature_values(counts, at))
     shown = {name: (counted[name], values) for name, values in valued.items()}
     if output.settings().json:
         variants = {name: _variant_document(*variant, at, nests) for name, variant in shown.items()}
@@ -101,20 +100,20 @@ def count_command(
 
 
 def _of_each(
-    counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made], leave_out: bool
+    counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made]
 ) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
     """Return what a function makes of each variant's counts, and by name why there is nothing of the others.
 
-    The first error is raised; with `leave_out` only a ParameterError is, or where there is nothing of any variant.
+    A ParameterError is raised, and the first error where there is nothing of any variant.
     """
     made, errors = {}, dict(options.errors_of(counted))
     for name, counts in counted.items():
         try:
             made[name] = make(counts)
+        except ParameterError:  # sizes are wrong for all of them
+            with options.about(name, counted):
+                raise
         except PerfModelError as error:
-            if not leave_out or isinstance(error, ParameterError):  # sizes are wrong for all of them
-                with options.about(name, counted):
-                    raise
             errors[name] = error
     if errors and not made:
         name, first = next(iter(errors.items()))
@@ -212,8 +211,8 @@ def _print_variants(
         for nest in counts.nests if nests else ():
             print(_nest_name(nest))
             print(display.stacked_text(list(_in_nest(nest)), 3, output.table_width()))
-    for name, error in errors.items():
-        output.print_text(f"\n{name}: {error}")
+    for line in report.sweeps.left_out_lines(errors):
+        output.print_text(f"\n{line}")
 
 
 def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:
@@ -263,12 +262,12 @@ def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
 
 
 def _show_sweep(
-    kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool, leave_out: bool
+    kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool
 ) -> None:
-    """Print the features of each variant at all sizes; with `leave_out`, the errors of those that have none."""
+    """Print the features of each variant at all sizes, and the errors of those that have none."""
     from perfmodel.features import unit
 
-    columns, errors = _of_each(counted, lambda counts: _features_at(counts, points), leave_out)
+    columns, errors = _of_each(counted, lambda counts: _features_at(counts, points))
     if output.settings().json:
         variants = {
             name: {
@@ -295,8 +294,8 @@ def _show_sweep(
             rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
             print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
             print(display.blocks_text(rows, 2, 1, output.table_width()))
-        for name, error in errors.items():
-            output.print_text(f"\n{name}: {error}")
+        for line in report.sweeps.left_out_lines(errors):
+            output.print_text(f"\n{line}")
 
 
 def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> dict[str, list[float]]:

@@ -102,20 +102,22 @@ def _show_folder(folder: Path, picture: Path | None) -> None:
     measured = read(folder)
     if picture is not None:
         report.probes.picture_probes(read_probes(folder), measured.facts, picture)
-    show_facts(measured)
+    show_facts(measured, folder)
 
 
-def show_facts(measured: Measurements) -> None:
-    """Print all that is known of the device of measurements, as a table or as one document."""
+def show_facts(measured: Measurements, folder: Path) -> None:
+    """Print all that is known of a folder's device, and what is doubtful of it, as a table or as one document."""
     facts = measured.facts
     if facts is None:
         raise OptionError("the folder does not describe its device", "give a folder with a device.json")
     rows = [(key, value_text(fact), fact.source) for key, fact in facts.facts]
     title = f"{facts.name} ({facts.platform}, {facts.driver})"
+    notes = calibration.calibrate.doubts_of(facts, folder)
     output.show(
-        lambda: {**facts.to_json(), "schema": FACTS_SCHEMA},
-        lambda: f"{title}\n\n{display.stacked_text(rows, 3, output.table_width())}",
-    )
+        lambda: {**facts.to_json(), "schema": FACTS_SCHEMA, "notes": list(notes)},
+        lambda: "\n".join([f"{title}\n\n{display.stacked_text(rows, 3, output.table_width())}",
+                           *(f"note: {note}" for note in notes)]),
+    )  # fmt: skip
 
 
 def value_text(fact: Fact) -> str:
@@ -208,7 +210,7 @@ def _calibrate_device(
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
-        show_facts(read(folder))
+        show_facts(read(folder), folder)
         return
     minutes = calibration.calibrate.expected_s(campaign) / 60
     typer.echo(

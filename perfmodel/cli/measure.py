@@ -6,7 +6,8 @@ The commands are ``perfmodel measure`` and ``isolate``, ``export`` and ``import`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
@@ -15,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from perfmodel import calibration, fitting, hooks, measuring, report
+from perfmodel import calibration, fitting, hooks, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
-from perfmodel.errors import OptionError
+from perfmodel.errors import NoWeightsError, OptionError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output, write_whole
+from perfmodel.store import paths
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
@@ -36,12 +38,14 @@ FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "load": "others used the machine meanwhile; measure again on a quiet one",
     "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
 For = Annotated[
-    Path | None, Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have.")
+    Path | None,
+    Option("--for", help="Only what this kernel file needs (at the sizes -p) and the weights in use do not know."),
 ]
 Choose = Annotated[
     str | None, Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most.")
@@ -56,6 +60,7 @@ def measure_command(
     wanted: For = None,
     choose: Choose = None,
     size: options.Sizes = None,
+    statistic: options.Statistics = None,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
@@ -65,8 +70,9 @@ def measure_command(
     from perfmodel.kernels.samples import TAG
     from perfmodel.store import SAMPLES_FILE
 
-    if size and wanted is None:
-        raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
+    if (size or statistic) and wanted is None:
+        name, what = ("-p", "sizes") if size else ("--statistics", "data")
+        raise OptionError(f"{name} was given without --for", f"give --for KERNEL.PY too: {name} tells of its {what}")
     part, json = None if choose is None else share(choose), output.settings().json
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
@@ -86,14 +92,16 @@ def measure_command(
         if samples and path.suffix != ".jsonl":
             path = path / SAMPLES_FILE
         if wanted is not None:
-            kernels = _needed(kernels, target, wanted, numbers.sizes(size), path)
+            known = numbers.statistics(statistic)
+            kernels, path = _needed(kernels, target, wanted, numbers.sizes(size), known, store)
             if not kernels:
                 output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
         began, chooser = monotonic(), None if part is None else fitting.choice.chooser(part)
         measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, chooser)
         document = campaign_document(measured, path, campaign.name, monotonic() - began)
-        output.show(lambda: document, lambda: "\n".join(campaign_lines(document)))
+        following = [f"now fit again: perfmodel fit --all --from {path} --out {path}"] if wanted else []
+        output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
 
 
 def share(text: str) -> float:
@@ -114,14 +122,35 @@ def share(text: str) -> float:
 
 
 def _needed(
-    kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], store: Path
-) -> tuple[KernelClass, ...]:
-    """Return the classes that exercise what the kernels of a file need and the store does not have."""
-    counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")))
-    missing = calibration.kernel_choice.missing_features(counted.values(), at, store)
+    kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
+    store: Path | None,
+) -> tuple[tuple[KernelClass, ...], Path]:  # fmt: skip
+    """Return the classes that exercise what kernels of a file need and nobody measured, and the store that gets them.
+
+    Without a store, that is what the weights in use withhold predictions for.
+    """
+    recommended, choice, weights = calibration.recommended, calibration.kernel_choice, None
+    counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")), statistics=statistics)
+    withheld: Mapping[str, PerfModelError] = {}
+    path = store or recommended.data_folder() / device.slug
+    if store is None:
+        with suppress(NoWeightsError):
+            weights = recommended.weights_of(device.facts)
+    if weights is not None:
+        output.tell(weights.text)
+        asked = predicting.Predicting(predicting.load(weights.path), spared=UnmeasuredFeatureError)
+        withheld, path = asked.predicted(counted, at).errors, weights.folder
+        counted = {name: counted[name] for name in withheld}
+    if withheld and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
+        problem = f"'{path}' has weights, and not the measurements that a new fit needs too"
+        raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
+    missing = choice.missing_features(counted.values(), at, path)
+    if withheld and not missing:  # a quantity of the family that no feature tells
+        raise next(iter(withheld.values()))
     if missing:
         typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
-    return calibration.kernel_choice.classes_for(missing, kernels)
+    chosen = choice.classes_for(missing, kernels)
+    return chosen, recommended.own_folder(weights) if weights and chosen else path
 
 
 def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:

@@ -56,7 +56,7 @@ Jobs = Annotated[
     int | None,
     Option(
         "--jobs", "-j", metavar="N",
-        help="Count and predict in N processes, one for each variant at most; -1: one a core. Failures are left out.",
+        help="Count and predict in N processes, one for each variant at most; -1: one a core.",
     ),
 ]  # fmt: skip
 
@@ -133,6 +133,10 @@ Tolerance = Annotated[
         help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
     ),
 ]  # fmt: skip
+Check = Annotated[
+    Literal["outputs", "none"],
+    Option("--check", help="Compare the outputs of variants, or nothing, as where their layouts differ."),
+]
 Anchored = Annotated[
     bool, Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that.")
 ]
@@ -218,20 +222,28 @@ def counted_variants(
 ) -> Mapping[str, KernelCounts]:
     """Return the counts of a kernel file's variants, or of those asked for; options are those of `count`.
 
-    With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
+    Its ``errors`` say why others have none. If all fail, the first error is raised.
     """
     from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
+    from perfmodel.processes.variants import CountedVariants
 
     loaded = load_kernel_file(path).only(variants or None)
     if jobs is not None:
         return count_jobs(loaded, jobs, subgroup_size, **options)
-    units, counted = loaded.variants, {}
+    counted: dict[str, KernelCounts] = {}
+    errors: dict[str, PerfModelError] = {}
     with output.counting():
-        for name, unit in units.items():
-            with about(name, units):
-                counted[name] = count(unit, subgroup_size, check=True, **options)
-    return counted
+        for name, build in loaded.builders.items():
+            try:
+                counted[name] = count(build(), subgroup_size, check=True, **options)
+            except PerfModelError as error:
+                errors[name] = error
+    if not counted:
+        name, first = next(iter(errors.items()))
+        with about(name, errors):
+            raise first
+    return CountedVariants(counted, errors)
 
 
 def count_jobs(

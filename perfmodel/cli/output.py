@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import display, documents, errors, predicting, progress
+from perfmodel import analyses, display, documents, errors, predicting, progress
 from perfmodel.cli.streams import begin_result
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
@@ -89,8 +89,8 @@ def _is_shown(stream: Any) -> bool:
 class CommandBar(progress.Bar):
     """Shows the progress of a task on standard error; nothing with ``--quiet``."""
 
-    def __init__(self) -> None:
-        super().__init__(settings().quiet)
+    def __init__(self, failures: bool = True) -> None:
+        super().__init__(settings().quiet, failures)
 
 
 @contextmanager
@@ -254,6 +254,14 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
         "warnings": list(variant.warnings), "fastest": variant.fastest, "tied": variant.tied,
         "to_measure": variant.to_measure, **({} if variant.device_s is None else {"device_s": variant.device_s}),
     }  # fmt: skip
+
+
+def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:
+    """Return what a kernel reaches in its time for JSON; empty where that is not known, null where a roof is not."""
+    if point is None:
+        return {}
+    share = display.finite(point.share)
+    return {"operations_per_s": point.rate, "bytes_per_s": point.bytes_rate, "share_of_roof": share}
 
 
 def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:

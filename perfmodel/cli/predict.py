@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.cli.streams import begin_result, supervised_store
+from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -25,7 +27,7 @@ RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
 
-Why = Annotated[bool, Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf.")]
+Why = Annotated[bool, Option("--why", help="Say in words what bounds each variant, and what to try.")]
 Picture = Annotated[
     Path | None,
     Option(
@@ -96,6 +98,7 @@ class _Request(Lazy):
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
     jobs: int | None
+    keep: Path | None = None  # where anchors are kept while the command runs
 
     @cached_property
     def file(self) -> KernelFile:
@@ -116,37 +119,47 @@ class _Request(Lazy):
         """Which model predicts."""
         return self.model.name
 
-    def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
-        """Predict the variants at sizes, and rank them at each.
+    @cached_property
+    def verdict(self) -> str:
+        """What its weights may be used for, in words; "" where nothing has judged them."""
+        return calibration.recommended.verdict_of(self.model.path)
 
-        Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
-        """
-        alone, bar = self.jobs is None, output.CommandBar()
+    @property
+    def verdict_lines(self) -> list[str]:
+        """The same as a line of text, where something has judged them."""
+        return [f"these weights are {self.verdict}"] if self.verdict else []
+
+    def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
+        """Predict the variants at sizes, and rank them at each; those that fail are left out."""
+        alone, bar = self.jobs is None, output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, named=alone, jobs=self.jobs,
-            spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
-            options={"check": True, "statistics": self.statistics},
+            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
+            progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
-        variants = self.file.variants if alone else self.file.builders
         with output.counting(shown=alone):
-            plain = asked.predicted(variants, sizes).required()
+            plain = asked.predicted(self.file.builders, sizes)
+        with options.about(next(iter(plain.errors), ""), plain.errors):
+            plain.required()
         if not self.accuracy.anchor:
             return plain, predicting.rankings(plain)
 
         measuring.pin_threads()
         kept = self.file.only(plain.variants)
         anchored = tuning.anchoring.predict_anchored(
-            asked, kept.variants, plain, arguments=kept.arguments, progress=bar
+            asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
         )
+        begin_result()
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
         """Return a document that begins with the kernel file, the model and, where there is one size, that."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
-        return {"schema": schema, **output.model_document(self.asked.kernel, self.model), **at, **parts}
+        model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
+        return {"schema": schema, **model, **at, **parts}
 
 
 def predict_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     statistic: options.Statistics = None,
@@ -168,8 +181,9 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
+    keep = supervised_store(context, None) if accuracy.anchor else None
     model = asked.model(facts, like).by_clock(clock)
-    request = _Request(asked, accuracy, model, points, known, jobs)
+    request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -179,6 +193,7 @@ def predict_command(
 
 
 def rank_command(
+    context: typer.Context,
     asked: PredictionOptions,
     *,
     crossover: Crossover = None,
@@ -200,7 +215,8 @@ def rank_command(
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    request = _Request(asked, accuracy, asked.model(), points, known, jobs)
+    keep = supervised_store(context, None) if accuracy.anchor else None
+    request = _Request(asked, accuracy, asked.model(), points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -218,10 +234,10 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         for name, bound in bounds.items():
             output.print_text(f"\n{name}: {bound['text']}")
         return
-    roofs = _roofs(request, predictions)
+    roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
     rows = [
         {
-            **output.variant_document(variant),
+            **output.variant_document(variant), **output.rates_document(rates.get(variant.name)),
             "terms": {
                 term: {"seconds": seconds, "share": share}
                 for term, seconds, share in output.shares(variant.terms, variant.seconds)
@@ -245,14 +261,17 @@ def _prediction_lines(
 
     at, level = output.sizes_text(request.points[0]), request.accuracy.level
     yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
+    yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
-    roofs = _roofs(request, predictions)
+    roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
         yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
         if variant.device_s is not None:
             yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
+        if variant.name in rates:
+            yield report.bounds.rates_text(rates[variant.name])
         yield from (f"note: {warning}" for warning in variant.warnings)
         if variant.unmeasured:
             yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
@@ -263,7 +282,16 @@ def _prediction_lines(
     if len(ranking) > 1:
         yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
         yield report.sweeps.ties_text(ranking, predictions.scatter, level)
-    yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
+    yield from (f"\n{line}" for line in report.sweeps.left_out_lines(predictions.errors))
+
+
+def _rates(
+    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
+) -> dict[str, analyses.roofline.KernelPoint]:
+    """Return each variant at its predicted time below the roofs of the device, of those counted in this process."""
+    times = {variant.name: variant.seconds for variant in ranking}
+    facts = analyses.roofline.facts_with_roofs(request.model)
+    return analyses.roofline.points_of(facts, predictions.counts, request.points[0], times)
 
 
 def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
@@ -295,6 +323,9 @@ def _bounds(
     """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
     model, at, bounds = request.model, request.points[0], report.bounds
     variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
+    if picture is not None and model.family.name != analyses.benefits.FAMILY:
+        advice = f"give the weights of {analyses.benefits.FAMILY}, which lie beside these"
+        raise OptionError(f"--why cannot draw a picture with the weights of {model.family.name}", advice)
     if model.family.name == analyses.balance.FAMILY:
         judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
         return {name: {"text": bounds.balance_text(verdict), **asdict(verdict)} for name, verdict in judged.items()}
@@ -304,28 +335,46 @@ def _bounds(
             for name, benefit in saved.items():
                 bounds.picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
         return {name: {"text": bounds.benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
-    needed = f"give the weights of {analyses.balance.FAMILY} or {analyses.benefits.FAMILY}, which lie beside these"
-    raise OptionError(f"--why cannot use the weights of {model.family.name}", needed)
+    beside = analyses.report_models.bounds_beside(model)
+    points = _rates(request, predictions, ranking)
+    said = {
+        variant.name: bounds.bound_words(
+            model.family,
+            analyses.report_data.kernel_terms(
+                variant.name, "", "", variant, None, beside.bounds(variants[variant.name], at)
+            ),
+            points.get(variant.name),
+        )
+        for variant in ranking
+    }
+    return {name: {"text": "\n".join([*lines, *advice]), "bounds": lines, "advice": advice}
+            for name, (lines, advice) in said.items()}  # fmt: skip
 
 
 def _show_ranking(request: _Request) -> None:
 
     predictions, (ranking,) = request.predicted(request.points[0])
+    rates = _rates(request, predictions, ranking)
 
     def document() -> dict[str, Any]:
         return request.document(
-            RANKING_SCHEMA, variants=[output.variant_document(variant) for variant in ranking],
+            RANKING_SCHEMA,
+            variants=[
+                {**output.variant_document(variant), **output.rates_document(rates.get(variant.name))}
+                for variant in ranking
+            ],
             **output.withheld_document(predictions.errors),
             ties=report.sweeps.ties_document(ranking, predictions.scatter, predictions.level),
             **output.anchors_document(predictions.anchors),
         )  # fmt: skip
 
     def text() -> str:
-        lines = [report.sweeps.ranking_table(ranking, output.table_width()), request.model.clock_text]
+        table = report.sweeps.ranking_table(ranking, output.table_width(), rates)
+        lines = [*request.verdict_lines, table, request.model.clock_text]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
-        return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
+        return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
 
@@ -355,9 +404,10 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     def text() -> str:
         table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
-        lines = [f"{request.title}, {request.model.clock_text}", *anchor_lines(predictions.anchors), table]
+        lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
+        lines += [*anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
 
@@ -402,9 +452,8 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
-        allow_unmeasured=request.accuracy.allow_unmeasured,
-    )  # fmt: skip
+        counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
+    )
     withheld = {**failed, **others}
 
     def document() -> dict[str, Any]:
@@ -413,6 +462,6 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
 
     def text() -> str:
         lines = [f"{parameter} from {lead.low} to {lead.high}: {lead.name}" for lead in leads]
-        return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
+        return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

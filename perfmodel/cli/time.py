@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import display, errors, measuring, predicting, tuning
+from perfmodel import analyses, display, errors, measuring, predicting, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
@@ -35,6 +35,7 @@ def time_command(
     size: options.SizeLists = None,
     visits: Visits = None,
     tolerance: options.Tolerance = None,
+    check: options.Check = "outputs",
     keep: Keep = None,
     csv: options.Csv = False,
 ) -> None:
@@ -59,7 +60,7 @@ def time_command(
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
         device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
-        progress=bar, tolerance=tolerance, keep=store, reference=loaded.reference,
+        progress=bar, compare=check != "none", tolerance=tolerance, keep=store, reference=loaded.reference,
     )  # fmt: skip
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
     begin_result()
@@ -136,17 +137,19 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
     }
 
 
+RATES = ("operations_per_s", "bytes_per_s", "share_of_roof")
 COLUMNS = (
     "variant", "status", "seconds", "median_s", "visits", "runs", "flags", "predicted_s", "low_s", "high_s", "factor",
-    "inside", "message",
+    "inside", *RATES, "message",
 )  # fmt: skip
-DROPPED = ("interval", "inside", "factor")
+DROPPED = ("interval", "inside", "GB/s", "GFLOP/s", "of the roof", "factor")
 """Columns that a narrow terminal leaves out, in this order."""
 NONE = "-"
 FLAGS = {
     "spread": "the runs of a visit spread by more than 20 %",
     "clock": "the device's clock and the host's contradict each other",
     "bound": "faster than the device can be: the counted work was not done",
+    "load": "others used the machine meanwhile",
     "visits": "the two fastest visits differ by more than 5 %",
 }
 
@@ -158,12 +161,14 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = 
     """
     names = tuple(points[0].sizes) if len(points) > 1 else ()
     known = any(variant.predicted for point in points for variant in point.variants)
-    rows = [(*names, "variant", "measured", *("predicted", "interval", "factor", "inside") * known)]
+    rates = analyses.roofline.COLUMNS * any(variant.reached for point in points for variant in point.variants)
+    rows = [(*names, "variant", "measured", *rates, *("predicted", "interval", "factor", "inside") * known)]
     for point in points:
         for variant in point.variants:
             prediction = variant.predicted
             cells = [*(str(point.sizes[name]) for name in names), variant.name]
             cells.append(variant.row.status if variant.seconds is None else display.seconds_text(variant.seconds))
+            cells += variant.reached.cells if variant.reached else [NONE] * len(rates)
             if known:
                 cells.append(display.seconds_text(prediction.seconds) if prediction else NONE)
                 cells.append(display.interval_text(prediction.interval) if prediction else NONE)
@@ -273,4 +278,5 @@ def _record(variant: tuning.timing.TimedVariant) -> dict[str, Any]:
         "variant": variant.name, "status": row.status, "message": row.message, "seconds": variant.seconds,
         "median_s": row.median if ok else None, "visits": len(row.every_visit) if ok else 0,
         "runs": len(row.samples_s), "flags": list(row.flags), "factor": variant.factor, "inside": variant.inside,
+        **output.rates_document(variant.reached),
     }  # fmt: skip

@@ -10,13 +10,15 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import display, measuring, predicting, tuning
+from perfmodel import display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import TuningError
 from perfmodel.io import write_whole
 
 SCHEMA = "perfmodel.tuning/1"
+NARROW = ("GB/s", "GFLOP/s", "predicted", "of the roof", "tie")
+"""Columns that a narrow terminal leaves out, in this order."""
 
 Budget = Annotated[
     float | None, Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
@@ -28,6 +30,10 @@ Keep = Annotated[
         help="Add all runs to the store in this folder; the same command goes on from there. `fit` reads it too.",
     ),
 ]  # fmt: skip
+OfRoof = Annotated[
+    float | None,
+    Option("--of-roof", metavar="SHARE", help="End once a variant reaches this share of the device's roof, as 0.8."),
+]
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
@@ -37,7 +43,9 @@ def tune_command(
     by: options.ModelOptions,
     size: options.Sizes = None,
     budget: Budget = None,
+    of_roof: OfRoof = None,
     tolerance: options.Tolerance = None,
+    check: options.Check = "outputs",
     keep: Keep = None,
     code: Code = None,
     jobs: options.Jobs = None,
@@ -53,16 +61,17 @@ def tune_command(
     measuring.pin_threads()
     model, loaded = by.load(told=True), asked.load()
     tuned = tuning.tuning.tune(
-        loaded.space or loaded.builders, at, model=model, budget_s=budget, keep=store, kernel=asked.kernel.stem,
-        arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance, statistics=known,
-        jobs=1 if jobs is None else jobs, progress=output.CommandBar(), watch=_step_printer(),
+        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
+        kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
+        compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
+        progress=output.CommandBar(failures=False), watch=_step_printer(),
     )  # fmt: skip
     begin_result()
     if code is not None and tuned.best is not None:
         write_whole(code, measuring.subject.GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
     output.show(lambda: _document(asked.kernel, model, tuned), lambda: _text(tuned))
     if tuned.best is None and any(trial.seconds for trial in tuned.tried):
-        advice = "see how they differ, and add reference() to the kernel file, which gives the right outputs"
+        advice = f"see how they differ, and {tuning.agreement.ADVICE}"
         raise TuningError("no variant is called the best, since their outputs are in doubt", advice)
     if tuned.best is None:
         raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
@@ -91,8 +100,9 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 
 
 def _text(tuned: tuning.tuned.Tuned) -> str:
-    lines = ["", display.fitted_text(tuned.table, 1, ("predicted", "tie"), output.table_width()), ""]
-    lines += [f"{trial.name}: {trial.status}: {trial.message}" for trial in tuned.tried if trial.message]
+    lines = ["", display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
+    failures = {trial.name: f"{trial.status}: {trial.message}" for trial in tuned.tried if trial.message}
+    lines += report.sweeps.left_out_lines(failures)
     return "\n".join([*lines, *tuned.summary])
 
 
@@ -111,5 +121,8 @@ def _document(kernel: Path, model: predicting.FittedModel, tuned: tuning.tuned.T
         "counting_s": tuned.counting_s,
         "spent_s": tuned.spent_s,
         "saved_s": tuned.saved_s,
-        "variants": tuned.records(),
+        "variants": [
+            {**record, **output.rates_document(variant.reached)}
+            for record, variant in zip(tuned.records(), (*tuned.tried, *tuned.skipped), strict=True)
+        ],
     }

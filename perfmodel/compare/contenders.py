@@ -24,7 +24,7 @@ from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
-from perfmodel.progress import FailedStep
+from perfmodel.progress import FailedStep, Progress, Silent, task as reported
 from perfmodel.store import Measurements
 
 if TYPE_CHECKING:
@@ -282,6 +282,43 @@ def contenders(
         advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)
         judged.append(contender)
     return on_common_cases(sorted(judged, key=lambda contender: contender.family))
+
+
+def contenders_of_devices(
+    folders: Sequence[Path], names: tuple[str, ...] = (), progress: Progress | None = None
+) -> list[Contenders]:
+    """Return the families of several devices' folders, as :func:`contenders` does of one.
+
+    Several folders are spread over processes, as many at once as there are cores.
+    """
+    bar = progress or Silent()
+    if len(folders) == 1:
+        try:
+            return [contenders(folders[0], names, begin=bar.start, advance=bar.advance)]
+        finally:
+            bar.stop()
+    from joblib import Parallel, cpu_count, delayed, parallel_config
+
+    judged = []
+    with (
+        reported(bar, "families of devices", len(folders)),
+        parallel_config("loky", n_jobs=min(len(folders), cpu_count()), inner_max_num_threads=1),
+    ):
+        for rivals in Parallel(return_as="generator")(delayed(contenders)(folder, names) for folder in folders):
+            bar.advance(rivals[0].device)
+            judged.append(rivals)
+    return judged
+
+
+def expected_s(folders: int, families: int) -> float:
+    """Return about how long :func:`contenders_of_devices` takes [s]."""
+    from joblib import cpu_count
+
+    return math.ceil(folders / int(cpu_count())) * families * FAMILY_S
+
+
+FAMILY_S = 5.0
+"""Time that one family takes on one device, on average over all of them [s]."""
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:

@@ -4,8 +4,6 @@ An entry's name is a hash of all that the counts depend on: the kernel's content
 options of the count, the versions of the libraries and the source of this package. On disk an entry is one JSON file,
 moved into place whole, so that processes may share a folder. Counts are made again where an entry cannot be read, and
 not stored where the folder cannot be written.
-
-:func:`pinned` and :func:`installed` tell the libraries' versions, which are part of the hash and of error messages.
 """
 
 from __future__ import annotations
@@ -14,23 +12,20 @@ import hashlib
 import itertools
 import json
 import os
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
-from packaging.requirements import Requirement
 
-from perfmodel.counts.points.set_counter import MENDING_COMMAND, can_count, warn_once
+from perfmodel.counts.points.set_counter import can_count, warn_once
 from perfmodel.counts.reading.values import structured_types
-from perfmodel.errors import LibraryVersionError
 from perfmodel.io import replace_file
+from perfmodel.libraries import installed
 
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
@@ -150,34 +145,3 @@ def _trim(directory: Path) -> None:
         with suppress(OSError):
             Path(path).unlink()
         total -= size
-
-
-def failure_in_library(error: Exception) -> LibraryVersionError | None:
-    """Return the error to raise where one of another version may have failed; None where all are as pinned."""
-    wrong = [pin for pin in pinned() if installed(pin.name) not in ("", str(pin.specifier).removeprefix("=="))]
-    if not wrong:
-        return None
-    command = f"{sys.executable} -m pip install {' '.join(map(str, wrong))}"
-    if any(pin.name == "islpy" for pin in wrong) and installed("islpy-barvinok"):
-        command += f" && {MENDING_COMMAND}"  # which brings islpy's module, too
-    return LibraryVersionError(
-        f"{type(error).__name__}: {error}", tuple(f"{pin.name} {installed(pin.name)}" for pin in wrong),
-        tuple(map(str, wrong)), command,
-    )
-
-
-def pinned() -> list[Requirement]:
-    """Return what perfmodel requires in exactly one version; nothing where perfmodel is not installed."""
-    try:
-        requirements = [Requirement(text) for text in metadata.requires("perfmodel") or ()]
-    except metadata.PackageNotFoundError:
-        return []
-    return [pin for pin in requirements if str(pin.specifier).startswith("==") and pin.marker is None]
-
-
-def installed(name: str) -> str:
-    """Return the installed version of a distribution, "" where it is not installed."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""

@@ -14,7 +14,7 @@ import islpy as isl
 import numpy as np
 
 from perfmodel.counts import rows
-from perfmodel.counts.cache import failure_in_library, key_of, remembered
+from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
@@ -31,11 +31,11 @@ from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     BudgetError,
     IncomparableCountsError,
-    PerfModelError,
     StatisticsError,
     SubgroupSizeError,
     UnknownStatisticWarning,
 )
+from perfmodel.libraries import failure_in_library
 from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def count(
             key = key_of(t_unit, *arguments, float(budget)) if cache else None
             return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
         except Exception as error:
-            if not isinstance(error, PerfModelError) and (failure := failure_in_library(error)):
+            if failure := failure_in_library(error):
                 raise failure from error
             raise
 

@@ -30,7 +30,7 @@ from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, Launch
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
-from perfmodel.display import data_frame, html_table
+from perfmodel.display import columns_text, data_frame, html_table
 from perfmodel.documents import one_line, require
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.threads import ALONE, alone
@@ -308,7 +308,8 @@ class KernelCounts(Lazy):
         order : str
             ``"serial"``: the device runs the work-items of a group one after another, between barriers. Where the
             kernel has barriers it does so inside each of the kernel's loops, else around them all. ``"lockstep"``:
-            each instruction is run by all work-items along l.0 together.
+            each instruction is run by all work-items along l.0 together. ``"vectors"``: by those of a sub-group's
+            size, and the vectors along l.0 one after another.
 
         Returns
         -------
@@ -356,7 +357,7 @@ class KernelCounts(Lazy):
             raise errors.FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
-                self._traffic_plans[order] = traffic_plan(self._cardinalities, order)
+                self._traffic_plans[order] = traffic_plan(self._cardinalities, order, self.subgroup_size)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise errors.UnknownArrayError(array, plan.arrays)
@@ -434,11 +435,21 @@ class KernelCounts(Lazy):
             f"{self.subgroup_size}>"
         )
 
+    def __str__(self) -> str:
+        """Return the counts as a table."""
+        return "\n".join([self._title, columns_text(rows.text_rows(self._rows), left=3), self._note])
+
     def _repr_html_(self) -> str:
         """Return the counts as a table for a notebook."""
-        shape = "x".join(map(str, self.launch.group_shape)) or "1"
-        notes = f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
-        return html_table(rows.html_rows(self._rows), f"{self._signature}, work-groups of {shape}", [notes], left=3)
+        return html_table(rows.text_rows(self._rows), self._title, [self._note], left=3)
+
+    @property
+    def _title(self) -> str:
+        return f"{self._signature}, work-groups of {'x'.join(map(str, self.launch.group_shape)) or '1'}"
+
+    @property
+    def _note(self) -> str:
+        return f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
         """Return a row for each count as a pandas table: what is counted, its formula, and its value at given sizes.

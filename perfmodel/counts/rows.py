@@ -292,7 +292,7 @@ def records(table: Shown, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
         yield {**row, "value": count(**sizes)} if sizes else row
 
 
-def html_rows(table: Shown) -> list[tuple[str, ...]]:
+def text_rows(table: Shown) -> list[tuple[str, ...]]:
     """Return the heading and a row of text for each count."""
     rows = [(known["what"], _words(known), shortened(str(count), LONGEST, quoted=False)) for known, count in table]
     return [("what", "of what", "executions"), *rows]

@@ -158,14 +158,14 @@ class DeclarationError(PerfModelError, ValueError):
 
 
 class LibraryVersionError(PerfModelError, RuntimeError):
-    """Counting failed inside a library, and one is installed in a version that perfmodel does not work with."""
+    """A library failed, and one is installed in a version outside the range that perfmodel works with."""
 
     failure: str  # what the library raised
     found: tuple[str, ...]  # names and versions
     wanted: tuple[str, ...]  # pip's requirements
     command: str  # that installs them
 
-    message = "counting failed ({failure}) with {found}; perfmodel needs {wanted}: run {command}."
+    message = "a library failed ({failure}) with {found}; perfmodel needs {wanted}: run {command}."
 
 
 class AssumedAccessWarning(PerfModelWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from perfmodel.errors.base import PerfModelError, UnknownNameError
@@ -11,8 +12,8 @@ class NoDeviceError(PerfModelError, RuntimeError):
     """There is no OpenCL device, or none that works."""
 
     problem: str = "no OpenCL device was found"
-    message = """{problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. Then 'perfmodel doctor' says
-    what works."""
+    message = """{problem}; run scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install
+    pocl-opencl-icd. Then 'perfmodel doctor' says what works."""
 
 
 class UnknownDeviceError(PerfModelError, LookupError):
@@ -186,3 +187,76 @@ class KernelTravelError(PerfModelError, TypeError):
     problem: str
     message = """the kernel class '{kernel}' cannot be sent to a worker: {problem}; let its functions make such values
     when they are called, instead of holding them, and install on the worker what they import."""
+
+
+@dataclass(frozen=True)
+class ContradictingFacts:
+    """A caution: probes and what is told of a device contradict each other about one of its properties.
+
+    Parameters
+    ----------
+    what
+        The property.
+    said
+        Who says what of it.
+    assumed_text, why
+        What is assumed, in words, and why.
+    key
+        The fact that is assumed.
+    assumed, other
+        Its number, and the one that is farthest from it, in the unit of the fact.
+
+    Examples
+    --------
+    >>> said = ("a stream measures 32 MiB", "a pointer chase measures 3 MiB")
+    >>> doubt = ContradictingFacts("the last-level cache", said, "32 MiB", "it is", "last_level_bytes", 32.0, 3.0)
+    >>> print(doubt)  # doctest: +ELLIPSIS
+    of the last-level cache a stream measures 32 MiB, a pointer chase measures 3 MiB: 32 MiB is assumed, for it is, ...
+    """
+
+    what: str
+    said: tuple[str, ...]
+    assumed_text: str
+    why: str
+    key: str
+    assumed: float
+    other: float
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed, why, and what follows for predictions."""
+        return f"{self.assumed_text} is assumed, for {self.why}, and intervals cover the other"
+
+    def __str__(self) -> str:
+        advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
+        return f"of {self.what} {', '.join(self.said)}: {self.assumption}; {advice}"
+
+
+@dataclass(frozen=True)
+class DisturbedProbe:
+    """A caution: a probe's times cannot be, so that it gives no fact.
+
+    Parameters
+    ----------
+    probe
+        Its name.
+    reason
+        What cannot be, in words.
+    assumed
+        What is assumed in its place, in words.
+
+    Examples
+    --------
+    >>> print(DisturbedProbe("lanes", "8 lanes take 0.01 times as long as 1", "fit"))  # doctest: +ELLIPSIS
+    the probe 'lanes' was disturbed (8 lanes take 0.01 times as long as 1) and counts for nothing: fit; ...
+    """
+
+    probe: str
+    reason: str
+    assumed: str
+
+    def __str__(self) -> str:
+        return (
+            f"the probe '{self.probe}' was disturbed ({self.reason}) and counts for nothing: {self.assumed}; probe "
+            "again on a quiet machine: perfmodel calibrate --probes"
+        )

@@ -143,6 +143,19 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
     and fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."""
 
 
+class NegativeTimeError(PerfModelError, ValueError):
+    """A model predicts a time below zero."""
+
+    kernel: str
+    family: str
+    seconds: float  # the lowest
+    terms: tuple[str, ...]  # those below zero, each with its seconds
+    where: str = ""  # at how many of several sizes
+    message = """'{family}' predicts {seconds:.3g} s for '{kernel}'{where}, and no run takes less than zero; below zero
+    are {terms}. Take the family that calibration recommends, fit without weights below zero (perfmodel fit
+    --nonnegative), or measure what the kernel needs (perfmodel measure --for)."""
+
+
 class LaunchLimitError(PerfModelError, ValueError):
     """A kernel's work-groups are too large for a device."""
 

@@ -5,6 +5,7 @@ A model reads numbers of the device only from here, so that a prediction can say
 
 from perfmodel.facts.device_facts import (
     FACTS_FILE,
+    ROOFS_FILE,
     SCHEMA,
     VARYING,
     DeviceFacts,
@@ -19,6 +20,6 @@ from perfmodel.facts.device_facts import (
 from perfmodel.facts.fact import KEYS, UNITS, Fact, FactValue
 
 __all__ = [
-    "FACTS_FILE", "KEYS", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue", "assumed_facts",
-    "differences", "published", "published_devices", "read_device", "read_facts", "with_assumed_facts",
+    "FACTS_FILE", "KEYS", "ROOFS_FILE", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue",
+    "assumed_facts", "differences", "published", "published_devices", "read_device", "read_facts", "with_assumed_facts",
 ]  # fmt: skip

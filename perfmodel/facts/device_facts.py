@@ -29,6 +29,8 @@ SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
 
 FACTS_FILE = "facts.yaml"
+#: File beside a device's weights with the roofs that its measured rows reached, in the form of :data:`FACTS_FILE`.
+ROOFS_FILE = "roofs.yaml"
 """Name of the file in a store's folder with the facts that a user writes."""
 _PUBLISHED = Path(__file__).parent / "published"
 

@@ -52,7 +52,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.display import bytes_text
-from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import Fact
 from perfmodel.facts.probe_run import ProbeRun, newest, times
 
@@ -91,20 +90,6 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     runs = tuple(runs)
     told_by = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
     return {key: fact for facts_of in told_by for key, fact in facts_of(runs).items()}
-
-
-def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
-    """Return a device with the facts of its probes; those that it has under the same keys stay.
-
-    Where no probe finds the ways of a cache, they are those that the operating system reports, if its size is known.
-    """
-    known: Mapping[str, Fact] = dict(facts.facts)
-    probed = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
-    for level in LEVELS:
-        told = known.get(f"{level}_told_ways")
-        if told is not None and f"{level}_bytes" in {**probed, **known}:
-            probed.setdefault(f"{level}_ways", told)
-    return facts.updated({**probed, **known})
 
 
 # {{{ caches
@@ -350,7 +335,7 @@ def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
         lanes = in_step(runs, dtype)
         if lanes > 1:
             facts[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_told(lanes)}")
-        elif lanes == 1 and (ratio := _vector_gain(runs, dtype)):
+        elif lanes == 1 and (ratio := vector_gain(runs, dtype)):
             gain = 2 ** max(0, round(log2(ratio)))
             said = f"a nest without a loop is {ratio:.3g} times as fast as the same with a loop"
             facts[key] = Fact(gain, "work-items", f"measured, {dtype}: {said}, to a power of two")
@@ -376,7 +361,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
     return few, many, alone[many] / alone[few]
 
 
-def _vector_gain(runs: tuple[ProbeRun, ...], dtype: str) -> float:
+def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
     r"""Return how much quicker an operation is where lanes can share a vector, 0 if it was not measured.
 
     Two lengths of a straight chain of operations give its slope, with and without a loop around the chain.

@@ -9,6 +9,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from perfmodel.errors import ContradictingFacts
+
 
 @dataclass(frozen=True)
 class FarOutside:
@@ -108,7 +110,7 @@ class SuspiciousAnchor:
         return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
 
 
-Caution: TypeAlias = FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor
+Caution: TypeAlias = FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -18,12 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import nnls
 
 from perfmodel.fitting.least_squares import Array, Flags, marks_of, solve_least_squares, standard_errors
 from perfmodel.fitting.weights_file import Mark
+from perfmodel.lazy import Lazy, cached_property
 
 PASSES = 20
 """Passes of the search, and most steps after it."""
@@ -39,6 +42,8 @@ BETTER = 1e-6
 """Relative gain in the loss above which the weights of another beginning are taken."""
 LEAST = 1e-12
 """Least predicted time, over the measured one, with which a pass goes on."""
+MOST_KEPT = 1024
+"""Fits that are kept: those that choose the facts leave out the same groups as those that tell the intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,29 +58,54 @@ class ResourceModel:
 
     def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
-        times, parts, maximum = self._combined(matrix, weights)
-        slopes = np.ones_like(matrix)
-        for name, columns in self.resources.items():
-            share = parts[name] / np.where(maximum > 0, maximum, 1.0)
-            slopes[:, list(columns)] = np.where(maximum > 0, share ** (self.sharpness - 1), 1.0)[:, None]
-        return times, slopes
+        return _ResourceColumns(self, matrix).times(weights)
 
     def seconds(self, matrix: Array, weights: Array) -> Array:
         """Return the times alone."""
-        return self._combined(matrix, weights)[0]
+        return _ResourceColumns(self, matrix).combined(weights)[0]
 
-    def _combined(self, matrix: Array, weights: Array) -> tuple[Array, dict[str, Array], Array]:
+
+@dataclass(frozen=True, eq=False)
+class _ResourceColumns(Lazy):
+    """A matrix, shape (n_rows, n), whose columns are taken apart once for many weights."""
+
+    model: ResourceModel
+    matrix: Array
+
+    @cached_property
+    def _parts(self) -> list[tuple[list[int], Array]]:
+        """The places of each resource's columns, and the columns; those of the overheads are the last."""
+        resources = [list(columns) for columns in self.model.resources.values()]
+        inside = {place for columns in resources for place in columns}
+        overheads = [place for place in range(self.matrix.shape[1]) if place not in inside]
+        return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
+
+    @cached_property
+    def _resource_of(self) -> npt.NDArray[np.int64]:
+        """The number of each column's resource; the overheads have the last."""
+        numbers = np.empty(self.matrix.shape[1], dtype=np.int64)
+        for number, (columns, _) in enumerate(self._parts):
+            numbers[columns] = number
+        return numbers
+
+    def times(self, weights: Array) -> tuple[Array, Array]:
+        """Return the times and their derivatives, as :meth:`ResourceModel.times`."""
+        times, parts, maximum = self.combined(weights)
+        slopes = np.ones((len(parts) + 1, len(times)))
+        share = parts / np.where(maximum > 0, maximum, 1.0)
+        slopes[:-1] = np.where(maximum > 0, share ** (self.model.sharpness - 1), 1.0)
+        return times, np.take(slopes.T, self._resource_of, axis=1)
+
+    def combined(self, weights: Array) -> tuple[Array, Array, Array]:
         """Return the times, those of each resource, and the smooth maximum of these."""
-        parts = {name: matrix[:, list(columns)] @ weights[list(columns)] for name, columns in self.resources.items()}
+        *parts, overhead = [columns @ weights[places] for places, columns in self._parts]
         if not parts:
-            return matrix @ weights, parts, np.zeros(len(matrix))
-        stacked = np.array(list(parts.values()))
+            return overhead, np.zeros((0, len(overhead))), np.zeros(len(overhead))
+        stacked, sharpness = np.array(parts), self.model.sharpness
         top = stacked.max(axis=0)
         scaled = stacked / np.where(top > 0, top, 1.0)
-        maximum = top * (scaled**self.sharpness).sum(axis=0) ** (1 / self.sharpness)
-        inside = {place for columns in self.resources.values() for place in columns}
-        overheads = [place for place in range(matrix.shape[1]) if place not in inside]
-        return np.asarray(matrix[:, overheads] @ weights[overheads] + maximum), parts, maximum
+        maximum = top * (scaled**sharpness).sum(axis=0) ** (1 / sharpness)
+        return np.asarray(overhead + maximum), stacked, maximum
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +134,25 @@ class ResourceFit:
         return X * self.model.times(X, self.coef_)[1] * self.coef_
 
 
+_kept: dict[bytes, ResourceFit] = {}
+
+
 def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
     """Fit the weights of a model's columns to measured times [s], shape (n_rows,), as much as each row counts.
 
-    The quantities of the columns, shape (n_rows, n), are not negative.
+    The quantities of the columns, shape (n_rows, n), are not negative. Fits are kept (:data:`MOST_KEPT`).
     """
+    form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
+    key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
+    fit = _kept.get(key)
+    if fit is None:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        fit = _kept[key] = _fit(model, matrix, times, row_weights)
+    return fit
+
+
+def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
     scale = matrix.max(axis=0, initial=0.0)
     used = scale > 0
     problem = _Problem(model, matrix / np.where(used, scale, 1.0), times, row_weights / row_weights.mean())
@@ -122,13 +166,17 @@ def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _Problem(Lazy):
     """The rows of a fit, their columns scaled to a maximum of 1."""
 
     model: ResourceModel
     matrix: Array
     times: Array
     share: Array
+
+    @cached_property
+    def _columns(self) -> _ResourceColumns:
+        return _ResourceColumns(self.model, self.matrix)
 
     @property
     def largest(self) -> Array:
@@ -139,12 +187,12 @@ class _Problem:
 
     def expected(self, weights: Array) -> tuple[Array, Array]:
         """Return the times and their derivatives, as :meth:`ResourceModel.times`; no time is zero."""
-        predicted, slopes = self.model.times(self.matrix, weights)
+        predicted, slopes = self._columns.times(weights)
         return np.maximum(predicted, LEAST * self.times), slopes
 
     def loss(self, weights: Array) -> float:
         """Return Huber's loss of the errors of log time."""
-        predicted = np.maximum(self.model.seconds(self.matrix, weights), LEAST * self.times)
+        predicted = np.maximum(self._columns.combined(weights)[0], LEAST * self.times)
         size = np.abs(np.log(self.times / predicted))
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 

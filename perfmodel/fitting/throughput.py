@@ -25,23 +25,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from operator import methodcaller
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
+from perfmodel.documents import json_text
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
+from perfmodel.io import write_whole
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
+from perfmodel.store.measurement import LOADED
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -284,6 +288,12 @@ def roof_facts(measured: tuple[Roof, ...]) -> Mapping[str, Fact]:
     return {roof.key: roof.fact for roof in measured}
 
 
+def save_roofs(measurements: Measurements, folder: Path) -> None:
+    """Write the roofs of measured rows into :data:`ROOFS_FILE` of a folder, where predictions find them."""
+    facts = {key: asdict(fact) for key, fact in roof_facts(roofs(measurements)).items()}
+    write_whole(folder / ROOFS_FILE, f"{json_text({'facts': facts}, indent=2)}\n".encode())
+
+
 class _Rate(NamedTuple):
     rate: float
     amount: float
@@ -297,7 +307,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any], isolated: 
     """
     rates = []
     for row in measurements:
-        if row.flags or row.counts_hash not in measurements.counts:
+        if set(row.flags) - {LOADED} or row.counts_hash not in measurements.counts:
             continue
         if isolated is not None and not fnmatchcase(row.isolates or "", isolated):
             continue

@@ -140,10 +140,11 @@ def load_kernel_file(path: Path | str) -> KernelFile:
 
     The variants of a space are built when they are used.
 
-    ``arguments(**sizes)`` gets the sizes by their names, or those that it names, and returns a dict of argument name
-    to numpy array or number. ``reference(**arguments)`` gets the kernel's arguments by their names, or those that it
-    names, as they are before a run: arrays, scalars and sizes. It returns a dict of output name to array, or a
-    translation unit that computes them. Both raise as :func:`load_file` does, when they are called.
+    ``arguments(**sizes)`` gets the sizes by their names, or those that it names, with a parameter ``variant`` also the
+    name of a variant, and returns a dict of argument name to numpy array or number. ``reference(**arguments)`` gets the
+    kernel's arguments by their names, or those that it names, as they are before a run: arrays, scalars and sizes. It
+    returns a dict of output name to array, or a translation unit that computes them. Both raise as :func:`load_file`
+    does, when they are called.
 
     For the errors see :func:`load_file`.
     """
@@ -228,7 +229,8 @@ def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
 def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
     """Return a user's function ``arguments()`` that takes all sizes and is checked to return a dict of names."""
 
-    def arguments(**sizes: int) -> Mapping[str, Any]:
+    @wraps(function)
+    def arguments(**sizes: Any) -> Mapping[str, Any]:
         value = _called(path, function, **sizes)
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             allowed = "a dict of argument name to numpy array or number"

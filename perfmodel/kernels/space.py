@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Configuration = dict[str, Any]
+Check = Callable[[Configuration], bool]
 
 MOST = 10**7
 """Configurations of a space before restrictions, at most: to go through these takes about ten seconds."""
@@ -71,10 +72,18 @@ class Space(Lazy):
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """The configurations that meet all restrictions; the last parameter varies first."""
-        checks = [self._check(restriction) for restriction in self.restrictions]
-        every = (dict(zip(self.values, values, strict=True)) for values in product(*self.values.values()))
-        allowed = (configuration for configuration in every if all(check(configuration) for check in checks))
+        """The configurations that meet all restrictions; the last parameter varies first.
+
+        A restriction is asked as soon as what it takes, and what those before it take, has values.
+        """
+        checks, known = defaultdict[int, list[Check]](list), 0
+        for restriction in self.restrictions:
+            check, taken = self._check(restriction)
+            known = max(known, *map([*self.values].index, taken))
+            checks[known].append(check)
+        allowed: Iterable[Configuration] = [{}]
+        for place, (name, values) in enumerate(self.values.items()):
+            allowed = _extended(allowed, name, values, checks[place])
         return tuple(islice(allowed, MOST_KEPT + 1))
 
     @cached_property
@@ -112,8 +121,8 @@ class Space(Lazy):
         places: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
         return places
 
-    def _check(self, restriction: Callable[..., bool]) -> Callable[[Configuration], bool]:
-        """Return a restriction as a function of a configuration."""
+    def _check(self, restriction: Callable[..., bool]) -> tuple[Check, tuple[str, ...]]:
+        """Return a restriction as a function of a configuration, and the parameters that it takes."""
         try:
             parameters = inspect.signature(restriction).parameters
         except (TypeError, ValueError) as error:
@@ -121,14 +130,25 @@ class Space(Lazy):
         kinds = {given.kind for given in parameters.values()}
         names = tuple(parameters)
         if kinds == {inspect.Parameter.VAR_KEYWORD}:
-            return lambda given: _truth(restriction(**given), given)
+            return lambda given: _truth(restriction(**given), given), tuple(self.values)
         if len(names) == 1 and names[0] not in self.values:
-            return lambda given: _truth(restriction(given), given)
+            return lambda given: _truth(restriction(given), given), tuple(self.values)
         for name in names:
             if name not in self.values:
                 told = ", ".join(self.values)
                 raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
-        return lambda given: _truth(restriction(**{name: given[name] for name in names}), given)
+        return lambda given: _truth(restriction(**{name: given[name] for name in names}), given), names
+
+
+def _extended(
+    configurations: Iterable[Configuration], name: str, values: Sequence[Any], checks: Sequence[Check]
+) -> Iterator[Configuration]:
+    """Yield configurations with each value of one more parameter that the checks allow."""
+    for configuration in configurations:
+        for value in values:
+            extended = {**configuration, name: value}
+            if all(check(extended) for check in checks):
+                yield extended
 
 
 def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:

@@ -21,11 +21,13 @@ from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement, Visit
+from perfmodel.store.measurement import LOADED
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -225,7 +227,7 @@ class Timekeeper:
     """Times configurations on a bench, one visit at a time; each code is counted and checked once.
 
     `overhead_s` is the launch overhead on the device [s], and `statistics` of what depends on data, as of
-    :func:`perfmodel.counts.count`; a kernel class's own come first.
+    :func:`perfmodel.counts.count`; a kernel class's own come first. `watch` looks at the load after each visit.
     """
 
     bench: Bench
@@ -233,6 +235,7 @@ class Timekeeper:
     statistics: Mapping[str, float] = field(default_factory=dict)
     counted: dict[str, KernelCounts] = field(default_factory=dict)
     checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
+    watch: LoadWatch = field(default_factory=LoadWatch)
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
         """Make a configuration; one run of it takes `seconds` [s]."""
@@ -263,11 +266,12 @@ class Timekeeper:
                 self.bench.see_that_it_works()
             fields.update(status=failure.status, message=failure.message)
             return record(self.bench, subject, parameters, **fields)
-        runs = len(samples.host_s)
-        fields["visits"] = (Visit(began_at=began_at, runs=runs, dropped=campaign.dropped),)
+        runs, load = len(samples.host_s), self.watch.look()
+        fields["visits"] = (Visit(began_at=began_at, runs=runs, dropped=campaign.dropped, load=load),)
         if samples.complete:
             least_s = timing.least_seconds(counts, parameters, self.bench.device.facts)
-            fields["flags"] = timing.flags(samples, campaign, self.overhead_s, least_s)
+            marks = timing.flags(samples, campaign, self.overhead_s, least_s)
+            fields["flags"] = (*marks, *[LOADED] * self.watch.busy)
         else:
             message = f"{runs} runs took over {campaign.timeout_s} s"
             fields.update(status="timeout", message=message)

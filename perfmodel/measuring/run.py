@@ -23,6 +23,7 @@ from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
 from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered, teams
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.remote import workers
 from perfmodel.measuring.size_plan import Plan, PlanError
@@ -185,7 +186,7 @@ class Session:
         measured = stored.read(path)
         known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
-        timekeeper = Timekeeper(bench, bench.launch_overhead())
+        timekeeper = Timekeeper(bench, bench.launch_overhead(), watch=LoadWatch(progress.tell))
         return cls(bench, path, progress, timekeeper, {row.key: row for row in measured.possible}, deaths)
 
     @property

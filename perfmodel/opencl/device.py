@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +20,10 @@ SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 """Linux has a folder ``index*`` here for each cache of the first processor."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """Linux tells here whether it gives huge pages to programs that do not ask for them, and how large they are."""
+VENDORS = Path("/etc/OpenCL/vendors")
+"""OpenCL's loader finds here the drivers that the system has."""
+INTEL = Path(sys.prefix, "lib", "libintelocl.so")
+"""The package intel-opencl-rt puts its driver here."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -118,9 +124,22 @@ def identities() -> tuple[Device, ...]:
     return tuple(Device(index, identity_of(handle)) for index, handle in enumerate(_handles()))
 
 
+def know_intel() -> None:
+    """Name Intel's runtime of this Python's environment to OpenCL's loader, where no other driver is known.
+
+    The files in its wheel that should name it hold a path of the machine that built the wheel.
+    """
+    import pyopencl as cl
+
+    vendors = (VENDORS, Path(cl.__file__).parent / ".libs")  # the loader in pyopencl's wheel reads both
+    if INTEL.is_file() and not any([*folder.glob("*.icd")] for folder in vendors):
+        os.environ.setdefault("OCL_ICD_VENDORS", str(INTEL))
+
+
 def _handles() -> list[Any]:
     import pyopencl as cl
 
+    know_intel()
     try:
         platforms = cl.get_platforms()
     except cl.Error:  # the loader raises it if there is no platform

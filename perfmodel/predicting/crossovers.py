@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
@@ -112,17 +112,15 @@ def leads_of(
     fixed: Mapping[str, int] | None = None,
     *,
     allow_unmeasured: bool = False,
-    leave_out: bool = False,
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
     """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
 
-    With it comes the error of each variant that needs unmeasured features, or with `leave_out` of each that cannot be
-    predicted; it takes no part.
+    With it comes the error of each variant that cannot be predicted; it takes no part.
 
     Raises
     ------
-    UnmeasuredFeatureError
-        If no variant can be predicted; with `leave_out` the first error, whatever it is.
+    PerfModelError
+        The first error if no variant can be predicted.
     NoCommonSizeError, ParameterError
         As of :func:`crossover`.
     """
@@ -130,14 +128,13 @@ def leads_of(
         return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
 
     withheld: dict[str, PerfModelError] = {}
-    spared = PerfModelError if leave_out else UnmeasuredFeatureError
     for name, counts in variants.items():
         try:
             ends = compared(counts).probed(low, high)
             compared(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
         except ParameterError:  # sizes are wrong for all of them
             raise
-        except spared as error:
+        except PerfModelError as error:
             withheld[name] = error
     kept = {name: counts for name, counts in variants.items() if name not in withheld}
     if not kept:

@@ -17,8 +17,9 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ClockError, UnmeasuredFeatureError
+from perfmodel.errors import ClockError, ContradictingFacts, NegativeTimeError, UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
+from perfmodel.facts.doubts import doubted_facts
 from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     from perfmodel.store import Measurements
 
+MATTERS = 0.01
+"""A doubtful fact matters where its other number changes a prediction by this share."""
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
 
@@ -306,6 +309,11 @@ class FittedModel(Lazy):
             raise ClockError(self.name)
         return replace(self, clock=clock)
 
+    @property
+    def below_zero(self) -> tuple[str, ...]:
+        """The weights below zero of a plain sum, by which it may predict times below zero."""
+        return tuple(name for name, value in self.weights.items() if self.family.plain_sum and value < 0)
+
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         self.fitted.save(path)
@@ -338,6 +346,8 @@ class FittedModel(Lazy):
         ------
         UnmeasuredFeatureError
             If the kernel needs such a feature.
+        NegativeTimeError
+            If the time is below zero, at some of the sizes at least.
         LaunchLimitError
             If its work-groups have more work-items or local memory than the device is known to allow.
         ParameterError
@@ -364,13 +374,16 @@ class FittedModel(Lazy):
             if not self.family.resources:
                 values = self.family.values(case)
             seconds, terms = self._run_time.evaluate(values)
+            if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
+                raise negative_time(counts.name, self.family.name, seconds, terms)
             private = float(counts.launch.private_bytes)
             half_width = self.half_width(level, values, private)
             cautions = (
                 *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private)
             )
             interval = None if half_width is None else scaled(seconds, half_width)
-            made = Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
+            interval, doubts = self._covering(interval, case, seconds, half_width)
+            made = Prediction(seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, at, level)
             return made if self.clock == "host" else made.by_device()
 
     def by_terms(
@@ -402,6 +415,33 @@ class FittedModel(Lazy):
             return None
         by_weight = self._run_time.by_weight(values) if conformal.scale else {}
         return conformal.half_width(quantiles.at(level), by_weight, private)
+
+    def _covering(
+        self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
+    ) -> tuple[tuple[Any, Any] | None, tuple[Caution, ...]]:
+        """Return an interval that also covers the prediction by the other numbers of facts that are in doubt.
+
+        With it come the doubts that matter here: by which the prediction is another one.
+        """
+        cautions: list[Caution] = []
+        for doubt, other in self._doubted:
+            there, _ = other._run_time.evaluate(other.family.values(case.with_facts(other.facts)))
+            if np.any(abs(there - seconds) > MATTERS * seconds):
+                cautions.append(doubt)
+            if interval is not None:
+                low, high = scaled(there, half_width)
+                interval = (
+                    (min(interval[0], low), max(interval[1], high)) if isinstance(seconds, float)
+                    else (np.minimum(interval[0], low), np.maximum(interval[1], high))
+                )  # fmt: skip
+        return interval, tuple(cautions)
+
+    @cached_property
+    def _doubted(self) -> tuple[tuple[ContradictingFacts, FittedModel], ...]:
+        """The contradictions between facts of the device, each with the model by the other number."""
+        if self.facts is None or self.family.plain_sum:
+            return ()
+        return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
@@ -454,6 +494,16 @@ class FittedModel(Lazy):
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
 
+def negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, Any]) -> NegativeTimeError:
+    """Return the error of a time below zero, with the terms below zero where it is lowest."""
+    times = np.atleast_1d(seconds)
+    lowest, below = int(np.argmin(times)), int(np.count_nonzero(times < 0))
+    at = {name: float(np.broadcast_to(term, times.shape).flat[lowest]) for name, term in terms.items()}
+    named = tuple(f"{name} ({at[name]:.3g} s)" for name in sorted(at, key=at.__getitem__) if at[name] < 0)
+    where = f" at {below} of {times.size} sizes" if np.ndim(seconds) else ""
+    return NegativeTimeError(kernel, family, float(times.flat[lowest]), named, where)
+
+
 def fit(
     measurements: Measurements,
     family: str | Family = "stevens_kloeckner_2016",
@@ -489,12 +539,17 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
-    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
-    require(rows, "fit: measurements", measurements, "what store.read returned")
+    require_rows(measurements)
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
     return fitted_model(fitting.FamilyFits(measurements, find_family(family), asked, others, samples=samples))
+
+
+def require_rows(measurements: Any) -> None:
+    """Raise an ArgumentError for what are no measurements."""
+    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
+    require(rows, "fit: measurements", measurements, "what store.read returned")
 
 
 def fitted_model(fits: fitting.FamilyFits) -> FittedModel:

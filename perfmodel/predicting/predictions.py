@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
-from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
+from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import check_level, scaled
@@ -179,8 +179,6 @@ class Predicting:
         By the name of each variant a run of it, by which its prediction is scaled.
     spared
         Errors that leave a variant out; any other is raised.
-    named
-        Whether an error that is raised says of which variant it is, where there are several.
     jobs, progress
         As of :func:`perfmodel.count_all`; None for this process, in which a variant's own function may raise anything.
     options
@@ -199,7 +197,6 @@ class Predicting:
     allow_unmeasured: bool = False
     anchors: Mapping[str, Anchor] | None = None
     spared: type[PerfModelError] | tuple[type[PerfModelError], ...] = ()
-    named: bool = False
     jobs: int | None = None
     progress: Progress | bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -214,7 +211,7 @@ class Predicting:
         ParameterError
             If sizes are left out, unknown, negative or no integers: they are wrong for all variants.
         PerfModelError
-            The first error that is not spared; with `named` and several variants a VariantError.
+            The first error that is not spared.
         AnchorError
             If there are anchors, and none of a variant.
         """
@@ -246,8 +243,6 @@ class Predicting:
                     raise outcome
                 elif isinstance(outcome, self.spared):
                     yield name, outcome
-                elif self.named and len(variants) > 1:
-                    raise VariantError(name, str(outcome)) from outcome
                 else:
                     raise outcome
 

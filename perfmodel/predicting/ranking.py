@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
+from perfmodel.display import columns_text, data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
 from perfmodel.features import HOST_LAUNCH
@@ -113,6 +113,10 @@ class Ranking(tuple[RankedVariant, ...]):
     def __repr__(self) -> str:
         names = ", ".join(variant.name for variant in self)
         return one_line(f"<Ranking of {len(self)} variants, fastest first: {names}>")
+
+    def __str__(self) -> str:
+        """Return the ranking as a table."""
+        return columns_text(self.table)
 
     @property
     def table(self) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,6 +47,12 @@ class Case(Lazy):
         See :func:`perfmodel.features.evaluate` and :attr:`perfmodel.counts.KernelCounts.compiled`.
         """
         return features.evaluate(self.counts.compiled, self.parameters)
+
+    def with_facts(self, facts: DeviceFacts | None) -> Case:
+        """Return the case on a device with other facts; features stay, since they need none."""
+        case = replace(self, facts=facts)
+        vars(case)["features"] = self.features
+        return case
 
     def total(self, *patterns: str) -> Any:
         """Return the sum of the features that match a pattern, as for file names.

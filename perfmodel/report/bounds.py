@@ -10,8 +10,11 @@ from pathlib import Path
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
 from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
+from perfmodel.models import Family
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 
 
@@ -93,16 +96,51 @@ def roof_words(point: KernelPoint) -> str:
     )
 
 
+def rates_text(point: KernelPoint) -> str:
+    """Return what a kernel reaches in its time, and the share of the lowest roof.
+
+    Examples
+    --------
+    >>> rates_text(KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.125, "memory"))
+    '10 GFLOP/s, 60 GB/s: 62.5 % of what the device allows, by its memory bandwidth'
+    """
+    rates = [rate_text(point.rate, "FLOP/s")] * bool(point.operations) + [rate_text(point.bytes_rate, "B/s")]
+    if not point.bound_s or not math.isfinite(point.share):
+        return ", ".join(rates)
+    roof = f"{percent(point.share)} of what the device allows, by its {LOWEST[point.bound]}"
+    return f"{', '.join(rates)}: {roof}{CACHED if point.share > 1 and point.bound == 'memory' else ''}"
+
+
+CACHED = " (more, where caches hold the data)"
+
+
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
-    """Return what could be saved at most, the most first; what is below :data:`LEAST` of the time is left out."""
+    """Return which share of the time could be saved at most, the most first; below :data:`LEAST` it is left out.
+
+    A share, since this model predicts another time than the one whose prediction the words stand beside.
+    """
     whole = benefits.seconds
     saved = sorted(((float(getattr(benefits, name)), means) for name, means in MEANS.items()), reverse=True)
     return tuple(
-        f"{means[:1].upper()}{means[1:]}: saves at most {seconds_text(seconds)} of the {seconds_text(whole)} that the "
-        "model gpuperf expects."
+        f"{means[:1].upper()}{means[1:]}: saves at most {percent(seconds / whole)} of the time, by the model gpuperf."
         for seconds, means in saved
         if whole > 0 and seconds >= LEAST * whole
     )
+
+
+def bound_words(
+    family: Family, kernel: KernelTerms, point: KernelPoint | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what bounds a kernel, and what to try; `point` is its place below the roofs."""
+    bounds, advice = [], []
+    if kernel.terms:
+        words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
+        bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
+        advice.append(term_advice(family, kernel.bound_by))
+    bounds += [roof_words(point)] if point is not None else []
+    bounds += [balance_words(kernel.bounds.balance)] if kernel.bounds.balance is not None else []
+    advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()
+    return tuple(bounds), tuple(filter(None, advice))
 
 
 def benefits_text(benefits: Benefits) -> str:

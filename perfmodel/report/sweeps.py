@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from perfmodel.analyses import roofline
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import csv_text, finite, fitted_text, interval_text, percent, seconds_text
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.ranking import RankedVariant, Ranking
@@ -19,12 +23,25 @@ UNKNOWN = (
 NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
 
 
-def ranking_table(ranked: Sequence[RankedVariant], width: int | None = None) -> str:
+def ranking_table(
+    ranked: Sequence[RankedVariant], width: int | None = None, points: Mapping[str, KernelPoint] = MappingProxyType({})
+) -> str:
     """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them.
 
-    On a narrow terminal the interval is left out first, then the probability, then how many times the best it takes.
+    `points` are the variants' places below the roofs. On a narrow terminal the interval is left out first, then rates,
+    then the probability, then how many times the best it takes.
     """
-    return fitted_text(Ranking(ranked).table, 1, ("interval", "fastest", "times the best"), width)
+    table = with_rates(Ranking(ranked).table, points)
+    return fitted_text(table, 1, ("interval", *roofline.COLUMNS, "fastest", "times the best"), width)
+
+
+def with_rates(table: Sequence[tuple[str, ...]], points: Mapping[str, KernelPoint]) -> list[tuple[str, ...]]:
+    """Return a table whose rows begin with a variant's name, with its rates before the last column."""
+    if not points:
+        return list(table)
+    none = (NONE,) * len(roofline.COLUMNS)
+    cells = [roofline.COLUMNS, *(points[name].cells if name in points else none for name, *_ in table[1:])]
+    return [(*row[:-1], *rates, row[-1]) for row, rates in zip(table, cells, strict=True)]
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
@@ -37,12 +54,14 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
     if scatter is None or ranked[0].fastest is None:
         return UNKNOWN if scatter is None else NOT_POSITIVE
     tied = [variant.name for variant in ranked if variant.tied]
-    chosen = [variant.name for variant in ranked if variant.to_measure]
+    count = sum(bool(variant.to_measure) for variant in ranked)
     by = f"errors between variants of one kernel scatter by a factor of {math.exp(scatter.deviation):.3g}"
     first = f"{_listed(tied)} cannot be told apart ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
-    if len(chosen) == 1:
-        return f"{first}; {chosen[0]} is the fastest with {ranked[0].fastest:.0%}, and none has to be measured"
-    return f"{first}; measure the first {len(chosen)} to have the fastest with {level:.0%}: {_listed(chosen)}"
+    if count == 1:
+        return f"{first}; the first is the fastest with {ranked[0].fastest:.0%}, and none has to be measured"
+    others = [variant.name for variant in ranked[max(len(tied), 1) : count]]
+    which = f"the first {count}" if count < len(tied) else _listed(["them" if tied else "it", *others])
+    return f"{first}; measure {which} to have the fastest with {level:.0%}"
 
 
 def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
@@ -56,6 +75,24 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
         "tied": [variant.name for variant in ranked if variant.tied],
         "to_measure": [variant.name for variant in ranked if variant.to_measure],
     }
+
+
+def left_out_lines(errors: Mapping[str, object]) -> list[str]:
+    """Return why variants were left out, a line for each reason; texts that differ only in numbers are one reason.
+
+    Examples
+    --------
+    >>> left_out_lines({"tile=8": "needs 99 B", "tile=16": "needs 396 B", "wide": "cannot be built"})
+    ['2 variants are left out (tile=8 and tile=16): needs 99 B', 'wide: cannot be built']
+    """
+    reasons: dict[str, list[str]] = {}
+    for name, error in errors.items():
+        reasons.setdefault(re.sub(r"\d+", "0", str(error).replace(name, "")), []).append(name)
+    return [
+        f"{names[0]}: {errors[names[0]]}" if len(names) == 1
+        else f"{len(names)} variants are left out ({_listed(names)}): {errors[names[0]]}"
+        for names in reasons.values()
+    ]  # fmt: skip
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.documents import Schema, json_text, require, value_of
 from perfmodel.errors import DocumentError, ForeignDeviceError, NewerDocumentError, NewerSchemaError, StoreMissingError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
+from perfmodel.facts.doubts import with_probed_facts
 from perfmodel.facts.probe_run import SCHEMA, ProbeRun
-from perfmodel.facts.probed import with_probed_facts
 from perfmodel.io import replace_file, write_whole
 from perfmodel.store import lines
 from perfmodel.store.lines import failure, opened, read_counts, read_lines, read_row

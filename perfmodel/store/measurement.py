@@ -9,7 +9,16 @@ from itertools import islice
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import EXACT, one_line
@@ -21,6 +30,8 @@ AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
 DISAGREE: Final = "visits"
 """Flag of a configuration whose two lowest visits do not agree."""
+LOADED: Final = "load"
+"""Flag of a visit during which others loaded the machine."""
 UNRANKED: Final = "few groups"
 """Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
 
@@ -50,7 +61,8 @@ class Visit(BaseModel):
     """Runs of a configuration that followed each other.
 
     ``began_at`` is when the first began (ISO 8601, UTC; empty in older records), ``runs`` how many
-    there are, and ``dropped`` how many of the first do not count.
+    there are, and ``dropped`` how many of the first do not count. ``load`` is how many cores other processes used
+    meanwhile; None where nobody looked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,6 +70,12 @@ class Visit(BaseModel):
     began_at: str = ""
     runs: int = Field(ge=0)
     dropped: int = Field(ge=0)
+    load: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unknown_load(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = write(self)
+        return document if self.load is not None else {k: v for k, v in document.items() if k != "load"}
 
 
 class Measurement(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
-from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
+from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, PerfModelError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel
@@ -38,26 +39,29 @@ WINDOW = 1 << 12
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
     """Return sizes at which all kernels may run, from small to large; the last are those given, at which they may.
 
-    Each has about half of each parameter of the next one, so that their ratios stay. A parameter is rounded up to what
-    the kernels assume, as multiples of a tile: for one of multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and
-    480. Where no such sizes meet all assumptions together, only one parameter is halved, the largest that can be.
+    Each has about half of each parameter of the next one. A parameter is rounded up to what the kernels assume, as
+    multiples of a tile: for one of multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and 480. Those that are
+    small, or assumed to have one value, stay. All others shrink together, so that their ratios stay: where one of them
+    can go no further, as the rows of a sparse matrix, none does.
     """
-    ladder = [dict(sizes)]
-    while smaller := _halved(kernels, ladder[-1]):
-        ladder.append(smaller)
+    ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)
+    while smaller := _halved(kernels, ladder[-1], names):
+        shrunk = tuple(name for name in names if smaller[name] < ladder[-1][name])
+        if len(ladder) > 1 and shrunk != names:
+            break
+        ladder, names = [*ladder, smaller], shrunk
     return tuple(reversed(ladder))
 
 
-def _halved(kernels: Sequence[KernelCounts], sizes: Sizes) -> Sizes | None:
-    """Return sizes about half as large; None where there are none."""
-    large = sorted((name for name, size in sizes.items() if size >= 2 * LEAST), key=lambda name: -sizes[name])
-    together = {**sizes, **{name: -(-sizes[name] // 2) for name in large}}
-    if large and _meets(kernels, together):
-        return together
-    rounded = {name: half for name in large if (half := _rounded(kernels, sizes, name))}
-    if rounded and _meets(kernels, {**sizes, **rounded}):
-        return {**sizes, **rounded}
-    return next(({**sizes, name: half} for name, half in rounded.items()), None)
+def _halved(kernels: Sequence[KernelCounts], sizes: Sizes, names: Sequence[str]) -> Sizes | None:
+    """Return sizes of which those with such names are about half as large; None where there are none."""
+    if not names or min(sizes[name] for name in names) < 2 * LEAST:
+        return None
+    halves = {**sizes, **{name: -(-sizes[name] // 2) for name in names}}
+    if _meets(kernels, halves):
+        return halves
+    rounded = {name: half for name in names if (half := _rounded(kernels, sizes, name))}
+    return {**sizes, **rounded} if rounded and _meets(kernels, {**sizes, **rounded}) else None
 
 
 def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
@@ -164,6 +168,7 @@ def anchor_variants(
     progress: Progress | None = None,
     arguments: Arguments | None = None,
     statistics: Mapping[str, float] | None = None,
+    keep: Path | None = None,
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
@@ -177,6 +182,9 @@ def anchor_variants(
         ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
     statistics
         Of what depends on data, as of :func:`perfmodel.counts.count`; they must hold for the arguments at all sizes.
+    keep
+        A store for the runs, as of :class:`perfmodel.tuning.trials.Trials`: a supervised process, which a kernel ended,
+        finds there what was known before.
     """
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
@@ -189,7 +197,7 @@ def anchor_variants(
         counts.check_launch(device.facts)
     points = smaller_sizes(tuple(counted.values()), sizes)
     asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
-    with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:
+    with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", keep=keep, **asked) as trials:
         rows = _visit(trials, progress or Silent())
     anchors, errors = {}, model.fitted.anchored
     for name, row in rows.items():
@@ -208,11 +216,12 @@ def predict_anchored(
     *,
     arguments: Arguments | None = None,
     progress: Progress | None = None,
+    keep: Path | None = None,
 ) -> Predictions:
     """Run each variant that could be predicted once at a small size, and predict it again, scaled by its run.
 
-    Of the sizes of the predictions without anchors, the largest that all variants allow is the one of interest; there
-    is an AnchorError if they allow none, or as of :func:`anchor_variants`.
+    Of the sizes of the predictions without anchors, the largest that all variants allow is the one of interest. A
+    variant whose run fails is left out. It raises an AnchorError if the variants allow no size, or none runs.
     """
     allowed = np.all([variant.allowed for variant in plain.variants.values()], axis=0)
     points = [point for point, all_allow in zip(plain.points, allowed, strict=True) if all_allow]
@@ -220,12 +229,22 @@ def predict_anchored(
         problem = "all variants run at one size, and each of the sizes breaks an assumption of one of them"
         raise AnchorError(next(iter(plain.variants)), problem)
     largest = max(points, key=lambda point: math.prod(point.values()))
-    anchors = anchor_variants(
-        predicting.model, variants, largest, allow_unmeasured=predicting.allow_unmeasured, progress=progress,
-        arguments=arguments, statistics=predicting.options.get("statistics"),
-    )  # fmt: skip
-    again = replace(predicting, anchors=anchors).predicted(plain.counts or variants, plain.sizes)
-    return replace(again, errors={**plain.errors, **again.errors})
+    left, errors = dict(variants), dict[str, PerfModelError](plain.errors)
+    while True:
+        try:
+            anchors = anchor_variants(
+                predicting.model, left, largest, allow_unmeasured=predicting.allow_unmeasured, progress=progress,
+                arguments=arguments, statistics=predicting.options.get("statistics"), keep=keep,
+            )  # fmt: skip
+            break
+        except AnchorError as error:
+            errors[error.kernel] = error
+            del left[error.kernel]
+            if not left:
+                raise
+    known = plain.counts or variants
+    again = replace(predicting, anchors=anchors).predicted({name: known[name] for name in left}, plain.sizes)
+    return replace(again, errors={**errors, **again.errors})
 
 
 def device_of(model: FittedModel) -> Device:

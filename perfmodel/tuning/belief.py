@@ -306,6 +306,16 @@ class Race:
         return min(self._known, key=self._known.__getitem__, default=None)
 
     @property
+    def surprising(self) -> tuple[int, ...]:
+        """Places of those slower than the best, of which the other runs alone let expect that they are faster."""
+        least, known = self.least or 0.0, self._known
+        others = {place: {k: s for k, s in known.items() if k != place} for place in known if known[place] > least}
+        return tuple(
+            place for place, rest in others.items()
+            if self.belief.after(tuple(rest), tuple(rest.values())).seconds[place] < least
+        )  # fmt: skip
+
+    @property
     def waiting(self) -> Floats:
         """Places of the variants that have not run."""
         return np.array([place for place in range(len(self.belief.predicted)) if place not in self.times], dtype=int)

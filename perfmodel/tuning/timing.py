@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import AssumptionError, NegativeTimeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
 from perfmodel.predicting import FittedModel, Predicting, RankedVariant, rankings
@@ -98,7 +101,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=UnmeasuredFeatureError)
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {
@@ -108,10 +111,11 @@ def time_kernel(
     with trials:
         progress.tell(_beforehand(trials, points, run_s))
         time_variants(trials, points, progress, run_s)
+        facts = facts_with_roofs(model) if model else trials.device.facts
         timed = tuple(
             timed_point(
                 point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
-                predicted.get(place_of("", point), ()),
+                predicted.get(place_of("", point), ()), counted, facts,
             )
             for point in points
         )  # fmt: skip
@@ -214,11 +218,14 @@ class TimedVariant:
         All its visits in one record, or its failure.
     predicted
         Its prediction at these sizes.
+    reached
+        Its place below the device's roofs, where that is known.
     """
 
     name: str
     row: Measurement
     predicted: RankedVariant | None = None
+    reached: KernelPoint | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -301,10 +308,16 @@ class TimedPoint:
 
 
 def timed_point(
-    sizes: Mapping[str, int], rows: Mapping[str, Measurement], predicted: Sequence[RankedVariant] = ()
+    sizes: Mapping[str, int],
+    rows: Mapping[str, Measurement],
+    predicted: Sequence[RankedVariant] = (),
+    counted: Mapping[str, KernelCounts] = MappingProxyType({}),
+    facts: DeviceFacts | None = None,
 ) -> TimedPoint:
-    """Return the records of variants at one point beside their predictions, by name."""
+    """Return the records of variants at one point beside their predictions, by name; `facts` hold the roofs."""
     known = {variant.name: variant for variant in predicted}
-    variants = [TimedVariant(name, row, known.get(name)) for name, row in rows.items()]
+    times = {name: row.seconds for name, row in rows.items() if row.status == "ok"}
+    reached = points_of(facts, counted, sizes, times)
+    variants = [TimedVariant(name, row, known.get(name), reached.get(name)) for name, row in rows.items()]
     variants.sort(key=lambda variant: math.inf if variant.seconds is None else variant.seconds)
     return TimedPoint(dict(sizes), tuple(variants))

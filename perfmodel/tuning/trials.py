@@ -25,6 +25,7 @@ from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
@@ -142,7 +143,7 @@ class Trials:
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
         self.variants = self.kernel.variants
         self.rows: dict[tuple[str, str], Measurement] = {}
-        self._compare, self._tolerance, self._reference = compare, tolerance, reference
+        self.compares, self._tolerance, self._reference = compare, tolerance, reference
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
@@ -161,7 +162,8 @@ class Trials:
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
-            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics)
+            watch = LoadWatch(self._progress.tell)
+            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics, watch=watch)
             self._stack = stack.pop_all()
         return self
 
@@ -194,7 +196,7 @@ class Trials:
         """
         self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)
-        self.kernel.ask_for_arguments(at)
+        self.kernel.ask_for_arguments(name, at)
         key = (name, canonical(at))
         earlier = self._earlier.get(key)
         row = earlier.pop(0) if earlier else None
@@ -213,9 +215,9 @@ class Trials:
         the record of a failure, as of :meth:`visit`, and raises likewise.
         """
         self.kernel.check_name(name)
-        self.kernel.ask_for_arguments(self.sizes)
+        self.kernel.ask_for_arguments(name, self.sizes)
         key = (name, canonical(self.sizes))
-        row = next((row for row in self._earlier.get(key, ()) if row.status != "ok"), None)
+        row = self._failed_before(*key)
         if row is None:
             row = self._watched(name, self.sizes, lambda: self._compared(name, self.sizes))
             if self._keep is not None and row is not None:
@@ -299,10 +301,17 @@ class Trials:
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
         """Return the time of a trial run with the user's arguments, where there are some [s]."""
-        self.kernel.ask_for_arguments(at)
+        name = str(subject.variant["variant"])
+        if (row := self._failed_before(name, canonical(at))) is not None:
+            raise FailedError(row.status, row.message)
+        self.kernel.ask_for_arguments(name, at)
         with stage("constraint"):
             check_given(subject.generated.kernel, self.kernel.given, at)
-        return self.bench.trial(subject, at)
+        return self._watched(name, at, lambda: self.bench.trial(subject, at))
+
+    def _failed_before(self, name: str, at: str) -> Measurement | None:
+        """Return the record of a failure that an earlier process of a supervised command made; None of none."""
+        return next((row for row in self._earlier.get((name, at), ()) if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
         """Do some work with a variant; a supervisor learns whose it is."""
@@ -314,9 +323,9 @@ class Trials:
         try:
             known = (name, canonical(at)) in self._tried
             self._first_run(name, at)
-            if known and self._compare:
-                outputs = self._outputs(self.kernel.subject(name), at)[1]
-                self._comparisons[canonical(at)].again(name, outputs, self._terms(name, at))
+            if known and self.compares:
+                passed, outputs = self._outputs(self.kernel.subject(name), at)
+                self._comparison(passed, outputs, at).again(name, outputs, self._terms(name, at))
         except FailedError as failure:
             return self._failed(name, failure, at)
         finally:
@@ -377,17 +386,27 @@ class Trials:
             counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
-        if not self._compare:
+        if not self.compares:
             self.bench.compiled(subject)
             return
         passed, outputs = self._outputs(subject, at)
-        if (comparison := self._comparisons.get(canonical(at))) is None:
-            comparison = OutputComparison(self._expected(passed, outputs, at), self._tolerance)
-            self._comparisons[canonical(at)] = comparison
+        comparison = self._comparison(passed, outputs, at)
         with stage("correctness"):
             comparison.add(name, outputs, self._terms(name, at))
             if self._reference is not None and name in (agreement := comparison.agreement).wrong:
                 raise FailedError("correctness", agreement.difference(name))
+
+    def _comparison(
+        self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
+    ) -> OutputComparison:
+        """Return the comparison of outputs at some sizes, with what the reference gives for a variant's arguments."""
+        comparison = self._comparisons.get(canonical(at))
+        if comparison is None:
+            comparison = OutputComparison(self._expected(passed, outputs, at), self._tolerance)
+            self._comparisons[canonical(at)] = comparison
+        elif self.kernel.by_variant and (expected := self._expected(passed, outputs, at)) is not None:
+            comparison.expect(expected)
+        return comparison
 
     def _outputs(self, subject: Subject, at: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
         """Run a variant once; return the arguments as they were passed, and its outputs, by name."""

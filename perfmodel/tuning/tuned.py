@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.analyses.roofline import COLUMNS as RATES, KernelPoint
+from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.lazy import Lazy
+from perfmodel.report.bounds import rates_text
 from perfmodel.tuning.agreement import Agreement
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class TunedVariant:
         Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
     cost_s
         Time that building and running it took, or would have taken [s].
+    reached
+        Its place below the device's roofs at the measured time, where that is known.
     """
 
     name: str
@@ -51,6 +55,7 @@ class TunedVariant:
     message: str = ""
     flags: tuple[str, ...] = ()
     cost_s: float = 0.0
+    reached: KernelPoint | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,6 +108,17 @@ class Tuned(Lazy):
         near = (variant for variant in self._good if variant.seconds and variant.seconds <= most)
         return tuple(sorted(near, key=lambda variant: variant.seconds or 0.0))
 
+    @cached_property
+    def left_out(self) -> tuple[TunedVariant, ...]:
+        """The variants that cannot be built, counted or predicted: nothing of them ran."""
+        return tuple(variant for variant in self.tried if variant.predicted is None)
+
+    @property
+    def _tried_of(self) -> str:
+        """How many variants ran, and of how many that can."""
+        tried = len(self.tried) - len(self.left_out)
+        return f"{tried} of {tried + len(self.skipped)} variants"
+
     @property
     def spent_s(self) -> float:
         """Time that building and running the variants took [s]."""
@@ -115,37 +131,43 @@ class Tuned(Lazy):
 
     def __repr__(self) -> str:
         best = f"{self.best.name} takes {seconds_text(self.best.seconds or 0.0)}" if self.best else "nothing ran"
-        count = len(self.tried) + len(self.skipped)
-        return one_line(f"<Tuned: {best}, {len(self.tried)} of {count} variants tried, {self.ended}>")
+        return one_line(f"<Tuned: {best}, {self._tried_of} tried, {self.ended}>")
+
+    def __str__(self) -> str:
+        """Return the variants that were tried as a table, with a summary below it."""
+        return "\n".join([columns_text(self.table), "", *self.summary])
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
-        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
+        """A heading and a row of text for each variant that ran, the fastest first, failures last."""
+        none = ("-",) * len(RATES)
+        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", *RATES, "predicted", "tie")]
         tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
-        for variant in sorted(self.tried, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
+        ran = (variant for variant in self.tried if variant not in self.left_out)
+        for variant in sorted(ran, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
             predicted = "-" if variant.predicted is None else seconds_text(variant.predicted)
             if variant.seconds is None:
-                rows.append((variant.name, variant.status, "-", predicted, ""))
+                rows.append((variant.name, variant.status, "-", *none, predicted, ""))
                 continue
             measured, times, tie = seconds_text(variant.seconds), "-", "in doubt"
             if self.best is not None and self.best.seconds is not None and self.outputs.allows(variant.name):
                 times, tie = f"{variant.seconds / self.best.seconds:.2f}", "tie" if variant.name in tied else ""
-            rows.append((variant.name, measured, times, predicted, tie))
+            rates = variant.reached.cells if variant.reached else none
+            rows.append((variant.name, measured, times, *rates, predicted, tie))
         return rows
 
     @property
     def summary(self) -> tuple[str, ...]:
         """What came out, one sentence each."""
-        count = len(self.tried) + len(self.skipped)
         told = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
             return (self._nothing, *told)
-        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
+        reached = f" ({rates_text(self.best.reached)})" if self.best.reached else ""
+        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}{reached}"]
         if len(self.tied) > 1:
             others = ", ".join(variant.name for variant in self.tied[1:])
             sentences.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
-        spent = f"{len(self.tried)} of {count} variants were tried in {seconds_text(self.spent_s)}"
+        spent = f"{self._tried_of} were tried in {seconds_text(self.spent_s)}"
         sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
             sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -13,9 +15,11 @@ import numpy as np
 from loopy import TranslationUnit
 
 from perfmodel import store
+from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
-from perfmodel.errors import PerfModelError, TuningError
+from perfmodel.errors import NegativeTimeError, PerfModelError, TuningError
+from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
@@ -31,7 +35,7 @@ from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 #: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
-#: Variants up to this factor slower than the best are visited again [1], the fastest of them first, so many at most.
+#: Variants up to this factor slower than the best, or within their noise, are visited again [1], so many at most.
 NEAR, MOST_NEAR = 1.1, 5
 
 #: Variants expected to be this much slower than the best are the last ones to be run only for their outputs [1].
@@ -42,6 +46,8 @@ MOST_COMPARED = 12
 KNOWN = "the best is known"
 ALL = "all variants were tried"
 BUDGET = "the budget is used"
+UNKNOWN_ROOF = "calibrate the device, or fit its folder again (perfmodel fit --all), which keeps its roofs"
+ROOF = "the best is as near to the device's roof as was asked for"
 MOST = "as many variants ran as were allowed"
 
 
@@ -55,6 +61,7 @@ def tune(
     model: FittedModel | None = None,
     level: float = 0.9,
     within: float = 0.02,
+    of_roof: float | None = None,
     budget_s: float | None = None,
     most: int | None = None,
     keep: str | Path | None = None,
@@ -62,6 +69,7 @@ def tune(
     arguments: Arguments | None = None,
     reference: Reference | None = None,
     tolerance: float | None = None,
+    compare: bool = True,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
     jobs: int = 1,
@@ -96,6 +104,8 @@ def tune(
         Probability with which the best should be known.
     within
         Share by which a variant has to be faster than another to matter [1].
+    of_roof
+        End once a variant reaches this share of what the device's roofs allow [1], as 0.8; None for no such rule.
     budget_s
         No variant is begun later than this after the start [s], counting included; None for no limit.
     most
@@ -106,14 +116,17 @@ def tune(
     kernel
         The kernel's name in that store.
     arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+        ``arguments(**sizes)`` gives arrays and scalars by argument name; with a parameter ``variant`` those of the
+        variant of that name, as where layouts of arrays differ. Those that it leaves out, or all of them, are made:
+        arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
         or a translation unit that computes them.
     tolerance
         Largest relative difference of floating-point outputs [1]; by their type if left out
         (:func:`perfmodel.tuning.agreement.tolerance_of`).
+    compare
+        Whether outputs are compared; without that a fast variant may be a wrong one.
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
@@ -137,7 +150,8 @@ def tune(
     SpaceError, ParameterError, LevelError
         If the space makes no sense; a size is left out, unknown, or no integer; `level` is not between 0 and 1.
     TuningError
-        If there are no variants, none can be predicted, or `within` is no share.
+        If there are no variants, none can be predicted, `within` or `of_roof` is no share, or a roof is asked for and
+        not known.
     AnchorDeviceError, BrokenDeviceError, DeviceBusyError
         If the model's device is not one of this machine's, runs nothing, or is in use.
     OutputError, ReferenceOutputError
@@ -154,6 +168,8 @@ def tune(
     check_level(level)
     if not 0 <= within < 1:
         raise TuningError(f"within is {within!r}", "give a share of at least 0 and below 1, as 0.02 for 2 %")
+    if of_roof is not None and not 0 < of_roof <= 1:
+        raise TuningError(f"of_roof is {of_roof!r}", "give a share above 0 and up to 1, as 0.8 for 80 %")
     began = monotonic()
     require(isinstance(variants, (Mapping, Space)) or callable(variants), "tune: variants", variants,
             "a Space, a mapping of names to kernels, or a function with space=")  # fmt: skip
@@ -168,10 +184,11 @@ def tune(
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
         kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
-        reference=reference, tolerance=tolerance,
+        reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
-        course = _Course(trials, model, at, level, within, most, began, budget_s, watch or (lambda tuned: None))
+        watcher = watch or (lambda tuned: None)
+        course = _Course(trials, model, at, level, within, of_roof, most, began, budget_s, watcher)
         course.predict(progress or Silent(), coordinates, jobs)
         if keep is not None:
             course.recall(store.read(keep).current)
@@ -223,6 +240,7 @@ class _Course:
     at: Mapping[str, int]
     level: float
     within: float
+    of_roof: float | None
     most: int | None
     began: float
     budget_s: float | None
@@ -245,7 +263,10 @@ class _Course:
         variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
         with closing(asked.stream(variants, self.at)) as outcomes:
             for name, outcome in outcomes:
-                if isinstance(outcome, PerfModelError):
+                if isinstance(outcome, NegativeTimeError):  # such a time says nothing, and the variant runs
+                    self.names.append(name)
+                    self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
+                elif isinstance(outcome, PerfModelError):
                     failures.append(outcome)
                     self.tried[name] = TunedVariant(name, status="constraint", message=str(outcome))
                 else:
@@ -271,8 +292,9 @@ class _Course:
         ended = self._race()
         while self._compared():
             ended = self._race()
-        for name in self._near():
-            if self._late:
+        promising = {self.names[place] for place in self.race.surprising}
+        for _ in range(MOST_NEAR * self.trials.campaign.most_visits):
+            if (name := self._unsure(promising)) is None or self._late:
                 break
             self._visit(name)
         return self._known(ended)
@@ -286,6 +308,8 @@ class _Course:
                 return BUDGET
             if not self._may_run:
                 return MOST
+            if self._near_roof:
+                return ROOF
             self._visit(self.names[place])
             self.watch(self._known(""))
         return ALL
@@ -302,6 +326,8 @@ class _Course:
         The best runs once more: one that gives other outputs each time agrees with none.
         """
         before = self._timed
+        if not self.trials.compares:
+            return False
         while (name := self._unconfirmed or self._witness()) is not None and not self._late:
             if name not in self.tried:
                 if not self._may_run:
@@ -333,13 +359,21 @@ class _Course:
         slow = self.race.outlook.seconds > SLOW * least
         return next((self.names[place] for place in sorted(scattered, key=lambda place: bool(slow[place]))), None)
 
-    def _near(self) -> list[str]:
-        """Return the variants near the best; none if it is alone."""
-        allows = self.trials.agreement().allows
-        good = {name: variant.seconds for name, variant in self.tried.items() if variant.seconds and allows(name)}
-        least = min(good.values(), default=0.0)
-        near = sorted((name for name in good if good[name] <= NEAR * least), key=lambda name: good[name])
-        return near[:MOST_NEAR] if len(near) > 1 else []
+    def _unsure(self, promising: Collection[str]) -> str | None:
+        """Return a variant that one disturbed visit might misplace, the fastest first; None where there is none.
+
+        The best, those within the noise of their runs, and the promising ones are visited twice, and again where their
+        visits disagree.
+        """
+        allows, campaign = self.trials.agreement().allows, self.trials.campaign
+        judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
+        good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
+        near = [
+            (name, row) for seconds, name, row in good
+            if seconds <= max(NEAR, 1 + row.spread) * good[0][0] or name in promising
+        ][:MOST_NEAR]  # fmt: skip
+        wanted = ((name, campaign.most_visits if row.disagrees else 2, len(row.every_visit)) for name, row in near)
+        return next((name for name, most, made in wanted if made < min(most, campaign.most_visits)), None)
 
     def _visit(self, name: str) -> None:
         """Visit a variant, no longer than all runs of one near the best would take."""
@@ -359,10 +393,30 @@ class _Course:
                 continue
             seconds = row.seconds if row.status == "ok" else None
             self.race.note(place, seconds)
+            reached = None if seconds is None else self._reached(noted, seconds)
             self.tried[noted] = TunedVariant(
                 noted, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
-                self.trials.spent(noted).total_s,
+                self.trials.spent(noted).total_s, reached,
             )  # fmt: skip
+
+    def _reached(self, name: str, seconds: float) -> KernelPoint | None:
+        """Return the place of a variant that took so long below the roofs, where it is known."""
+        return points_of(self.facts, {name: self.trials.count(name)}, self.at, {name: seconds}).get(name)
+
+    @cached_property
+    def facts(self) -> DeviceFacts:
+        """What is known of the device, its roofs too."""
+        return facts_with_roofs(self.model)
+
+    @property
+    def _near_roof(self) -> bool:
+        """Whether the best reaches the share of the roof that was asked for."""
+        if self.of_roof is None or self.race.best is None:
+            return False
+        best = self.tried[self.names[self.race.best]]
+        if best.reached is None or math.isnan(best.reached.share):
+            raise TuningError("of_roof was given, and a roof of the device is not known", UNKNOWN_ROOF)
+        return best.reached.share >= self.of_roof
 
     @property
     def _timed(self) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,7 +30,8 @@ class UserKernel:
     """Makes each variant of a kernel once, and the contents of its arguments.
 
     Variants are translation units, or functions without arguments that make them. ``arguments(**sizes)`` gives arrays
-    and scalars by argument name; `given` holds them for the sizes that were asked for last. Those that it leaves out,
+    and scalars by argument name; if it has a parameter ``variant``, those of that one. `given` holds them for the sizes
+    that were asked for last. Those that it leaves out,
     or all of them, are made: arrays hold numbers in [0.5, 2) by the seed, converted to their types, and scalars that
     are no sizes are 1; offsets of arrays are 0. The ladder has the sizes at which the kernel may run, from small to
     large.
@@ -47,6 +49,8 @@ class UserKernel:
         self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""
+        #: Whether each variant has arguments of its own, as those with other layouts of their arrays.
+        self.by_variant = arguments is not None and "variant" in inspect.signature(arguments).parameters
 
     def subject(self, name: str) -> Subject:
         """Return a variant, made at the first call; raise FailedError, each time, if it cannot be made."""
@@ -79,10 +83,11 @@ class UserKernel:
         )
         return Subject(kernel, {"variant": name}).unbuilt
 
-    def ask_for_arguments(self, at: Parameters) -> None:
-        """Call the user's function for the arguments, once while the sizes stay the same."""
-        if self._arguments is not None and self._given_at != canonical(at):
-            self._given_at, self.given = canonical(at), dict(self._arguments(**at))
+    def ask_for_arguments(self, name: str, at: Parameters) -> None:
+        """Call the user's function for the arguments of a variant, once while nothing changes that it asks for."""
+        asked = {**at, "variant": name} if self.by_variant else dict(at)
+        if self._arguments is not None and self._given_at != canonical(asked):
+            self._given_at, self.given = canonical(asked), dict(self._arguments(**asked))
 
     def check_name(self, name: str) -> None:
         """Raise UnknownVariantError if there is no such variant."""

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import measuring
-from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
+from perfmodel.calibration.kernel_choice import TEST_KERNELS
 from perfmodel.calibration.recommended import FOLDER, find_weights, recommended_weights
 from perfmodel.errors import NoWeightsError
 from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, discover
 from perfmodel.store import read
 from scripts.lab.studies import Study, StudyData
@@ -28,7 +29,7 @@ def kernels_of(study: Study) -> tuple[KernelClass, ...]:
     """Return a study's kernel classes, in its order."""
     if not study.kernels:
         return ()
-    known = {kernel.name: kernel for kernel in discover(kernel_folder(TEST_KERNELS) / PAPERS)}
+    known = {kernel.name: kernel for kernel in discover(shipped(TEST_KERNELS) / PAPERS)}
     return tuple(known[name] for name in study.kernels)
 
 

@@ -93,6 +93,23 @@ def test_a_users_variants_are_ranked(model):
         report_data(model, QUICKSTART, counts, {})
 
 
+def test_times_of_a_users_variants_stand_beside_predictions(model):
+    """They are of the same code, sizes and device: not of another size, nor of a variant that has changed since."""
+    rows = store.read(QUICKSTART)
+    row = next(iter(rows))
+    counts = rows.counts[row.counts_hash]
+
+    def measured(**changed):
+        run = row.model_copy(update={"variant": {"variant": "mine"}, **changed})
+        timed = store.Measurements((run,), rows.counts_documents, facts=rows.facts)
+        (own,) = report_data(model, QUICKSTART, {"mine": counts}, row.parameters, timed=timed).own
+        return own.measured
+
+    assert row.seconds_by(model.clock) == measured()
+    assert measured(variant={"variant": "other"}) is None
+    assert measured(parameters={name: 2 * size for name, size in row.parameters.items()}) is None
+
+
 def test_features_that_nobody_measured_are_named_with_the_kernels(model):
     needy = dataclasses.replace(model, fitted=model.fitted.model_copy(update={
         "weights": {n: w for n, w in model.fitted.weights.items() if n != "op_float32_special"},

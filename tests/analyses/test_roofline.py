@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.roofline import largest, roof_values, roofline_points
+from perfmodel.analyses.roofline import facts_with_roofs, largest, points_of, roof_values, roofline_points
+from perfmodel.facts import Fact
+from perfmodel.fitting.throughput import save_roofs
+from perfmodel.predicting.model import load
 from perfmodel.store import Measurements
-from tests.fitting.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, row
+from tests.fitting.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, measured, row
+from tests.recorded import POCL
 from tests.report.test_roofline import ROOFS, point
 
 
@@ -33,6 +38,29 @@ def test_points_lie_under_the_lowest_roof():
         Measurements(rows[1:], found.counts_documents, facts=facts(**{**ROOFS, "local_bandwidth_bytes_per_s": 1e9}))
     )
     assert ("local", pytest.approx(512e3 / 1e9)) == (slow.bound, slow.bound_s)
+
+
+def test_rates_of_counted_kernels_and_their_share_of_the_lowest_roof():
+    """64 additions and 512 bytes for each of 1000 groups and 16 terms, in a millisecond."""
+    counts = {"add": kernel(SUM), "other": kernel(TILE, local=True)}
+    found = points_of(facts(**ROOFS), counts, {"n": 1000}, {"add": 1e-3, "gone": 1.0, "other": -1.0})
+    assert ["add"] == list(found)
+    share = 512e3 / BANDWIDTH / 1e-3
+    assert ("1.02", "0.512", f"{100 * share:.1f} %") == found["add"].cells
+    assert {} == points_of(facts(global_transaction_bytes=None), counts, {"n": 1000}, {"add": 1e-3})
+
+
+def test_roofs_that_were_measured_lie_beside_the_weights(tmp_path):
+    """Facts of the device replace them, and weights that are of another device's measurements do not have them."""
+    save_roofs(measured(), tmp_path)
+    fitted = load(POCL / "bottleneck.json")
+    here = replace(fitted, path=tmp_path / "bottleneck.json")
+    found = roof_values(facts_with_roofs(here))
+    assert (BANDWIDTH, PEAK) == (found["memory_bandwidth_bytes_per_s"], found["peak_flops_float32"])
+    told = here.with_facts({"memory_bandwidth_bytes_per_s": Fact(7.0, "B/s", "told")})
+    assert 7.0 == roof_values(facts_with_roofs(told))["memory_bandwidth_bytes_per_s"]
+    elsewhere = replace(here, fitted=here.fitted.model_copy(update={"transferred_from": "another"}))
+    assert {} == roof_values(facts_with_roofs(elsewhere)) == roof_values(facts_with_roofs(replace(here, path=None)))
 
 
 def test_the_largest_sizes_are_the_last_of_each_variant():

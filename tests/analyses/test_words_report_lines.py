@@ -34,6 +34,13 @@ def test_weights_in_words_with_students_interval(model):
     assert ("it shares what features that always occur together cost",) == merged
 
 
+def test_no_interval_of_a_cost_is_below_zero(model):
+    """At so high a level Student's interval reaches below zero; a weight below zero keeps its bounds."""
+    bounds = {line.name: line.interval for line in weight_lines(model, 1 - 1e-12) if line.interval}
+    assert {0.0} == {low for name, (low, _) in bounds.items() if model.weights[name] >= 0}
+    assert all(low < model.weights[name] for name, (low, _) in bounds.items() if model.weights[name] < 0)
+
+
 def test_how_it_was_made(model):
     told = how_made(model, store.read(QUICKSTART), "a folder")
     made = dict(told)

@@ -12,15 +12,18 @@ from perfmodel.calibration import calibrate
 from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family, judge_family
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare, summarise
+from perfmodel.fitting import FitOptions
 from perfmodel.measuring import Silent
 from perfmodel.models import families, find_family
 from perfmodel.predicting.model import fit, load
 from perfmodel.store import read
 
-DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "docs" / "data" / "quickstart"
+BOTTLENECK = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
 SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device that this folder does not hold
 
-REST = {"recommended.json", "verdict.txt"}
+REST = {"recommended.json", "roofs.yaml", "verdict.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def test_without_test_kernels_measured_ones_are_judged_by_fits_without_their_gro
     assert contender.by("groups").rows == tuple(row for row in found.comparisons if row.predicted is not None)
     assert ("groups", "kernels", "variants") == contender.protocols
     assert "note: there are no test kernels; judged are measured kernels, each by a fit without its group" in found.text
-    assert fit(measured, CORE).weights == found.models[CORE].weights
+    assert fit(measured, CORE, nonnegative=True).weights == found.models[CORE].weights  # it is the only candidate
 
 
 def test_samples_stand_beside_the_test_kernels_in_the_verdict(tmp_path):
@@ -91,7 +94,7 @@ def test_samples_stand_beside_the_test_kernels_in_the_verdict(tmp_path):
     assert "random samples" not in plain.text
     assert plain.models[CORE].weights == found.models[CORE].weights
     assert plain.models[CORE].fitted.conformal != found.models[CORE].fitted.conformal
-    family = fit_family(tmp_path / "device", find_family(CORE))
+    family = fit_family(tmp_path / "device", find_family(CORE), FitOptions(nonnegative=True))
     assert found.models[CORE].fitted.conformal == family.fitted.conformal
 
 
@@ -111,6 +114,28 @@ def test_the_verdict_is_that_of_the_core_papers_family(found, folder):
     assert not found.verdict.to_time  # the error is near 50 %
     for family in SOME:
         assert family in found.text.partition("all families on the same cases")[2]
+
+
+def test_no_family_that_may_predict_times_below_zero_is_recommended(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    measured = read(tmp_path / "device")
+    assert fit(measured, CORE).below_zero  # with its own options it would
+    possible = calibrate._possible(measured, {CORE: fit(measured, CORE), "bottleneck": load(BOTTLENECK)})
+    assert ["bottleneck"] == possible
+    alone = fit_device(tmp_path / "device", names=(CORE,))
+    assert (CORE, ()) == (alone.chosen, load(alone.weights_files[CORE]).below_zero)
+
+
+def test_what_is_doubtful_of_the_device_is_a_note(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    write = "facts:\n  {}: {{value: {}, unit: B, source: 'measured, as if by a probe'}}\n"
+    (tmp_path / "device" / "facts.yaml").write_text(
+        write.format("last_level_bytes", 2**25) + write.partition("\n")[2].format("l3_bytes", 3 * 2**20)
+    )
+    found = fit_device(tmp_path / "device", names=(CORE,))
+    (note,) = (note for note in found.notes if "last-level cache" in note)
+    assert "a stream measures 32 MiB, a pointer chase measures 3 MiB" in note
+    assert f"note: {note}" in (tmp_path / "device" / "verdict.txt").read_text()
 
 
 def test_one_problem_ends_nothing(found, listener):
@@ -133,9 +158,10 @@ def test_without_another_folder_files_are_written_beside_the_measurements(folder
 
 
 def test_a_family_alone_is_fitted_as_among_all(found, folder):
-    alone = fit_family(folder / "measurements.jsonl", find_family(CORE))
+    alone = fit_family(folder / "measurements.jsonl", find_family(CORE), FitOptions(nonnegative=True))
     assert dict(found.models[CORE].weights) == dict(alone.weights)
-    assert alone.fitted.conformal == fit(read(folder), others=read(folder / "test.jsonl")).fitted.conformal
+    others = read(folder / "test.jsonl")
+    assert alone.fitted.conformal == fit(read(folder), nonnegative=True, others=others).fitted.conformal
 
 
 def test_judged_by_every_protocol(folder):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
 from perfmodel.calibration import installation
 from perfmodel.counts.points import set_counter
+from perfmodel.errors import NoWeightsError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.libraries import MENDING_COMMAND
 
 
 @pytest.fixture
@@ -30,8 +34,9 @@ def pinned(monkeypatch):
 @pytest.mark.parametrize(
     ("required", "installed", "message"),
     [
-        ("islpy==2025.2.5", "2026.2.2", "is not the version that works, ==2025.2.5"),
-        ("numpy>=2.0", "1.26.4", "is not the version that works, >=2.0"),
+        ("islpy<2026.2,>=2025.2.5", "2026.2.2", "lies outside the range that works, <2026.2,>=2025.2.5"),
+        ("loopy<2026,>=2025.2", "2024.1", "lies outside the range that works, <2026,>=2025.2"),
+        ("numpy>=2.0", "1.26.4", "lies outside the range that works, >=2.0"),
         ("scipy>=1.13", None, "is not installed, >=1.13 is needed"),
     ],
 )
@@ -58,7 +63,13 @@ def test_barvinok_never_installed(monkeypatch):
     part = installation.barvinok_part()
     assert "note" == part.status
     assert "is not installed" in part.message
-    assert set_counter.MENDING_COMMAND == part.mend
+    assert MENDING_COMMAND == part.mend
+
+
+def test_another_version_of_barvinok(monkeypatch):
+    monkeypatch.setattr(installation, "installed", lambda name: "2026.2.2")
+    part = installation.barvinok_part()
+    assert ("2026.2.2", "wrong", MENDING_COMMAND) == (part.found, part.status, part.mend)
 
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
@@ -69,3 +80,25 @@ def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
     assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
     assert part.mend.startswith("mend it so")
     assert () == tuple(installation._hidden_cards(("Portable Computing Language", "NVIDIA CUDA")))
+
+
+def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
+    facts = {
+        "last_level_bytes": Fact(2**25, "B", "measured, all units read again"),
+        "l3_bytes": Fact(3 * 2**20, "B", "measured, pointer chase"),
+    }
+    known = SimpleNamespace(facts=DeviceFacts.from_mapping("a device", "a platform", "1", facts))
+    monkeypatch.setattr("perfmodel.calibration.recommended.load", lambda device: known)
+    (part,) = installation.fact_parts(1)
+    assert (installation.NOTE, "the last-level cache") == (part.status, part.found)
+    for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "32 MiB is assumed, for"):
+        assert said in part.message
+    assert "perfmodel calibrate --probes --device 1, on a quiet machine" == part.mend
+    known.facts = None
+    assert () == tuple(installation.fact_parts(1))
+
+    def lost(device):
+        raise NoWeightsError("there are none", ())
+
+    monkeypatch.setattr("perfmodel.calibration.recommended.load", lost)
+    assert () == tuple(installation.fact_parts(1))

@@ -7,12 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import perfmodel as pm
+from perfmodel.calibration import recommended as module
 from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
+from perfmodel.errors import TooFewRowsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FamilyFits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.quantities.case import Case
+from perfmodel.store import Measurements
 from tests.contract import kernels
 
 
@@ -68,3 +72,24 @@ def test_a_single_group_leaves_nothing_to_compare() -> None:
     single = replace(measured(1.0), rows=rows)
     found = recommended(FamilyFits(single, family(name, power)) for name, power in (("bad", 0.5), ("good", 1.0)))
     assert "bad" == found  # every row is of the group that is left out, so the first is taken
+
+
+def test_without_a_name_the_family_of_the_device_is_fitted(monkeypatch):
+    """Where the measurements do not allow it, the next one is; a name is taken as it is."""
+    asked: list[str] = []
+    refused = {"bottleneck"}
+
+    def fitted(measured, family, *rest):
+        asked.append(family)
+        if family in refused:
+            raise TooFewRowsError(1, ("a", "b"))
+        return family
+
+    measured = Measurements((), {}, facts=None)
+    monkeypatch.setattr(module, "fit_model", fitted)
+    assert ("multithreaded", ["bottleneck", "multithreaded"]) == (pm.fit(measured), asked)
+    refused.clear()
+    assert ("bottleneck", "overlap") == (pm.fit(measured), pm.fit(measured, "overlap"))
+    refused |= {*CANDIDATES}
+    with pytest.raises(TooFewRowsError):
+        pm.fit(measured)

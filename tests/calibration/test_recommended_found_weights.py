@@ -34,10 +34,13 @@ def machine(tmp_path, monkeypatch):
         folder.mkdir()
     monkeypatch.chdir(here["current"])
     monkeypatch.setattr(recommended, "data_folder", lambda: here["own"])
-    monkeypatch.setattr(recommended, "__file__", str(here["project"] / "perfmodel" / "calibration" / "x.py"))
+    monkeypatch.setattr(recommended, "shipped", lambda name: here["project"] / name)
     in_use(monkeypatch, BOARD)
 
-    def fitted(place: str, device: DeviceFacts = BOARD, families: tuple[str, ...] = (CORE,), chosen: str = "") -> Path:
+    def fitted(
+        place: str, device: DeviceFacts = BOARD, families: tuple[str, ...] = (CORE,), chosen: str = "",
+        verdict: str = "",
+    ) -> Path:
         root = here[place] / ("" if place == "own" else "fitted_weights")
         folder = root / f"{device.slug}-{device.driver}-{len(families)}"
         folder.mkdir(parents=True)
@@ -46,7 +49,7 @@ def machine(tmp_path, monkeypatch):
             shutil.copy(FILES / f"{family}.json", folder)
         if chosen:
             document = {"schema": "perfmodel.recommended/1", "family": chosen, "candidates": [chosen]}
-            (folder / "recommended.json").write_text(json.dumps(document))
+            (folder / "recommended.json").write_text(json.dumps({**document, "verdict": verdict}))
         return folder
 
     return fitted
@@ -83,7 +86,7 @@ def test_ones_own_come_first_then_the_current_folder_then_the_project(machine):
 
 def test_it_says_where_they_were_found(machine):
     machine("project")
-    assert "of the project" in find_weights().text
+    assert "shipped with perfmodel" in find_weights().text
     machine("current")
     found = find_weights()
     assert f"weights of Board 7: {found.path.relative_to(Path.cwd())} (of the current folder)" == found.text
@@ -110,6 +113,34 @@ def test_those_of_another_device_driver_or_processor_are_named_and_not_taken(mac
     assert f"{folder} {part}" == known
     assert "perfmodel calibrate --quick" in str(raised.value)
     assert "--weights FILE" in str(raised.value)
+
+
+NEITHER, RANKS, BOTH = "usable neither to time nor to rank", "usable to rank, not to time", "usable to time and to rank"
+
+
+@pytest.mark.parametrize(("own", "project", "taken"), [
+    (NEITHER, BOTH, "project"), (RANKS, BOTH, "project"), (NEITHER, "", "project"), (NEITHER, NEITHER, "own"),
+    (BOTH, BOTH, "own"), (BOTH, RANKS, "own"), ("", NEITHER, "own"),
+])
+def test_of_several_the_better_verdict_wins(machine, own, project, taken):
+    places = {
+        place: machine(place, chosen=CORE, verdict=verdict) for place, verdict in (("own", own), ("project", project))
+    }
+    found = find_weights()
+    assert places[taken] == found.folder
+    assert ("; " + {"own": own, "project": project}[taken] in found.text) or not found.verdict
+    passed = (f"{places['own'] / CORE}.json (your own) is passed over: {own}",) if taken == "project" else ()
+    assert passed == found.passed_over
+    assert all(words in found.text for words in passed)
+
+
+def test_a_verdict_is_of_the_recommended_family_alone(machine):
+    own = machine("own", families=("overlap", CORE), chosen=CORE, verdict=NEITHER)
+    machine("project", families=("overlap",), chosen="overlap", verdict=BOTH)
+    assert own / "overlap.json" != find_weights(family="overlap").path  # nothing has judged the own one
+    assert "" == recommended.verdict_of(own / "overlap.json")
+    assert NEITHER == recommended.verdict_of(own / f"{CORE}.json")
+    assert "" == recommended.verdict_of(None)
 
 
 def test_the_recommended_family_is_taken(machine):

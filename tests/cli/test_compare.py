@@ -9,9 +9,11 @@ from io import StringIO
 
 import pytest
 
+from perfmodel.calibration import recommended
 from perfmodel.compare.contenders import contenders
 from perfmodel.facts import published
 from tests.cli.test_compare_evaluate import DATA, run
+from tests.recorded import POCL
 
 
 def test_families_side_by_side():
@@ -37,10 +39,25 @@ def test_devices_of_the_current_folder(tmp_path, monkeypatch):
     family = ("--family", "stevens_kloeckner_2016")
     found = run("compare", "--from", "fitted_weights/pocl-one", *family)
     assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
-    assert 2 == run("compare", *family).stdout.count("family  ")
+    both = run("compare", *family)
+    assert 2 == both.stdout.count("family  ")
+    assert both.stderr.startswith("perfmodel: this takes about ")
+    assert "" == run("compare", "-q", *family).stderr
     refused = run("compare", "--device", "pocl", *family)
     assert 2 == refused.exit_code
     assert "--device is no option of compare any more; give --from fitted_weights/DEVICE." in refused.stderr
+
+
+def test_outside_of_a_clone_they_are_those_of_perfmodel_and_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "share").mkdir()
+    shutil.copytree(DATA, tmp_path / "share" / "mine")
+    shutil.copy(POCL / "device.json", tmp_path / "share" / "mine")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "share"),))
+    found = run("compare", "--family", "roofline", "--csv")
+    assert (0, True) == (found.exit_code, found.stdout.startswith("device,family,")), found.stderr
+    monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "nowhere"),))
+    assert "no device was measured with test kernels; measure one" in run("compare").stderr
 
 
 def test_facts_of_the_folder_take_the_place_of_unknown_ones(tmp_path):

@@ -15,6 +15,8 @@ from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.report.roofline import roofline_document
 from tests.recorded import INTEL
 
+RECOMMENDED = INTEL / "bottleneck.json"
+
 
 def run(*arguments):
     return CliRunner().invoke(application(), ["roofline", "--from", str(INTEL), *arguments])
@@ -30,6 +32,20 @@ def test_the_command_draws_the_committed_measurements(tmp_path):
     assert 0 == result.exit_code, result.stderr
     assert b"\x89PNG" == (tmp_path / "roofline.png").read_bytes()[:4]
     assert "memory_bandwidth_bytes_per_s: measured, best median of" in result.stdout
+
+
+def test_ones_own_kernels_below_the_roofs(perfmodel):
+    """In a predicted time each work-item adds once, and moves 8 bytes."""
+    options = "roofline", "kernel.py", "-p", "n=1Mi", "--from", str(INTEL)
+    found = json.loads(perfmodel(*options, "--json").stdout)
+    (own,) = found["kernels"]
+    assert ("kernel", 2.0**20, 2.0**23) == (own["kernel"], own["operations"], own["bytes"])
+    predicted = json.loads(perfmodel("predict", *options[1:4], "-w", str(RECOMMENDED), "--json").stdout)
+    assert predicted["predictions"][0]["seconds"] == own["seconds"]
+    assert predicted["predictions"][0]["share_of_roof"] == own["share"]
+    assert "kernel" in perfmodel(*options).stdout
+    refused = perfmodel("roofline", "-p", "n=8", "--from", str(INTEL))
+    assert "name it first: perfmodel roofline KERNEL.PY" in refused.stderr
 
 
 def test_no_test_kernel_is_above_the_measured_roofs_by_much():

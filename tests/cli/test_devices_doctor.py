@@ -70,12 +70,6 @@ def test_islpy_reinstalled_on_top_of_barvinok(tmp_path):
     assert "islpy was reinstalled on top of islpy-barvinok" in part["message"]
     expected = "-m pip install --force-reinstall --no-deps islpy-barvinok==2025.2.5.post1"
     assert f"{sys.executable} {expected}" == part["mend"]
-    plain = doctor(PYTHONPATH=path)
-    assert 1 == plain.returncode
-    assert any(
-        line.startswith("Barvinok ") and line.endswith(f"mend it with: {part['mend']}")
-        for line in plain.stdout.splitlines()
-    )
 
 
 def test_library_that_does_not_load(tmp_path):
@@ -85,14 +79,19 @@ def test_library_that_does_not_load(tmp_path):
     assert 1 == done.returncode
     assert "wrong" == part["status"]
     assert "does not load: ImportError: half an installation" == part["message"]
-    assert part["mend"].endswith("-m pip install --force-reinstall --no-deps 'loopy==2025.2'")
+    assert part["mend"].endswith("-m pip install --force-reinstall --no-deps 'loopy<2026,>=2025.2'")
 
 
 def test_no_device(tmp_path):
-    done = doctor("--json", PYTHONPATH=shadow(tmp_path, "pyopencl", NO_DRIVERS))
-    assert 1 == done.returncode
+    path = shadow(tmp_path, "pyopencl", NO_DRIVERS)
+    done, plain = doctor("--json", PYTHONPATH=path), doctor(PYTHONPATH=path)
+    assert (1, 1) == (done.returncode, plain.returncode)
     assert json.loads(done.stdout)["ok"] is False
-    assert "apt-get install pocl-opencl-icd" in parts(done)["OpenCL"]["mend"]
+    mend = parts(done)["OpenCL"]["mend"]
+    assert "apt-get install pocl-opencl-icd" in mend
+    assert any(
+        line.startswith("OpenCL ") and line.endswith(f"mend it with: {mend}") for line in plain.stdout.splitlines()
+    )
 
 
 def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):

@@ -82,7 +82,8 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
     out = tmp_path / "out"
     result = run("--all", "--from", str(folder), "--out", str(out))
     assert 0 == result.exit_code, result.stderr
-    assert {f"{CORE}.json", "overlap.json", "recommended.json", "verdict.txt"} == {path.name for path in out.iterdir()}
+    weights, rest = {f"{CORE}.json", "overlap.json"}, {"recommended.json", "roofs.yaml", "verdict.txt"}
+    assert weights | rest == {path.name for path in out.iterdir()}
     assert (out / "verdict.txt").read_text() in result.stdout
     assert "verdict: usable" in result.stdout
     assert f"wrote {out}" in result.stdout

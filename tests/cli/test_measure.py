@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import kernel_choice
+from perfmodel import measuring
+from perfmodel.calibration import kernel_choice, recommended
 from perfmodel.cli import application
+from perfmodel.fitting import FittedWeight
 from perfmodel.measuring import run
+from perfmodel.predicting.model import fit
 from perfmodel.store import read
-from tests.machine import ROOT
+from tests.cli.conftest import KERNEL, SCALE
+from tests.fitting.test_family_fits_weights import measurements
+from tests.machine import ROOT, device
 
 pytestmark = pytest.mark.device
 
@@ -123,6 +129,76 @@ def test_classes_and_tags_choose(tmp_path, kernels):
     for value in ("empty", "overhead"):
         result = perfmodel("--store", tmp_path / value, "--kernels", kernels, "--class", value, "--json")
         assert {"empty"} == {row["kernel"] for row in json.loads(result.stdout)["rows"]}
+
+
+@pytest.fixture
+def campaigns(tmp_path, monkeypatch):
+    """The stores and classes of campaigns that are asked for; the weights in use know one kernel's features."""
+    class Nothing(list):
+        current, device, set_aside, notes = (), "stand-in", (), ()
+
+    asked, facts = [], device().facts
+    folder = tmp_path / "shipped" / "stand-in"
+    folder.mkdir(parents=True)
+    weights = recommended.FoundWeights(folder / "stevens_kloeckner_2016.json", facts, recommended.SHIPPED)
+    known = fit(measurements()).fitted
+    more = dict.fromkeys(
+        ("global_store_32_stride1", "global_minloadstore_32_stride1"), FittedWeight(value=1e-10, unit="s/access")
+    )
+    more = {**known.weights, **more}
+    known.model_copy(update={"weights": more, "features": tuple(sorted(more)), "measured": None}).save(weights.path)
+    (folder / "measurements.jsonl").touch()
+    monkeypatch.setattr(recommended, "weights_of", lambda facts: weights)
+    monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "own")
+    monkeypatch.setattr(measuring, "measure", lambda kernels, *given: asked.append((given[1], kernels)) or Nothing())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.py").write_text(ROWS)
+    return SimpleNamespace(asked=asked, own=tmp_path / "own" / "stand-in")
+
+
+ROWS = SCALE + '''
+
+def kernel():
+    t_unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
+        "for i\\n <> stop = length[i]\\n out[i] = sum(j, a[i, j]) \\n end",
+        [lp.GlobalArg("length", np.int32, shape="n"), lp.GlobalArg("out", np.float64, shape="n"),
+         lp.GlobalArg("a", np.float64, shape="n, 64"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+'''
+
+
+def test_what_the_weights_in_use_know_is_not_measured_again(campaigns, tmp_path):
+    (tmp_path / "known.py").write_text(KERNEL)
+    result = perfmodel("--for", "known.py", "-p", "n=4096")
+    assert (0, "everything that the kernel needs has been measured\n") == (result.exit_code, result.stdout)
+    assert [] == campaigns.asked
+    assert not campaigns.own.exists()
+
+
+def test_what_they_lack_is_measured_beside_their_rows_and_fit_is_next(campaigns):
+    result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
+    assert 0 == result.exit_code, result.stderr
+    ((store, kernels),) = campaigns.asked
+    assert campaigns.own == store
+    assert (campaigns.own / "stevens_kloeckner_2016.json").is_file()  # a copy of what ships
+    assert "op_float64_add" in {kernel.isolates for kernel in kernels} | set(result.stderr.replace(",", "").split())
+    assert f"now fit again: perfmodel fit --all --from {store} --out {store}" == result.stdout.splitlines()[-1]
+
+
+def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
+    (tmp_path / "shipped" / "stand-in" / "measurements.jsonl").unlink()
+    result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
+    assert (2, []) == (result.exit_code, campaigns.asked)
+    assert "calibrate the device first (perfmodel calibrate)" in result.stderr
+
+
+def test_data_of_no_kernel_are_one_line(campaigns):
+    result = perfmodel("--statistics", "j=3")
+    assert (2, 1) == (result.exit_code, len(result.stderr.splitlines()))
+    assert "--statistics was given without --for" in result.stderr
 
 
 def test_a_budget_says_what_it_leaves_out(tmp_path, kernels):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from json import dumps, loads
 from pathlib import Path
 
@@ -23,6 +24,21 @@ def test_predict_prints_seconds_and_shares(perfmodel):
     text = perfmodel("predict", "kernel.py", "-p", "n=4096", "--weights", "weights.json").stdout
     assert "stevens_kloeckner_2016 on stand-in, n=4096, times by the host's clock" in text
     assert "launches" in text
+
+
+def test_the_verdict_of_the_weights_stands_above_the_times(perfmodel):
+    verdict = "usable neither to time nor to rank"
+    judged = {"family": "stevens_kloeckner_2016", "candidates": ["stevens_kloeckner_2016"], "verdict": verdict}
+    Path("judged").mkdir()
+    Path("judged/recommended.json").write_text(dumps({"schema": "perfmodel.recommended/1", **judged}))
+    weights = Path("judged/stevens_kloeckner_2016.json")
+    weights.write_bytes(Path("weights.json").read_bytes())
+    for command, sizes in product(("predict", "rank"), ("n=4096", "n=1Ki,4Ki")):
+        lines = perfmodel(command, "variants.py", "-p", sizes, "-w", str(weights)).stdout.splitlines()
+        assert f"these weights are {verdict}" in lines[:2], (command, sizes)
+    arguments = "predict", "kernel.py", "-p", "n=4096"
+    assert verdict == document(perfmodel(*arguments, "-w", str(weights), "--json"))["verdict"]
+    assert "these weights" not in perfmodel(*arguments, "-w", "weights.json").stdout
 
 
 def test_times_of_both_clocks(perfmodel):

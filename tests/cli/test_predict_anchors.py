@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.cli import predict
 from perfmodel.cli.predict import anchor_lines
 from perfmodel.tuning import ANCHOR, anchoring
 from tests.cli.documents import document, seconds
@@ -100,6 +101,19 @@ def test_a_crossover_is_not_anchored(here):
     result = here("rank", "pair.py", "-w", "weights.json", "--crossover", "n=128:1024", "--anchor")
     assert 2 == result.exit_code
     assert "--anchor and --crossover were both given" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["rank", "predict"])
+def test_runs_are_supervised_as_those_of_time(perfmodel, monkeypatch, command):
+    class SupervisedError(Exception):
+        pass
+
+    def supervised(context, keep):
+        raise SupervisedError
+
+    monkeypatch.setattr(predict, "supervised_store", supervised)
+    assert 0 == perfmodel(command, "kernel.py", *AT).exit_code
+    assert isinstance(perfmodel(command, "kernel.py", *AT, "--anchor").exception, SupervisedError)
 
 
 def test_no_anchors_no_lines():

@@ -45,7 +45,19 @@ def test_the_benefits_and_their_picture_for_each_variant(perfmodel, tmp_path):
         assert "at most these times could be saved" in why["text"]
 
 
-def test_other_weights_have_no_such_analysis(perfmodel):
-    result = perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--why")
+def test_the_family_in_use_says_what_bounds_a_kernel_and_what_to_try(perfmodel):
+    """Its own largest term, the roofs, and the two other models whose weights lie beside it."""
+    options = "predict", "kernel.py", "-p", "n=1048576", "-w", str(POCL / "bottleneck.json"), "--why"
+    text = perfmodel(*options).stdout
+    for said in ("By this model: its largest term is ", "the lowest roof is memory bandwidth", "By work and depth: "):
+        assert said in text
+    found = document(perfmodel(*options, "--json"))
+    (why,), (row,) = found["why"].values(), found["predictions"]
+    assert why["bounds"][1].endswith(f"which it uses to {100 * row['share_of_roof']:.1f} %.")
+    assert why["advice"]
+
+
+def test_only_one_family_draws_what_could_be_saved(perfmodel):
+    result = perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--why", "--picture", "a.png")
     assert 2 == result.exit_code
-    assert "give the weights of work_depth or gpuperf" in result.stderr
+    assert "give the weights of gpuperf" in result.stderr

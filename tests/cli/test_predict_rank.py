@@ -111,10 +111,34 @@ def test_with_processes_a_variant_that_fails_is_left_out(jobs, pair, tmp_path):
     assert "domain '[n] -> { [i_outer, i_inner] : 1 = 0 }' is empty" in error
 
 
-def test_without_processes_it_ends_the_command(pair, tmp_path):
-    (tmp_path / "groups.py").write_text(SPACE)
-    ran = pair("rank", "groups.py", *AT)
-    assert (2, "") == (ran.exit_code, ran.stdout)
+HALF = """
+from variants import scale
+
+
+def kernel(group, tile):
+    if tile > 1:
+        raise ValueError(f"no tile of {tile} for {group}")
+    return scale("out[i] = a[i] + 1", group)
+
+
+def space():
+    return {"group": (64, 128), "tile": (1, 2, 3)}
+"""
+
+
+def test_variants_that_cannot_be_built_are_left_out_in_one_line(pair, tmp_path):
+    (tmp_path / "half.py").write_text(HALF)
+    span = ("-w", "weights.json", "--crossover", "n=128:256")
+    for asked in (("rank", *AT), ("predict", *AT), ("rank", *span), ("count",)):
+        ran = pair(asked[0], "half.py", *asked[1:])
+        assert 0 == ran.exit_code, ran.stderr
+        (line,) = [line for line in ran.stdout.splitlines() if "no tile of" in line]
+        names = "group=64 tile=2, group=64 tile=3, group=128 tile=2 and group=128 tile=3"
+        assert line.startswith(f"4 variants are left out ({names}): 'half.py' line 7: raised ValueError")
+        assert "no tile of" not in ran.stderr
+    assert 4 == len(document(pair("rank", "half.py", *AT, "--json"))["withheld"])
+    text = pair("rank", "half.py", *AT, "--variant", "group=64 tile=2", "--variant", "group=64 tile=3").stderr
+    assert "variant 'group=64 tile=2': 'half.py' line 7: raised ValueError" in text
 
 
 def test_several_sizes_and_counts_with_processes(pair, tmp_path):
@@ -141,7 +165,6 @@ def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_
     assert "needs 128 work-items" in found["withheld"][0]["error"]
     assert "large: a work-group of" in pair(*sweep).stdout
     assert "needs 128 work-items" in pair(*sweep, "--csv").stdout
-    assert (2, "") == (pair(*sweep[:-4], *sweep[-2:]).exit_code, pair(*sweep[:-4], *sweep[-2:]).stdout)  # no --jobs
     found = document(pair("rank", *asked, "--crossover", "n=1:1000", "--json"))
     assert [{"variant": "small", "low": 128, "high": 896}] == found["leads"]
     assert ["large"] == [row["variant"] for row in found["withheld"]]

@@ -74,7 +74,12 @@ def test_every_command_has_a_subject():
 
 
 def test_options_are_few():
-    """Those of every command are not counted."""
+    """Those of every command are not counted.
+
+    Later came `tune --of-roof`, which saves the runs that cannot gain much, and `measure --statistics`, for gathers;
+    `roofline FILE -p --statistics`, for one's own kernels, and `report --keep`, for their measured times;
+    `time` and `tune --check`, for variants whose layouts differ.
+    """
     group = typer.main.get_group(application())
     parameters = [p for command in group.commands.values() for p in command.params if p.name not in SHARED]
-    assert len([p for p in parameters if p.param_type_name == "option"]) <= 133
+    assert len([p for p in parameters if p.param_type_name == "option"]) <= 140

@@ -20,6 +20,9 @@ def test_one_line():
 def test_the_table_has_each_count():
     """2*a + b over n items: a product and a sum each; two loads and a store; one launch of ceil(n/16) groups."""
     shown = Cells(count(axpy())._repr_html_())
+    lines = str(count(axpy())).splitlines()
+    assert (shown.caption, *shown.notes) == (lines[0], lines[-1])
+    assert ["".join(row).replace(" ", "") for row in shown.rows] == ["".join(line.split()) for line in lines[1:-1]]
     assert "made_up(n), work-groups of 16" == shown.caption
     assert ["what", "of what", "executions"] == shown.rows[0]
     cells = {(what, of): executions for what, of, executions in shown.rows[1:]}

@@ -298,8 +298,8 @@ FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptio
         ),
         (
             NoDeviceError(),
-            "no OpenCL device was found; run scripts/setup, or as root: apt-get install pocl-opencl-icd. "
-            "Then 'perfmodel doctor' says what works.",
+            "no OpenCL device was found; run scripts/setup, or pip install 'perfmodel[cpu]', or as root: "
+            "apt-get install pocl-opencl-icd. Then 'perfmodel doctor' says what works.",
         ),
         (ExpressionError("a\n + bc\nd", 5, 7, "bad name", "do it"), "bad name\n     + bc\n       ^^\ndo it."),
         (ExpressionError("ab", 1, 20, "bad name", "do it"), "bad name\n    ab\n     ^\ndo it."),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.facts.probed import probed_facts, with_probed_facts
+from perfmodel.facts.doubts import with_probed_facts
+from perfmodel.facts.probed import probed_facts
 from tests.facts.test_probed_caches import capacity, conflicts, pairs
 from tests.facts.test_probed_execution import barriers, nests, overlap
 from tests.probed import lanes

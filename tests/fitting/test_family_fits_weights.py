@@ -175,5 +175,4 @@ def test_models_are_values():
 def test_the_room_can_be_called_however_it_was_imported():
     import perfmodel as pm
 
-    assert fit(measurements()) == pm.fit(measurements())
     assert fit(measurements()) == pm.fit(measurements(), family="stevens_kloeckner_2016")

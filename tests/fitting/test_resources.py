@@ -113,3 +113,16 @@ def test_rows_that_weigh_more_are_met_more_closely() -> None:
     found = fit_resources(ResourceModel(FORM, 2.0), table, times, heavy)
     errors = np.abs(np.log(found.predict(table) / times))
     assert errors[:100].mean() < 0.01 < errors[100:].mean()
+
+
+def test_a_fit_to_the_same_rows_is_made_once_and_one_to_others_anew() -> None:
+    table = rows()
+    times = by_hand(table, PLANTED, 2.0)
+    first, again, sharper = (
+        fit_resources(ResourceModel(FORM, sharpness), table.copy(), times.copy(), np.ones(200))
+        for sharpness in (2.0, 2.0, 3.0)
+    )
+    assert first is again
+    assert not np.array_equal(first.coef_, sharper.coef_)
+    times[0] *= 2
+    assert fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200)) is not first

@@ -37,6 +37,19 @@ def test_restrictions_take_parameters_by_name_or_the_whole_configuration(restric
     assert [(one["tile"], one["prefetch"]) for one in found] == [(16, False), (16, True), (32, True)]
 
 
+def test_a_restriction_is_asked_once_for_what_it_takes_and_never_where_one_before_it_says_no():
+    asked = []
+
+    def divides(tile, unroll):
+        asked.append((tile, unroll))
+        return 8 % tile == 0
+
+    values = {"unroll": (1, 2), "tile": (0, 4, 8), "prefetch": (False, True)}
+    found = Space(lambda **_: None, values, [lambda tile: tile > 0, divides, lambda unroll: unroll > 1]).configurations
+    assert [(4, 1), (8, 1), (4, 2), (8, 2)] == asked
+    assert [(2, tile, on) for tile in (4, 8) for on in (False, True)] == [tuple(one.values()) for one in found]
+
+
 def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than_one():
     space = Space(lambda **values: None, {"tile": (32, 8, 16), "order": ("ij", "ji", "k"), "one": (4,)})
     places = space.coordinates
@@ -66,7 +79,7 @@ def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than
         ({"tile": range(10**6 + 1)}, (), "more than 1000000 configurations meet all restrictions; restrict them more"),
         ({"tile": ([1], [2], [1])}, (), "parameter 'tile' has the value [1] twice"),
         (VALUES, (lambda tile: np.array([True, False]),), "a restriction returned an object of type ndarray for "
-         "tile=8 prefetch=False; return True or False, as with all() of an array"),
+         "tile=8; return True or False, as with all() of an array"),
         (VALUES, (lambda tile: None,), "a restriction returned None for tile=8"),
         (VALUES, (lambda tile: "yes",), "a restriction returned an object of type str"),
         (VALUES, (3,), "a restriction cannot be called (3 is not a callable object)"),

@@ -10,6 +10,7 @@ import perfmodel as pm
 from perfmodel import opencl
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts, differences
+from perfmodel.opencl import device as module
 from perfmodel.opencl.device import identities
 from tests.machine import fake_device
 
@@ -70,3 +71,20 @@ def test_found_device_works_and_runs_a_kernel():
 def test_context_of_a_device_that_has_gone():
     with pytest.raises(NoDeviceError, match=r"device 99 \('gone'\) is gone"):
         fake_device(99, "gone", "nowhere").context()
+
+
+@pytest.mark.parametrize(
+    ("drivers", "given", "expected"),
+    [((), "", "library"), (["vendors/pocl.icd"], "", ""), (["pyopencl/.libs/intel.icd"], "", ""), ((), "mine", "mine")],
+)
+def test_the_loader_is_told_of_intels_runtime_where_it_knows_no_driver(drivers, given, expected, tmp_path, monkeypatch):
+    for name in ("library", "vendors/x", "pyopencl/.libs/x", *drivers):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(module, "VENDORS", tmp_path / "vendors")
+    monkeypatch.setattr(module, "INTEL", tmp_path / "library")
+    monkeypatch.setattr(cl, "__file__", str(tmp_path / "pyopencl" / "__init__.py"))
+    monkeypatch.setattr(module.os, "environ", {"OCL_ICD_VENDORS": given} if given else {})
+    module.know_intel()
+    told = module.os.environ.get("OCL_ICD_VENDORS", "")
+    assert (str(tmp_path / "library") if expected == "library" else expected) == told

@@ -1,7 +1,6 @@
 """``python -m tests.others.environments [NAME ...]``: others' packages in environments of their own.
 
 For each suite it installs the package, captures the kernels that its tests or scripts schedule, and checks them there.
-``newest`` runs the tests of counting with the newest Loopy and islpy, and lists what breaks.
 
 Some packages have no version on PyPI that runs with today's Loopy. Their suites are run where a person has made an
 environment that has them and `COMMON`, with each package's source folder below ``sources/``, and names its folder in
@@ -19,7 +18,8 @@ import tarfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tests.others.suites import BARVINOK, COMMON, SUITES, TABLE, Suite
+from perfmodel.libraries import BARVINOK
+from tests.others.suites import COMMON, SUITES, TABLE, Suite
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -34,8 +34,6 @@ def main(names: list[str]) -> int:
     wanted = [suite for suite in SUITES if not names or suite.name in names]
     say(f"{len(wanted)} suites take about {sum(suite.minutes for suite in wanted)} minutes")
     results = {suite.name: examine(suite) for suite in wanted}
-    if not names or "newest" in names:
-        newest()
     tables = [CAPTURED / name / TABLE for name, result in results.items() if result is not None]
     lines = [path.read_text(encoding="utf-8").splitlines() for path in tables if path.exists()]
     say("\n".join(["", *(lines[0][:2] if lines else []), *(line for table in lines for line in table[2:])]))
@@ -71,15 +69,14 @@ def python_of(suite: Suite) -> tuple[Path | None, str]:
 
 
 def environment(
-    name: str, oldest: tuple[int, int], requirements: Collection[str], bare: Collection[str] = (),
-    barvinok: str = BARVINOK,
+    name: str, oldest: tuple[int, int], requirements: Collection[str], bare: Collection[str] = ()
 ) -> Path | None:
     """Return the Python of an environment, made unless it is there as wanted; None where no Python is new enough.
 
     *bare* is installed without what it asks for, because it asks for more than its kernels need.
     """
     folder = PLACE / name
-    python, ready, wanted = folder / "bin" / "python", folder / "ready", "\n".join((*requirements, *bare, barvinok))
+    python, ready, wanted = folder / "bin" / "python", folder / "ready", "\n".join((*requirements, *bare, BARVINOK))
     if ready.exists() and ready.read_text(encoding="utf-8") == wanted:
         return python
     base = sys.executable if sys.version_info >= oldest else shutil.which("python{}.{}".format(*oldest))
@@ -89,7 +86,7 @@ def environment(
     pip(python, "install", *requirements)
     if bare:
         pip(python, "install", "--no-deps", "--no-build-isolation", *bare)
-    pip(python, "install", "--force-reinstall", "--no-deps", barvinok)
+    pip(python, "install", "--force-reinstall", "--no-deps", BARVINOK)
     ready.write_text(wanted, encoding="utf-8")
     return python
 
@@ -128,17 +125,6 @@ def sources(suite: Suite, python: Path) -> Path:
         with tarfile.open(folder / f"{unpacked.name}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return unpacked
-
-
-def newest() -> None:
-    """Run the tests of counting with the newest Loopy and islpy, and list those that fail."""
-    say("## the newest Loopy and islpy")
-    requirements = tuple(wanted.split("==")[0] for wanted in (*COMMON, "hypothesis"))
-    python = environment("newest", (3, 10), requirements, barvinok="islpy-barvinok")
-    tests = ("tests/counts/test_against_oracle.py", "tests/counts/test_kernel.py", "tests/counts/test_counting.py")
-    run(python, "-m", "pip", "freeze")
-    options = ("-q", "--tb=line", "-W", "ignore", "-p", "no:cacheprovider", "-k", "not generated")
-    run(python, "-m", "pytest", *options, *tests)
 
 
 def pip(python: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> None:

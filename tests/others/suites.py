@@ -11,7 +11,6 @@ COMMON = (
     "pycparser>=2.22", "pyyaml>=6", "typing-extensions>=4.12", "pytest>=8.2", "mako", "scipy",
 )
 TABLE = "table.md"  # beside the kernels of a suite: what became of them
-BARVINOK = "islpy-barvinok==2025.2.5.post1"  # always last: it brings islpy's module again
 
 
 @dataclass(frozen=True)

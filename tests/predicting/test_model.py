@@ -11,6 +11,7 @@ import pytest
 from perfmodel.errors import (
     LaunchLimitError,
     LevelError,
+    NegativeTimeError,
     ParameterError,
     SizeRangeError,
     StoreFormatError,
@@ -275,10 +276,27 @@ def test_sizes_far_outside_of_what_was_measured_carry_a_warning():
     assert "at 1 of 2 sizes" in many[0]
 
 
-def test_no_time_is_below_zero():
-    negative = {name: w.model_copy(update={"value": -1.0}) for name, w in SCORED.fitted.weights.items()}
-    found = FittedModel(SCORED.fitted.model_copy(update={"weights": negative, "measured": None}))
-    one = found.predict(KERNELS["add"], n=100, level=0.5)
+def test_a_time_below_zero_is_an_error_that_names_the_terms():
+    """All weights are -1 s but that of launches: a small size is above zero, a large one with its additions below."""
+    values = {name: 2e5 if name == "launches" else -1.0 for name in SCORED.weights}
+    changed = {n: w.model_copy(update={"value": values[n]}) for n, w in SCORED.fitted.weights.items()}
+    negative = FittedModel(SCORED.fitted.model_copy(update={"weights": changed, "measured": None}))
+    assert "launches" not in negative.below_zero
+    assert "op_float32_add" in negative.below_zero
+    positive = {n: w.model_copy(update={"value": 1.0}) for n, w in changed.items()}
+    assert () == FittedModel(SCORED.fitted.model_copy(update={"weights": positive})).below_zero
+    with pytest.raises(NegativeTimeError, match="below zero are op_float32_add") as raised:
+        negative.predict(KERNELS["add"], n=100, level=0.5)
+    assert all("launches" not in term for term in raised.value.terms)
+    assert raised.value.seconds < 0
+    with pytest.raises(NegativeTimeError, match="at 1 of 2 sizes"):
+        negative.predict(KERNELS["add"], n=np.array([1, 100]), level=0.5)
+
+
+def test_a_time_of_zero_carries_a_warning():
+    nothing = {name: w.model_copy(update={"value": 0.0}) for name, w in SCORED.fitted.weights.items()}
+    free = FittedModel(SCORED.fitted.model_copy(update={"weights": nothing, "measured": None}))
+    one = free.predict(KERNELS["add"], n=100, level=0.5)
     assert (0.0, math.inf) == one.interval
     assert one.warnings[0].startswith("no run time is zero or below")
 

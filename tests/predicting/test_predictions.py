@@ -17,7 +17,6 @@ from perfmodel.errors import (
     PerfModelError,
     TrialError,
     UnmeasuredFeatureError,
-    VariantError,
 )
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
@@ -96,14 +95,10 @@ def test_where_nothing_is_predicted_it_says_why():
     assert nothing is nothing.required()
 
 
-def test_an_error_that_is_raised_names_its_variant_where_it_is_asked_to():
+def test_errors_that_are_raised():
     bad = {"cube": CUBE, "divisions": adding("n", kind="div")}
     with pytest.raises(UnmeasuredFeatureError):
         Predicting(MODEL).predicted(bad, {"n": 1})
-    with pytest.raises(VariantError, match="variant 'divisions': prediction withheld"):
-        Predicting(MODEL, named=True).predicted(bad, {"n": 1})
-    with pytest.raises(UnmeasuredFeatureError):
-        Predicting(MODEL, named=True).predicted({"divisions": bad["divisions"]}, {"n": 1})
     with pytest.raises(ZeroDivisionError):
         Predicting(MODEL, allow_unmeasured=True).predicted(VARIANTS, {"n": 8})
     with pytest.raises(ParameterError):  # whatever is spared

@@ -116,6 +116,7 @@ def test_it_is_a_tuple():
 
 def test_one_line():
     assert "<Ranking of 2 variants, fastest first: tiled, naive>" == repr(RANKING)
+    assert ["variant", "tiled", "naive"] == [line.split()[0] for line in str(RANKING).splitlines()]
     assert "<RankedVariant tiled: 1 ms (500 us to 2 ms), tied>" == repr(RANKING[0])
     assert "<Ranking of 0 variants, fastest first: >" == repr(Ranking())
     many = Ranking([RankedVariant("x" * 30, 1.0)] * 20)

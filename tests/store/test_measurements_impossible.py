@@ -117,10 +117,10 @@ def test_a_fit_is_what_it_is_without_the_impossible_time_and_notes_it(tmp_path):
     kernel = with_time(tmp_path / "bad", 1e-9)
     measured = store.read(tmp_path / "bad")
     with pytest.warns(SetAsideWarning, match=f"1 time that cannot be was set aside.*{kernel}"):
-        model = pm.fit(measured)
+        model = pm.fit(measured, "stevens_kloeckner_2016")
     good = store.read(QUICKSTART)
     rest = Measurements((*good.rows[:40], *good.rows[41:]), good.counts_documents, facts=good.facts)
-    expected = pm.fit(rest)
+    expected = pm.fit(rest, "stevens_kloeckner_2016")
     assert expected.weights == model.weights
     assert (len(good) - 1, measured.notes) == (model.fitted.rows, model.notes[:1])
     assert expected.notes == model.notes[1:]

@@ -196,3 +196,15 @@ def test_all_variants_need_one_size_at_which_they_run():
     plain = asked.predicted(variants, {"n": np.array([64, 192])})
     with pytest.raises(AnchorError, match="each of the sizes breaks an assumption of one of them"):
         predict_anchored(asked, variants, plain)
+
+
+def test_a_variant_whose_run_fails_is_left_out(tmp_path):
+    variants = {"good": scaled(), "broken": lp.set_options(scaled(), build_options=["-D__global=nonsense"])}
+    asked = Predicting(model(), allow_unmeasured=True)
+    plain = asked.predicted(variants, {"n": 4096})
+    anchored = predict_anchored(asked, variants, plain, keep=tmp_path)
+    assert (["good"], ["good"]) == ([*anchored.variants], [*anchored.anchors])
+    assert "its run failed (compile: " in str(anchored.errors["broken"])
+    del variants["good"]
+    with pytest.raises(AnchorError, match="'broken' cannot be anchored"):
+        predict_anchored(asked, variants, asked.predicted(variants, {"n": 4096}))

@@ -379,6 +379,25 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
     assert ["ok", "ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
 
 
+def test_a_variant_that_ended_its_process_while_sizes_were_chosen_is_not_run_there_again(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(supervised, "_write", said.append)
+    monkeypatch.setenv(supervised.PIPE, "0")
+    with trials({"deadly": unit()}, keep=tmp_path) as found:
+        said.clear()
+        found.settle()
+        death = found._failed("deadly", supervised_failure(), {"n": 256})
+    (before, after), key = said, ("deadly", {"n": 256})
+    assert (key, None) == ((before["record"]["variant"]["variant"], before["record"]["parameters"]), after)
+    monkeypatch.setenv(supervised.BEGINS, json.dumps({str(store.paths(tmp_path)[0]): 0}))
+    store.append(tmp_path, death)
+    with (
+        trials({"deadly": unit()}, keep=tmp_path) as found,
+        pytest.raises(TrialError, match="the process died of SIGSEGV while this was under way, twice"),
+    ):
+        found.settle()
+
+
 def supervised_failure():
     from perfmodel.measuring.subject import FailedError
 

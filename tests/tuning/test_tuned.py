@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.tuning.agreement import Agreement
 from perfmodel.tuning.tuned import COLUMNS, Tuned, TunedVariant
 
+#: 4 million operations and 8 MB in 2 ms, of which the memory needs 1 ms.
+REACHED = KernelPoint("fast", "", "", 4e6, 8e6, 2e-3, 1e-3, "memory")
 RAN = (
     TunedVariant("slow", 2e-3, 2e-3, "ok", 4e-3, cost_s=2.0),
     TunedVariant("broken", 1e-3, 1e-3, "correctness", message="its output differs", cost_s=1.0),
-    TunedVariant("fast", 1e-3, 2e-3, "ok", 2e-3, cost_s=1.5),
+    TunedVariant("fast", 1e-3, 2e-3, "ok", 2e-3, cost_s=1.5, reached=REACHED),
     TunedVariant("near", 1e-3, 2e-3, "ok", 2.02e-3, cost_s=1.5),
 )
 SKIPPED = (TunedVariant("a", 5e-3, 9e-3, cost_s=2.5), TunedVariant("b", 6e-3, 1e-2, cost_s=3.0))
@@ -29,20 +32,22 @@ def test_the_best_and_those_that_cannot_be_told_from_it():
 
 def test_the_summary_says_what_was_found_and_saved():
     assert tuned().summary == (
-        "best: fast, 2 ms",
+        "best: fast, 2 ms (2 GFLOP/s, 4 GB/s: 50.0 % of what the device allows, by its memory bandwidth)",
         "slower by 2.0 % at most, so not to be told from it: near",
         "4 of 6 variants were tried in 6 s, after 3 s of counting; the best is known",
         "2 were skipped, which would have taken about 5.5 s; with 93.0 % none of them is faster by more than 2.0 %",
     )
+    assert str(tuned()).splitlines()[1].split() == ["fast", "2", "ms", "1.00", "2", "4", "50.0", "%", "1", "ms", "tie"]
+    assert str(tuned()).endswith("\n".join(tuned().summary))
     assert repr(tuned()) == "<Tuned: fast takes 2 ms, 4 of 6 variants tried, the best is known>"
 
 
 def test_tables_hold_every_variant():
     assert tuned().table[1:] == [
-        ("fast", "2 ms", "1.00", "1 ms", "tie"),
-        ("near", "2.02 ms", "1.01", "1 ms", "tie"),
-        ("slow", "4 ms", "2.00", "2 ms", ""),
-        ("broken", "correctness", "-", "1 ms", ""),
+        ("fast", "2 ms", "1.00", "2", "4", "50.0 %", "1 ms", "tie"),
+        ("near", "2.02 ms", "1.01", "-", "-", "-", "1 ms", "tie"),
+        ("slow", "4 ms", "2.00", "-", "-", "-", "2 ms", ""),
+        ("broken", "correctness", "-", "-", "-", "-", "1 ms", ""),
     ]
     frame = tuned().to_frame()
     assert list(frame.columns) == list(COLUMNS)
@@ -50,6 +55,14 @@ def test_tables_hold_every_variant():
     assert list(frame["status"]) == ["ok", "correctness", "ok", "ok", "skipped", "skipped"]
     assert frame[frame["best"]]["seconds"].tolist() == [2e-3]
     assert "<td>2.02 ms</td>" in tuned()._repr_html_()
+
+
+def test_what_cannot_be_built_is_neither_tried_nor_saved():
+    failed = tuple(TunedVariant(name, status="constraint", message="cannot be built") for name in "xy")
+    found = tuned((*failed, *RAN))
+    assert (failed, tuned().table) == (found.left_out, found.table)
+    assert tuned().summary == found.summary
+    assert repr(tuned()) == repr(found)
 
 
 @pytest.mark.parametrize("tried", [(), (RAN[1],)])
@@ -65,7 +78,7 @@ def test_a_variant_that_most_disagree_with_is_not_the_best():
     doubtful = Agreement((("fast",), ("slow",)), {"slow": "'out' by up to 1"})
     found = Tuned("a device", {"n": 64}, (RAN[0], RAN[2]), (), 0.9, 0.02, "all variants were tried", 1.0, doubtful)
     assert (None, ()) == (found.best, found.tied)
-    assert ("fast", "2 ms", "-", "1 ms", "in doubt") == found.table[1]
+    assert ("fast", "2 ms", "-", "2", "4", "50.0 %", "1 ms", "in doubt") == found.table[1]
     outvoted = Agreement((("slow", "near", "x"), ("fast",)), {"fast": "'out' by up to 1"})
     found = Tuned("a device", {"n": 64}, (RAN[0], RAN[2]), (), 0.9, 0.02, "all variants were tried", 1.0, outvoted)
     assert found.best is RAN[0]

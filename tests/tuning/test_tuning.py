@@ -11,6 +11,8 @@ import pytest
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import LevelError, ParameterError, SpaceError, TuningError
+from perfmodel.facts import Fact
+from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
 from perfmodel.tuning.trials import Trials
 from tests.tuning.test_anchoring import model
@@ -49,6 +51,18 @@ def test_hopeless_variants_do_not_run():
     assert found.known >= 0.9
     assert found.ended == tuning.KNOWN
     assert found.saved_s > sum(one.expected for one in found.skipped)
+
+
+def test_it_ends_once_the_best_is_as_near_to_the_roof_as_was_asked_for():
+    """A memory of a byte a second is outdone by any; without a roof that is known, the rule makes no sense."""
+    roof = {"memory_bandwidth_bytes_per_s": Fact(1.0, "B/s", "made up"), "cache_line_bytes": Fact(64, "B", "made up"),
+            "peak_flops_float64": Fact(1e15, "operation/s", "made up")}  # fmt: skip
+    variants = {str(group): (lambda group=group: summed(16, group)) for group in (32, 64, 128, 256)}
+    near = found_by(variants, model=model(op_float64_add=1e-9).with_facts(roof), of_roof=0.5)
+    assert tuning.ROOF == near.ended
+    assert near.best.reached.share > 0.5
+    with pytest.raises(TuningError, match="a roof of the device is not known"):
+        found_by(variants, of_roof=0.5)
 
 
 def test_variants_that_fail_have_a_status_and_do_not_end_the_search():
@@ -144,6 +158,52 @@ def test_a_search_goes_on_from_what_was_kept(tmp_path, monkeypatch):
     visited.clear()
     found_by(changed, keep=tmp_path, most=1, level=0.999999)
     assert len(visited) == 1
+
+
+def transposed(layout: str) -> lp.TranslationUnit:
+    """Doubles n times 4 numbers that lie row by row, or column by column."""
+    at, shape = ("i, j", "n, 4") if layout == "rows" else ("j, i", "4, n")
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 4}", f"out[{at}] = 2*a[{at}]",
+        [lp.GlobalArg("out, a", np.float64, shape=shape), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="transposed",
+    )  # fmt: skip
+    return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_layouts_have_arguments_and_right_outputs_of_their_own():
+    def arguments(n, variant):
+        a = np.random.default_rng(0).uniform(1, 2, (n, 4))
+        return {"a": a if variant == "rows" else np.ascontiguousarray(a.T)}
+
+    variants = {layout: (lambda layout=layout: transposed(layout)) for layout in ("rows", "columns")}
+    given = {"arguments": arguments, "level": 0.999999}
+    found = found_by(variants, reference=lambda a, **others: {"out": 2 * a}, **given)
+    assert {"rows", "columns"} == set(found.outputs.right)
+    wrong = found_by(variants, reference=lambda a, **others: {"out": 2 * a + (a.shape[0] == 4)}, **given)
+    assert (("rows",), ("columns",)) == (wrong.outputs.right, wrong.outputs.wrong)
+    unchecked = found_by(variants, compare=False, **given)
+    assert (0, True) == (len(unchecked.outputs.compared), unchecked.best is not None)
+
+
+def test_one_disturbed_visit_does_not_decide(monkeypatch):
+    """The first visit to the variant predicted fastest is disturbed; the second is sure after two visits."""
+    times = {"first": [3e-3, 1e-3, 1e-3], "second": [1.2e-3] * 3, "far": [9e-3] * 3}
+    seen, measured = [], Timekeeper.measured
+
+    def disturbed(self, configuration, place=None):
+        name = configuration.subject.variant["variant"]
+        seconds = times[name][seen.count(name)]
+        seen.append(name)
+        row = measured(self, configuration, place)
+        return row.model_copy(update={"samples_s": (seconds,) * len(row.samples_s), "flags": ()})
+
+    monkeypatch.setattr(Timekeeper, "measured", disturbed)
+    variants = {name: (lambda repeats=repeats: summed(repeats)) for name, repeats in
+                (("first", 16), ("second", 32), ("far", 400))}  # fmt: skip
+    found = found_by(variants, level=0.999999)
+    assert ("first", 1e-3) == (found.best.name, found.best.seconds)
+    assert (3, 2) == (seen.count("first"), seen.count("second"))  # once more, since its first two visits disagree
 
 
 def test_a_space_with_restrictions():

@@ -71,6 +71,19 @@ def test_arrays_of_one_name_hold_the_same_in_all_variants():
     assert not np.array_equal(first, other)
 
 
+def test_arguments_that_take_the_variant_are_asked_for_at_each_change_of_it():
+    asked = []
+
+    def arguments(n: int, variant: str) -> dict[str, object]:
+        asked.append((n, variant))
+        return {}
+
+    mine = kernel({"a": scaled(), "b": scaled()}, arguments)
+    for name in ("a", "a", "b", "a"):
+        mine.ask_for_arguments(name, {"n": 64})
+    assert asked == [(64, "a"), (64, "b"), (64, "a")]
+
+
 def test_arguments_are_asked_for_once_at_each_size():
     asked = []
 
@@ -80,7 +93,7 @@ def test_arguments_are_asked_for_once_at_each_size():
 
     mine = kernel({"a": scaled()}, arguments)
     for n in (64, 64, 128):
-        mine.ask_for_arguments({"n": n})
+        mine.ask_for_arguments("kernel", {"n": n})
     assert asked == [64, 128]
     assert mine.subject("a").scalars == {"p": 2.0}
     assert mine.subject("a").kernel.contents["a"](None, (128,)).tolist() == [3.0] * 128

@@ -7,14 +7,12 @@ that takes too many partial sums, or the function becomes too large, a bounding 
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
-from importlib import metadata
 
 import islpy as isl
 
@@ -24,10 +22,9 @@ from perfmodel.counts.points.factors import FactoredSet, Factors, alternating, f
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.summation import TooHardError, Values, joined, partial_sums_of, total_of, values_of
 from perfmodel.errors import PerfModelWarning
+from perfmodel.libraries import MENDING_COMMAND, installed
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
-REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
-MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
 OPERATIONS = 500_000
 """Operations of isl (it counts its allocations) that one set or sum may take: about a second."""
 LARGE_BUDGET = 10
@@ -102,11 +99,7 @@ def has_barvinok() -> bool:
 
 def is_overwritten() -> bool:
     """Tell whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
-    try:
-        metadata.version("islpy-barvinok")
-    except metadata.PackageNotFoundError:
-        return False
-    return not has_barvinok()
+    return bool(installed("islpy-barvinok")) and not has_barvinok()
 
 
 can_count = cache(has_barvinok)  # has_barvinok is called once in a process

@@ -112,11 +112,15 @@ class Sweeps(NamedTuple):
 class ReferenceMotion:
     """How a reference moves at given sizes."""
 
-    __slots__ = ("_sweeps", "extents", "grids", "moves", "reference", "starts", "steps")
+    __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "starts", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
-        self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(reference.iterations)]
+        iterations = list(reference.iterations)
+        for depth, _ in reference.blocks:  # a number may have fewer values than a block
+            iterations[depth + 1] = max(iterations[depth + 1], iterations[depth])
+        self.iterations = iterations  # as in the reference
+        self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(iterations)]
         self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
@@ -137,7 +141,8 @@ class ReferenceMotion:
             if coupled is None:
                 self._sweeps = _sweeps([*zip(steps, self.extents, strict=True)])[::-1]
             else:
-                self._sweeps = [_sweeps([(steps[loop.depth], _ratio(loop)) for loop in loops])[-1] for loops in coupled]
+                by_depth = ([(steps[loop.depth], self._coupled_extent(loop)) for loop in loops] for loops in coupled)
+                self._sweeps = [_sweeps(loops)[-1] for loops in by_depth]
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
@@ -147,8 +152,18 @@ class ReferenceMotion:
         """
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
-                return _ratio(loop)
+                return self._coupled_extent(loop)
         return self.extents[level]
+
+    def _coupled_extent(self, loop: CoupledLoop[float]) -> float:
+        """Return the extent of a coupled loop; 0 where nothing is executed around it."""
+        extent = loop.inside / loop.outside if loop.outside else 0.0
+        for around, inside in self.reference.blocks:
+            if loop.depth == around:
+                extent = max(extent, 1.0)
+            elif loop.depth == inside:
+                extent = min(extent, self.extents[inside])
+        return extent
 
     def lines_at_random(self, depth: int, line: int) -> float:
         """Return the lines where data decide: one for each access, or for a line's length of those side by side."""
@@ -182,11 +197,6 @@ def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
             lowest += int(step * (extent - 1)) if step < 0 else 0
         sweeps.append(Sweeps(tuple(moving), lowest))
     return sweeps
-
-
-def _ratio(loop: CoupledLoop[float]) -> float:
-    """Return the extent of a coupled loop; 0 where nothing is executed around it."""
-    return loop.inside / loop.outside if loop.outside else 0.0
 
 
 class Footprints:

@@ -1,13 +1,15 @@
 """The order in which a device runs the instances of a launch's statements.
 
 The picture is the loops as they are nested when a kernel runs, those over groups and work-items among them. Without
-barriers, one work-item after another (``serial``) or all lanes along l.0 together (``lockstep``)::
+barriers, one work-item after another (``serial``), one vector of 8 neighbours after another (``vectors``) or all lanes
+along l.0 together (``lockstep``)::
 
-    serial                    lockstep
-    g.0                       g.0
-        l.0                       k
-            k                         l.0
-                s += a[...]               s += a[...]
+    serial                    vectors                    lockstep
+    g.0                       g.0                        g.0
+        l.0                       l.0/8                      k
+            k                         k                          l.0
+                s += a[...]               l.0                        s += a[...]
+                                              s += a[...]
 
 Between barriers, a serial device runs all work-items inside of each loop that contains them: g.0, k, l.0.
 """
@@ -19,18 +21,20 @@ from dataclasses import dataclass
 
 from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Place, Wait, has_barrier
 
-ORDERS = ("serial", "lockstep")
+ORDERS = ("serial", "vectors", "lockstep")
 #: Loops (group and lane axes too) by their names and positions among siblings by their numbers, outermost first.
 Path = tuple[int | str, ...]
 
 
-def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order: str) -> Mapping[Place, Path]:
+def paths(
+    device: DeviceKernel, launch: Launch, unrolled: Container[str], order: str, lanes: int = 1
+) -> Mapping[Place, Path]:
     """Return, for each place of a launch, the loops around it and its positions in them as the device runs them.
 
     Work-groups run one after another, g.0 fastest. ``"serial"``: so do the work-items of a group, l.0 fastest. Where
     the launch has barriers, a loop over the work-items is inside each runtime loop; else it is outside of all loops.
     ``"lockstep"``: each instance is run by all lanes along l.0 together, and the other lanes are as far outside as
-    barriers permit.
+    barriers permit. ``"vectors"``: so many lanes along l.0 run together, and vectors are as far outside.
 
     Examples
     --------
@@ -43,9 +47,12 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
     ('g.0', 'l.1', 0, 'k', 0, 'l.0')
     """
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
-    lanes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
+    axes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
     serial = order == "serial"
-    walk = _DeviceOrder(lanes if serial else lanes[:-1], () if serial else lanes[-1:], unrolled, serial)
+    around = axes if serial else axes[:-1]
+    if order == "vectors" and axes and launch.group_shape[0] > lanes:
+        around = (*around, f"l.0/{lanes}")
+    walk = _DeviceOrder(around, () if serial else axes[-1:], unrolled, serial)
     if has_barrier(device):
         return dict(walk.between_barriers(device.body, (), groups))
     places = (place for k, node in enumerate(device.body) for place in ((2 * k - 1,), *_places(node, (2 * k,))))

@@ -20,7 +20,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from fractions import Fraction
+from itertools import pairwise, starmap
+from math import prod
 from typing import Generic, TypeVar
 
 import islpy as isl
@@ -33,6 +35,7 @@ from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.traffic.digits import StepsByDigits, by_digits, digits_of
 from perfmodel.counts.traffic.order import Path, paths
 from perfmodel.lazy import Lazy, cached_property
 
@@ -63,6 +66,7 @@ class Reference(Generic[Number]):
     size: int  # bytes of one access
     loops: tuple[int, ...]  # around it, outermost first
     iterations: tuple[Number, ...]  # how often their bodies are executed: first outside of all, then in each
+    blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, as vectors, and of those over what is in them
     steps: tuple[Number, ...] | None  # how far each moves the address [B]; None where data, or no affine form, give it
     coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
     starts: tuple[Number, ...]  # where the boxes begin, in bytes from the array's first cell
@@ -157,8 +161,18 @@ class _Frame:
     path: Path
     loops: tuple[Path, ...]  # the paths to them
     names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
+    widths: tuple[int, ...]  # values of the iname in an iteration: lanes of a vector, or the place value of a digit
+    scales: tuple[Fraction, ...]  # of the iterations, by which each loop makes fewer or more than its number has values
     iterations: tuple[Count, ...]  # as in a reference
     data_loop: int | None  # the depth of the loop whose trips statistics give
+
+
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """As in a reference."""
+        entries = [str(path[-1]).partition("/")[0] for path in self.loops]
+        around = (depth for depth, width in enumerate(self.widths) if width > 1)
+        return tuple([(depth, entries.index(entries[depth], depth + 1)) for depth in around])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +194,12 @@ class _Box:
 
 
 def references_of(
-    cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, spans: Mapping[str, Count | None]
+    cardinalities: Cardinalities,
+    launch: int,
+    unrolled: Container[str],
+    order: str,
+    lanes: int,
+    spans: Mapping[str, Count | None],
 ) -> tuple[LaunchReferences[Count], bool]:
     """Return the references of a launch in the order of the device, and whether all of them are exact.
 
@@ -189,8 +208,8 @@ def references_of(
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
-    around = paths(device, program.launches[launch], unrolled, order)
-    frames = _Frames(cardinalities, launch)
+    around = paths(device, program.launches[launch], unrolled, order, lanes)
+    frames = _Frames(cardinalities, launch, digits_of(program, launch))
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in statements_with_places(program):
         domain = statement.domain
@@ -209,17 +228,23 @@ def references_of(
 
 def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
     address = address_of(access, domain)
-    if address is None:
+    if address is not None:
+        steps = tuple(width * address.step(name) for name, width in zip(frame.names, frame.widths, strict=True))
+        start = address.start
+    elif steps_by_digits := StepsByDigits.of(access, domain):
+        steps = tuple(starmap(steps_by_digits.step, zip(frame.names, frame.widths, strict=True)))
+        start = steps_by_digits.start
+    else:
         return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
-    steps = tuple(address.step(name) for name in frame.names)
-    exact = domain.exact and domain.factor == 1
-    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
+    exact = domain.exact and domain.factor == 1 and address is not None
+    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), start, exact)
 
 
 def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
-        access.array, access.bits // 8, loops, first.frame.iterations, first.steps, first.coupled,
+        access.array, access.bits // 8, loops, first.frame.iterations,
+        first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
         first.frame.data_loop if access.walks else None, access.space == "global",
     )  # fmt: skip
@@ -254,6 +279,7 @@ class _Frames:
 
     cardinalities: Cardinalities
     launch: int
+    digits: Mapping[str, tuple[int, ...]]
     frames: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
     uncoupled: dict[Domain, bool] = field(default_factory=dict)
     loops: dict[tuple[_Frame, tuple[int, ...]], tuple[tuple[CoupledLoop[Count], ...], ...] | None] = field(
@@ -264,7 +290,8 @@ class _Frames:
     def of(self, domain: Domain, path: Path) -> _Frame:
         """Return the loops around the statement at a path."""
         if (domain, path) not in self.frames:
-            self.frames[domain, path] = self._frame(domain, self._with_copies(domain, path))
+            whole = by_digits(self._with_copies(domain, path), self.digits)
+            self.frames[domain, path] = self._frame(domain, whole)
         return self.frames[domain, path]
 
     def _host_names_of(self, domain: Domain) -> list[str]:
@@ -287,22 +314,30 @@ class _Frames:
             factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
         trips = domain.trips
         iterations = [self._iterations(domain, inside, factor)]
-        loops, names = list[Path](), list[str]()
+        loops, names, widths = list[Path](), list[str](), list[int]()
         data_loop: int | None = None
+        taken: dict[str, int] = {}  # of a number's values those that an iteration takes
+        scales = list[Fraction]()
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
-                name = by_axis.get(entry, entry)
-                if name in domain.names:
+                axis, _, width = entry.partition("/")
+                name = by_axis.get(axis, axis)
+                if axis in taken:
+                    pass  # the loops of one number make its iterations together
+                elif name in domain.names:
                     inside.append(name)
                 elif entry[:2] in ("g.", "l."):
-                    factor = factor.times(self._axis_extent(entry))
+                    factor = factor.times(self._axis_extent(axis))
                 elif trips is not None:  # statistics give the trips of all such loops together
                     factor, trips = factor.times(isl.PwQPolynomial(f"{{ {trips} }}")), None
                     data_loop = len(loops)
                 loops.append(path[:depth])
                 names.append(name if name in domain.names else "")
-                iterations.append(self._iterations(domain, inside, factor))
-        return _Frame(path, tuple(loops), tuple(names), tuple(iterations), data_loop)
+                widths.append(int(width or 1))
+                scales.append(Fraction(taken.get(axis, 1), widths[-1]))
+                taken[axis] = widths[-1]
+                iterations.append(prod(scales) * self._iterations(domain, inside, factor))
+        return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the values that the inames inside take in a domain, times a factor."""
@@ -331,20 +366,23 @@ class _Frames:
         moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
         order = tuple(sorted(moving, key=sizes.__getitem__))
         if (frame, order) not in self.loops:
-            loops = tuple(self._coupled(domain, frame.names, order, depth) for depth in range(len(sizes) + 1))
+            loops = tuple(self._coupled(domain, frame, order, depth) for depth in range(len(sizes) + 1))
             self.loops[frame, order] = None if _are_nested(loops, frame.iterations) else loops
         return self.loops[frame, order]
 
     def _coupled(
-        self, domain: Domain, names: Sequence[str], order: Sequence[int], depth: int
+        self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
         """Return the loops from a depth inwards, in this order."""
-        inside = [*self._host_names_of(domain), *(name for name in names[:depth] if name)]
-        outside, loops = self._iterations(domain, inside, UNIT), []
+        inside = [*self._host_names_of(domain), *dict.fromkeys(name for name in frame.names[:depth] if name)]
+        scale = prod(frame.scales[:depth], start=Fraction(1))
+        outside, loops = scale * self._iterations(domain, inside, UNIT), []
         for k in order:
             if k >= depth:
-                inside.append(names[k])
-                iterations = self._iterations(domain, inside, UNIT)
+                scale *= frame.scales[k]
+                if frame.names.index(frame.names[k]) == k:  # else the loop goes over a smaller digit
+                    inside.append(frame.names[k])
+                iterations = scale * self._iterations(domain, inside, UNIT)
                 loops.append(CoupledLoop(k, outside, iterations))
                 outside = iterations
         return tuple(loops)

@@ -321,7 +321,7 @@ class LayerConditions:
         return clusters
 
     def _executions(self, references: tuple[int, ...], depth: int) -> float:
-        return max(self.footprints.references[k].iterations[depth] for k in references)
+        return max(self.footprints.motions[k].iterations[depth] for k in references)
 
 
 Number = float | NDArray[np.float64]
@@ -489,13 +489,13 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
     return loaded, stored
 
 
-def traffic_plan(cardinalities: Cardinalities, order: str) -> TrafficPlan:
-    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items."""
+def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int) -> TrafficPlan:
+    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items in vectors of lanes."""
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
     spans = _spans(cardinalities)
     launches = [
-        references_of(cardinalities, launch, unrolled, order, spans) for launch in range(len(program.launches))
+        references_of(cardinalities, launch, unrolled, order, lanes, spans) for launch in range(len(program.launches))
     ]
     return TrafficPlan(NamedCounts(tuple(launch for launch, _ in launches)), all(exact for _, exact in launches))
 

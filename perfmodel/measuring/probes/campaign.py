@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 from perfmodel import store as stored
+from perfmodel.facts.doubts import DISTURBED
+from perfmodel.facts.probe_bounds import disturbed
 from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring import supervised, timing
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
@@ -26,6 +30,9 @@ from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
+
+TRIES = 3
+"""So often a visit is made whose times cannot be."""
 
 
 def measure_probes(
@@ -54,11 +61,16 @@ def measure_probes(
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if not todo:
             return read_probes(folder)
+        watch = LoadWatch(progress.tell)
         with task(progress, "probing the device", len(todo)):
             for visit, probe in todo:
-                with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
-                    run = _visited(bench, folder, settings, probe, (series, visit), deaths)
-                    append_probe(folder, run)
+                for _ in range(TRIES):
+                    with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
+                        run = _visited(bench, folder, settings, probe, (series, visit), deaths)
+                        append_probe(folder, run)
+                    if not run.message.startswith(DISTURBED):
+                        break
+                watch.look()
                 progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
     return read_probes(folder)
 
@@ -102,11 +114,14 @@ def _visited(
     message = "it ended the process twice" if deaths > 1 else ""
     if not message:
         points, message = bench.probe(probe, settings, earlier)
-    return ProbeRun(
+    run = ProbeRun(
         probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(bench.versions),
         timing.now("seconds"), round(monotonic() - began, 3), settings.dropped, points,
         "failed" if message else "ok", message,
     )  # fmt: skip
+    if reason := disturbed(run):
+        return replace(run, status="failed", message=f"{DISTURBED}{reason}")
+    return run
 
 
 @contextmanager

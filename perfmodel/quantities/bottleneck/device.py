@@ -14,16 +14,16 @@ The first level fetches 512 lines, and the others fetch none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, log2
 from types import MappingProxyType
 from typing import Any
 
-from perfmodel.counts import KernelCounts
+from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
-from perfmodel.quantities.bottleneck.compiled import compiled_kernel
+from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 
 UNBOUNDED = 1 << 44
@@ -122,9 +122,7 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
 
     A TLB is a cache of pages. Only those that it looks up *again* count: the next page of a stream costs little.
     """
-    # vectors run one after another, each in lockstep: what the outer levels fetch is at most that of either order
-    in_vectors = device.order != "serial" or all(launch.packs_items for launch in compiled_kernel(counts).tree.launches)
-    orders = ("serial", "lockstep") if in_vectors else ("serial",)
+    orders = _orders(compiled_kernel(counts).tree.launches, device)
     traffic = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
@@ -134,6 +132,14 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
         **_far("memory", traffic, last, 1, touched),
         "page_walks": _page_walks(traffic, device.pages, touched) if device.pages else 0.0,
     }
+
+
+def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:
+    """Return the orders in which a device may run work-items; the first level's lines are those of the last one."""
+    if device.order == "lockstep":
+        return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
+    # a compiler joins several vectors: what the outer levels fetch is at most that of either order
+    return ("serial", "lockstep") if all(launch.packs_items for launch in launches) else ("serial",)
 
 
 def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:

@@ -14,7 +14,7 @@ load from neighbouring rows, 3 * 8192/8 and 8192 gathers.
 
 Nests run in vectors where the device or the compiler runs neighbouring work-items together:
 
-- ``lockstep``: always, if the first axis of the group has that many;
+- ``lockstep``: always, if the first axis of the group has that many; else one after another;
 - ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
   innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`). Accesses that jump from one
   work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
@@ -183,7 +183,8 @@ class NestWork(Lazy):
     @cached_property
     def masked(self) -> float:
         """Lanes that run for each that is needed: all of a vector make as many iterations as the longest."""
-        return self.nest.box / self.nest.iterations if self.work.lockstep and self.nest.loops else 1.0
+        together = self.work.lockstep and self.in_vectors and self.nest.loops
+        return self.nest.box / self.nest.iterations if together else 1.0
 
     def _add(self, quantity: str, amount: float) -> None:
         self.quantities[quantity] += self.work.imbalance * amount

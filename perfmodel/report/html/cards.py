@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.analyses.words import term_advice, term_words
+from perfmodel.analyses.words import term_words
 from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.fitting.cautions import Caution, FarOutside
 from perfmodel.models import Family
-from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
+from perfmodel.report.bounds import bound_words
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,10 @@ def kernel_card(
     note = "The terms add up to" if kernel.adds_up else "The terms overlap: they do not add up to"
     left = len(kernel.terms) - len(shown)
     more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
-    bounds, advice = [], []
-    if kernel.terms:
-        words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
-        bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
-        advice.append(term_advice(family, kernel.bound_by))
-    bounds += [roof_words(point)] if point is not None else []
-    bounds += [balance_words(kernel.bounds.balance)] if kernel.bounds.balance is not None else []
-    advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()
+    bounds, advice = bound_words(family, kernel, point)
     return KernelCard(
         kernel.kernel, ", ".join(filter(None, (kernel.form, kernel.sizes))), times, bars, kernel.adds_up,
-        f"{note} the predicted time.{more}", tuple(bounds), tuple(filter(None, advice)),
+        f"{note} the predicted time.{more}", bounds, advice,
         tuple(caution_words(family, caution) for caution in kernel.cautions),
     )  # fmt: skip
 

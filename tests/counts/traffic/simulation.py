@@ -45,7 +45,7 @@ def simulated(
     """Return for each cache what it moves of each array; it is empty when a launch begins."""
     found: list[dict[str, Moved]] = [{} for _ in caches]
     for launch in range(len(counts.program.launches)):
-        requests = requests_of(counts.program, launch, sizes, order, caches[0].line_bytes)
+        requests = requests_of(counts.program, launch, sizes, order, caches[0].line_bytes, counts.subgroup_size)
         for one, cache in zip(found, caches, strict=True):
             _through(cache, requests, one)
     return found
@@ -69,11 +69,13 @@ def _through(cache: Cache, requests: Requests, moved: dict[str, Moved]) -> None:
             one.stored += requests.repeats
 
 
-def requests_of(program: Program, launch: int, sizes: Mapping[str, int], order: str, line_bytes: int) -> Requests:
+def requests_of(
+    program: Program, launch: int, sizes: Mapping[str, int], order: str, line_bytes: int, lanes: int = 1
+) -> Requests:
     """Return all accesses of a launch, registers left out, in the order of the device."""
     device, shape = list(device_kernels(program.schedule))[launch], program.launches[launch]
     assert program.dataflow is not None
-    around = paths(device, shape, program.dataflow.unrolled, order)
+    around = paths(device, shape, program.dataflow.unrolled, order, lanes)
     bases = _bases(program, sizes, line_bytes)
     accesses = [
         (statement, access)
@@ -115,11 +117,15 @@ def _ordered(
         address = values_at(addresses(access, access.cells, points, sizes), columns, count)
     columns |= {axis: columns[name] for axis, name in zip(domain.axes, domain.names, strict=True) if axis}
     loops = [entry for entry in path if isinstance(entry, str)]
-    missing = {axis: _extent(launch, axis, sizes) for axis in loops if axis[:2] in ("g.", "l.") and axis not in columns}
+    axes = [entry for entry in loops if entry[:2] in ("g.", "l.") and "/" not in entry]
+    missing = {axis: _extent(launch, axis, sizes) for axis in axes if axis not in columns}
     spread = prod(missing.values())  # work-items that all execute it
     grid = dict(zip(missing, np.indices(tuple(missing.values())).reshape(len(missing), spread), strict=True))
 
     def column(entry: int | str) -> Ints:
+        if isinstance(entry, str) and "/" in entry:  # vectors of lanes
+            axis, lanes = entry.split("/")
+            return column(axis) // int(lanes)
         if entry in grid:
             return np.tile(grid[str(entry)], count)
         if entry in columns:

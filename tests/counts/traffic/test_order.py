@@ -8,9 +8,11 @@ from perfmodel.counts.traffic.order import Path, paths
 GRID = (None, None)
 
 
-def paths_of(order: str, *nodes: Node, unrolled: tuple[str, ...] = ()) -> dict[tuple[int | str, ...], Path]:
+def paths_of(
+    order: str, *nodes: Node, unrolled: tuple[str, ...] = (), lanes: int = 1
+) -> dict[tuple[int | str, ...], Path]:
     launch = Launch("kernel", (16, 4), GRID, None)
-    return dict(paths(DeviceKernel("kernel", nodes), launch, unrolled, order))
+    return dict(paths(DeviceKernel("kernel", nodes), launch, unrolled, order, lanes))
 
 
 def test_without_barriers_serial_work_items_are_outside_of_all_loops() -> None:
@@ -40,3 +42,10 @@ def test_in_lockstep_neighbours_are_innermost() -> None:
     places = paths_of("lockstep", Loop("k", (Run("fetch"), Wait("local"), Loop("i", (Run("add"),)))))
     assert ("g.1", "g.0", 1, "k", 0, "l.1", 0, "l.0") == places[0, "k", 0]
     assert ("g.1", "g.0", 1, "k", 2, "l.1", 4, "i", 0, "l.0") == places[0, "k", 4, "i", 0]
+
+
+def test_vectors_are_where_serial_work_items_are_and_their_lanes_innermost() -> None:
+    loop = Loop("k", (Run("add"),))
+    assert ("g.1", "g.0", "l.1", "l.0/8", 0, "k", 0, "l.0") == paths_of("vectors", loop, lanes=8)[0, "k", 0]
+    # a group is no wider than one vector
+    assert paths_of("lockstep", loop) == paths_of("vectors", loop, lanes=16)

@@ -15,6 +15,7 @@ import pytest
 from perfmodel.analyses.memory_hierarchy import CacheShape, hits
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels import KernelClass, discover
 from tests.counts.traffic.simulation import Moved, accesses_of, requests_of, simulated, total
@@ -91,15 +92,16 @@ def largest(kernel: KernelClass, counts: KernelCounts, most: int) -> Mapping[str
     return max(allowed)[2] if allowed else min(found)[2] if found else None
 
 
+@pytest.mark.parametrize("order", ["serial", "vectors"])
 @pytest.mark.parametrize("name", FEW)
-def test_a_variant_of_a_class(name: str) -> None:
-    found = list(cases(CLASSES[name], 30_000, "serial", variants=1))
+def test_a_variant_of_a_class(name: str, order: str) -> None:
+    found = list(cases(CLASSES[name], 30_000, order, variants=1))
     assert found
     assert 2 / 3 <= sum(case.near for case in found) / len(found), "\n".join(map(str, found))
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("order", ["serial", "lockstep"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_all_classes(order: str) -> None:
     found = [case for kernel in CLASSES.values() for case in cases(kernel, 400_000, order)]
     far = [str(case) for case in found if not case.near]

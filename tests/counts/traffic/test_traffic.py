@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import loopy as lp
 import numpy as np
 import pytest
@@ -156,6 +158,22 @@ def test_lanes_in_lockstep_share_lines_that_serial_ones_fetch_again() -> None:
     assert 128 * 8 == counts.traffic("a", 4096, order="lockstep")(n=128).fetched
 
 
+def test_a_vector_walks_its_rows_before_the_next_vector_does() -> None:
+    """Rows of 128 cells are 8 lines; a cache of 32 lines holds one of each row of a vector, and not of 64 rows."""
+    domain, code = "[n] -> { [i, k]: 0 <= i, k < n }", "out[i] = sum(k, a[i, k])"
+    counts = replace(kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0")), subgroup_size=16)
+    orders = {"serial": 128 * 8, "vectors": 128 * 8, "lockstep": 128 * 128}
+    assert orders == {order: counts.traffic("a", 2048, order=order)(n=128).fetched for order in orders}
+
+
+def test_vectors_under_a_triangle_touch_what_lockstep_does() -> None:
+    """Work-item i reads cells 0 to i of row i: in a cache that holds everything the order does not matter."""
+    domain, code = "[n] -> { [i, k]: 0 <= i < n and 0 <= k <= i }", "out[i] = sum(k, a[i, k])"
+    counts = kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0"))
+    vectors, lockstep = (counts.traffic("a", 1 << 20, order=order)(n=128).fetched for order in ("vectors", "lockstep"))
+    assert vectors == pytest.approx(lockstep)
+
+
 def test_a_line_that_is_loaded_and_stored_to_is_fetched_once() -> None:
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "a[i] = 2*a[i]", "a: n", i=(64, "g.0", "l.0"))
     lines = counts.traffic("a", 1024)(n=1024)
@@ -199,7 +217,7 @@ def test_impossible_caches(cache: dict[str, int]) -> None:
 
 def test_unknown_names() -> None:
     counts = transpose()
-    with pytest.raises(UnknownOrderError, match="serial, lockstep"):
+    with pytest.raises(UnknownOrderError, match="serial, vectors, lockstep"):
         counts.traffic(order="random")
     with pytest.raises(UnknownArrayError, match="a, out"):
         counts.traffic("b")

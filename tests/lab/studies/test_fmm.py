@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
+from perfmodel.calibration.kernel_choice import TEST_KERNELS
 from perfmodel.counts import count
 from perfmodel.facts import published
+from perfmodel.io import shipped
 from perfmodel.kernels import discover
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes
 from scripts.lab.studies import fmm
 from tests.standins import Row, Rows
 
-(KERNEL,) = (one for one in discover(kernel_folder(TEST_KERNELS) / "papers") if one.name == "fmm")
+(KERNEL,) = (one for one in discover(shipped(TEST_KERNELS) / "papers") if one.name == "fmm")
 SIZES = {"boxes": 4, "q": 256}
 INTERACTIONS = 4 * 256 * 27 * 256
 

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from perfmodel import store
+from perfmodel.calibration.calibrate import doubts_of
 from perfmodel.errors import ForeignDeviceError
+from perfmodel.facts.doubts import DISTURBED
 from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes import campaign
 from perfmodel.measuring.probes.campaign import PROBES, measure_probes
@@ -49,12 +51,12 @@ def visits(folder, series=0):
 @pytest.mark.slow
 def test_every_probe_on_a_device(tmp_path):
     found = measure_probes(device(), tmp_path, settings=SHORT)
-    assert [probe.name for probe in PROBES] == [run.probe for run in found]
-    assert {"ok"} == {run.status for run in found}
+    assert [probe.name for probe in PROBES] == list(dict.fromkeys(run.probe for run in found))
+    assert all(run.status == "ok" or run.message.startswith(DISTURBED) for run in found)  # on a busy machine
     assert {(device().name, device().platform, "short", 0, 0)} == {
         (run.device, run.platform, run.campaign, run.series, run.visit) for run in found
     }
-    assert all(run.points for run in found if run.probe not in ("line", "overlap", "stream"))
+    assert all(run.points for run in found if run.status == "ok" and run.probe not in ("line", "overlap", "stream"))
     assert found == measure_probes(device(), tmp_path, settings=SHORT)  # nothing is left to probe
     assert set(device().facts) <= set(store.read(tmp_path).facts)
 
@@ -67,6 +69,23 @@ def test_visits_are_apart_and_what_is_there_is_not_probed_again(tmp_path, made_u
     assert every == visits(tmp_path)
     measure_probes(device(), tmp_path, settings=TWO, again=True)
     assert (every, every) == (visits(tmp_path), visits(tmp_path, series=1))
+
+
+@pytest.mark.parametrize("good", [0, 1, 2, 3])
+def test_a_visit_whose_times_cannot_be_is_made_again(tmp_path, monkeypatch, good):
+    """A load takes 20 us in the first visits, which is impossible, and 1 ns in a later one."""
+    seconds = iter([2e-5] * good + [1e-9] * 3)
+
+    def loads(*_) -> Iterator[Point]:
+        yield Point({"bytes": 64}, 1, (next(seconds),))
+
+    monkeypatch.setattr(campaign, "PROBES", (Probe("chase", loads),))
+    found = measure_probes(device(), tmp_path, settings=replace(TWO, visits=1))
+    assert (["failed"] * good + ["ok"])[: campaign.TRIES] == [run.status for run in found]
+    assert all("disturbed: a load takes 2e-05 s" in run.message for run in found[:good])
+    measured = store.read(tmp_path).facts
+    assert (good == campaign.TRIES) == any("'chase' was disturbed" in note for note in doubts_of(measured, tmp_path))
+    assert found == measure_probes(device(), tmp_path, settings=replace(TWO, visits=1))
 
 
 def test_an_interrupted_series_goes_on(tmp_path, made_up):

@@ -124,3 +124,11 @@ def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
     )
     # item by item each line comes again for 15 of its 16 cells
     assert (16 * n * 15 / 16, 0) == (loop["again_loaded"], flat.get("again_loaded", 0))
+
+
+@pytest.mark.parametrize(("lanes", "again"), [(32, 0), (128, 128 * 128 - 128 * 8)])
+def test_rows_shorter_than_a_vector_run_one_item_after_another(lanes: int, again: int) -> None:
+    """Work-items of groups of 64 add up columns of 128 cells: 64 lines of the cache do not hold a line of each row."""
+    columns = kernel("[n] -> { [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[j, i])", "a: n, n; out: n")
+    facts = {"vector_lanes": lanes, "l1_bytes": 4096, "l1_ways": 64}
+    assert again == pytest.approx(quantities(columns, "lockstep", facts, n=128).get("again_loaded", 0.0))

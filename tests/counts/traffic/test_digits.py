@@ -1,0 +1,79 @@
+"""Indices with floors: lines by hand, and those of an LRU cache that sees each access."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.traffic.digits import by_digits
+from perfmodel.counts.traffic.footprints import Cache
+from tests.counts.traffic.simulation import simulated
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+CACHES = (Cache(16, 64, 0), Cache(64, 64, 0), Cache(4096, 64, 0))
+
+
+def row_sums(index: str, shape: str, bound: str = "m") -> KernelCounts:
+    """Count sums over j of ``a[index]``, one for each of n work-items in groups of 32, vectors of 8 of which run."""
+    unit = lp.make_kernel(
+        f"[n, m] -> {{ [i, j]: 0 <= i < n and 0 <= j < {bound} }}", f"out[i] = sum(j, a[{index}])",
+        [lp.GlobalArg("a", np.float32, shape=shape), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n mod 32 = 0 and n >= 32 and m mod 8 = 0 and m >= 8", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
+    return replace(count(unit, cache=False), subgroup_size=8)
+
+
+BLOCKS = {
+    "along the loop": ("j // 8, i, j % 8", "m // 8, n, 8"),
+    "along the lanes": ("i // 4, j, i % 4", "n // 4, m, 4"),
+    "of both": ("i // 8, j // 4, j % 4, i % 8", "n // 8, m // 4, 4, 8"),
+    "that begin within": ("(j + 3) // 8, i, (j + 3) % 8", "m // 8 + 1, n, 8"),
+}
+
+
+@pytest.mark.parametrize("order", ["serial", "vectors"])
+@pytest.mark.parametrize("blocks", BLOCKS)
+def test_blocks_move_the_lines_that_a_cache_moves(blocks: str, order: str) -> None:
+    sizes = {"n": 64, "m": 64}
+    counts = row_sums(*BLOCKS[blocks])
+    for cache, moved in zip(CACHES, simulated(counts, sizes, CACHES, order), strict=True):
+        traffic = counts.traffic("a", cache.bytes, 64, cache.sets, order)
+        assert moved["a"].fetched == pytest.approx(traffic(**sizes).fetched, rel=0.3), cache
+        assert not traffic.exact
+
+
+@pytest.mark.parametrize("bound", ["m", "i + 1"])
+def test_a_loop_may_be_shorter_than_a_block(bound: str) -> None:
+    """The index wraps around after 100 cells; 64 work-items read at most 64 cells, or 32 in the mean."""
+    lines = row_sums("j % 100", "100", bound).traffic("a", 4096)(n=64, m=64)
+    assert (4 if bound == "m" else 3) == lines.fetched
+
+
+def test_an_index_that_sizes_take_apart_stays_a_bound() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[(n - i) // 8]",
+        [lp.GlobalArg("a, out", np.float32, shape="n"), ...], lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(unit, cache=False)
+    assert 4 == counts.traffic("a", 4096)(n=64).fetched  # all lines of the array: no more are touched
+
+
+@pytest.mark.parametrize(
+    ("digits", "path"),
+    [
+        ({}, ("g.0", "l.0/16", 0, "k", 0, "l.0")),
+        ({"k": (8, 2)}, ("g.0", "l.0/16", 0, "k/8", "k/2", "k", 0, "l.0")),
+        ({"l.0": (16,), "g.0": (4,)}, ("g.0/4", "g.0", "l.0/16", 0, "k", 0, "l.0")),
+    ],
+)  # fmt: skip
+def test_a_digit_is_a_loop(digits: Mapping[str, tuple[int, ...]], path: tuple[int | str, ...]) -> None:
+    assert path == by_digits(("g.0", "l.0/16", 0, "k", 0, "l.0"), digits)

@@ -1,0 +1,97 @@
+"""``python -m tests.environments [NAME ...]``: the quick tests with other versions of libraries, and with each Python.
+
+``lowest`` has the lower ends of the ranges of setup.cfg, ``pinned-<python>`` the versions of scripts/constraints.txt,
+``highest`` the newest versions in range, and ``newest`` those of PyPI. What is known to fail there is named.
+uv finds the interpreters, or loads them; an environment whose Python cannot be had is named as not run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfmodel.libraries import BARVINOK, bounded
+from tests.shadow import ROOT
+
+PLACE = Path(os.environ.get("PERFMODEL_ENVIRONMENTS", ROOT / ".venv" / "environments"))
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+#: Tests that take few minutes and touch Loopy, isl, OpenCL and the libraries for numbers.
+QUICK = (
+    "tests/counts/test_against_oracle.py", "tests/counts/test_kernel.py", "tests/counts/test_counting.py",
+    "tests/models", "tests/predicting", "tests/opencl", "tests/test_libraries.py",
+)  # fmt: skip
+OPTIONS = (
+    "-q", "--tb=line", "-W", "ignore", "-p", "no:cacheprovider", "-m", "not nightly and not slow",
+    "-k", "not generated",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An interpreter with libraries: what uv is asked for, and why tests may fail there."""
+
+    name: str
+    python: str
+    options: tuple[str, ...] = ()
+    barvinok: str = BARVINOK
+    known: str = ""
+
+
+ENVIRONMENTS = (
+    Environment("lowest", PYTHONS[0], ("--resolution", "lowest-direct")),
+    *(Environment(f"pinned-{python}", python, ("--constraint", "scripts/constraints.txt")) for python in PYTHONS),
+    Environment("highest", PYTHONS[-1]),
+    Environment(
+        "newest", PYTHONS[-1], ("--override", str(PLACE / "newest.txt")), "islpy-barvinok",
+        known="islpy 2026.2 lacks Aff.is_equal, BasicSet.dim_min and others that Loopy 2025.2 calls",
+    ),
+)  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    """Run the quick tests in each environment, or in those named; 1 where one fails that should not."""
+    failed = []
+    PLACE.mkdir(parents=True, exist_ok=True)
+    (PLACE / "newest.txt").write_text("\n".join(wanted.name for wanted in bounded()) + "\n", encoding="utf-8")
+    for wanted in ENVIRONMENTS:
+        if names and wanted.name not in names:
+            continue
+        say(f"## {wanted.name}: Python {wanted.python}{f'; known to fail: {wanted.known}' if wanted.known else ''}")
+        python = made(wanted)
+        if python is None:
+            say(f"not run: uv has no Python {wanted.python}, or the packages cannot be had")
+        elif run(python, "-W", "ignore", "-m", "pytest", *OPTIONS, *QUICK) and not wanted.known:
+            failed.append(wanted.name)
+    say(f"failed: {', '.join(failed) or 'none'}")
+    return int(bool(failed))
+
+
+def made(wanted: Environment) -> Path | None:
+    """Return the Python of an environment, made new; None where it cannot be made."""
+    uv, folder = (sys.executable, "-m", "uv", "--quiet"), PLACE / wanted.name
+    python = folder / "bin" / "python"
+    install = ("pip", "install", "--python", str(python))
+    steps = (
+        ("venv", "--clear", "--python", wanted.python, str(folder)),
+        (*install, *wanted.options, "--editable", ".[test]"),
+        (*install, "--reinstall", "--no-deps", wanted.barvinok),
+    )
+    done = all(subprocess.run([*uv, *step], cwd=ROOT, check=False).returncode == 0 for step in steps)
+    return python if done else None
+
+
+def run(python: Path, *arguments: str) -> int:
+    environ = {**os.environ, "MPLBACKEND": "Agg", "XDG_CACHE_HOME": str(PLACE / "cache")}
+    return subprocess.run([str(python), *arguments], cwd=ROOT, env=environ, check=False).returncode
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

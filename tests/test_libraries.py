@@ -1,0 +1,94 @@
+"""Where a library outside of its range fails, in an import or in a count, the error says so and how to mend it."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any
+
+import loopy as lp
+import pytest
+
+from perfmodel.counts import count, counting
+from perfmodel.errors import LibraryVersionError, OptionError
+from perfmodel.lazy import loader
+from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library, installed
+
+
+def fails(*_: Any) -> None:
+    raise AttributeError("'Aff' object has no attribute 'is_equal'")
+
+
+def kernel() -> lp.TranslationUnit:
+    return lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 2.0", lang_version=(2018, 2))
+
+
+@pytest.fixture
+def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Versions of distributions that are installed, for a test to change; "" is one that is not."""
+    said: dict[str, str] = {"islpy-barvinok": ""}
+    original = metadata.version
+
+    def version(name: str) -> str:
+        if said.get(name) == "":
+            raise metadata.PackageNotFoundError(name)
+        return said.get(name) or original(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    return said
+
+
+def test_a_newer_islpy_is_named_with_its_range_and_the_command_that_replaces_it(versions, monkeypatch):
+    versions["islpy"] = "2026.2.2"
+    monkeypatch.setattr(counting.schedule, "schedule", fails)
+    with pytest.raises(LibraryVersionError) as raised:
+        count(kernel(), cache=False)
+    text = str(raised.value)
+    assert "\n" not in text
+    assert "no attribute 'is_equal'" in text
+    assert "with islpy 2026.2.2; perfmodel needs islpy<2026.2,>=2025.2.5" in text
+    assert text.endswith(" -m pip install 'islpy<2026.2,>=2025.2.5'.")
+
+
+def test_an_older_loopy_that_cannot_be_imported_is_named_too(versions, tmp_path, monkeypatch):
+    versions["loopy"] = "2020.2.1"
+    (tmp_path / "needs_newer").mkdir()
+    (tmp_path / "needs_newer" / "__init__.py").write_text("")
+    (tmp_path / "needs_newer" / "reader.py").write_text("import loopy as lp\nlp.diagnostic.NewerError\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = r"NewerError.* with loopy 2020\.2\.1; perfmodel needs loopy<2026,>=2025"
+    with pytest.raises(LibraryVersionError, match=found):
+        loader("needs_newer", {"name": "reader"})("name")
+    with pytest.raises(LibraryVersionError, match=r"loopy 2020\.2\.1"):
+        loader("needs_newer")("reader")
+
+
+def test_barvinok_is_put_back_into_another_islpy_and_replaces_a_newer_one_of_itself(versions):
+    versions.update({"islpy": "2026.2.2", "islpy-barvinok": "2025.2.5.post1"})
+    assert failure_in_library(TypeError()).command.endswith(f"'islpy<2026.2,>=2025.2.5' && {MENDING_COMMAND}")
+    versions.update({"islpy": "2025.2.5", "islpy-barvinok": "2026.2.2"})
+    assert MENDING_COMMAND == failure_in_library(TypeError()).command
+
+
+def test_with_versions_in_range_an_error_stays_what_it_is(monkeypatch):
+    assert {"islpy", "loopy", "pymbolic", "pyopencl", "pytools"} < {one.name for one in bounded()}
+    assert failure_in_library(AttributeError("x")) is None
+    monkeypatch.setattr(counting.schedule, "schedule", fails)
+    with pytest.raises(AttributeError, match="is_equal"):
+        count(kernel(), cache=False)
+
+
+def test_an_error_of_perfmodel_is_no_failure_of_a_library(versions):
+    versions["islpy"] = "2026.2.2"
+    assert failure_in_library(OptionError("no size", "give one")) is None
+
+
+def test_without_an_installed_perfmodel_nothing_is_bounded(monkeypatch):
+    def missing(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", missing)
+    assert [] == bounded()
+
+
+def test_what_is_not_installed_has_no_version():
+    assert "" == installed("nothing-of-this-name")
