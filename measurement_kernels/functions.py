@@ -22,7 +22,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any], tuple[float, float]]] = {
     "sqrt": ("sqrt({x})", lambda x, p, q: np.sqrt(x), (0, 0)),
     "exp": ("exp(-1*{x})", lambda x, p, q: np.exp(-x), (0, 0)),
     "madd": ("{x}*q + p", lambda x, p, q: x * q + p, (0.03125, 0.96875)),
-    "minmax": ("fmax(q, {x} + p)", lambda x, p, q: np.maximum(x + p, q), (-0.03125, 0.75)),
+    "minmax": ("fmax({x} + p, q)", lambda x, p, q: np.maximum(x + p, q), (-0.03125, 0.75)),
     "log": ("log({x} + p)", lambda x, p, q: np.log(x + p), (2.0, 0)),
     "sin": ("sin({x})", lambda x, p, q: np.sin(x), (0, 0)),
     "cos": ("cos({x})", lambda x, p, q: np.cos(x), (0, 0)),

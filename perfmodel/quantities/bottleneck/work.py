@@ -58,6 +58,12 @@ VALUE_BYTES = 4
 PACKED = 4
 """Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
 
+PACKED_MINMAX = 2.0
+"""What a minimum or maximum of packed values takes, in those of one value.
+
+OpenCL's fmin and fmax pass over what is no number. The machine code of PoCL 3.1 has a maximum and a masked move for
+one value, and two comparisons to masks, their union and a masked move for a vector."""
+
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
@@ -313,7 +319,8 @@ class NestWork(Lazy):
         self._add("chain_multiply", factor * max(multiply - fused, 0.0))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
-                self._add(CHAIN_NAMES[kind], factor * amount)
+                steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
+                self._add(CHAIN_NAMES[kind], factor * amount * steps)
 
 
 def _stride(access: CompiledAccess[float]) -> float:

@@ -336,23 +336,37 @@ def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
     assert n == varied["gathers"]  # of the fetch alone
 
 
-@pytest.mark.parametrize(("chains", "packed"), [(2, 1), (4, 4), (8, 8), (16, 8)])
-def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, packed: int) -> None:
+def chains_of(number: int, step: str) -> KernelCounts:
+    """Count a kernel in which each work-item carries some values around a loop, each by a chain of such steps."""
     unit = lp.make_kernel(
-        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {chains} }}",
+        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {number} }}",
         [
-            "for i", "acc[a] = a {id=first}", "for s, u", "acc[u] = acc[u] + p {id=step, dep=first}", "end",
+            "for i", "acc[a] = a {id=first}", "for s, u", f"acc[u] = {step} {{id=step, dep=first}}", "end",
             "out[i] = sum(z, acc[z]) {dep=step}", "end",
         ],
         [
             lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("acc", np.float32, shape=chains),
+            lp.TemporaryVariable("acc", np.float32, shape=number),
         ],
         assumptions="n mod 64 = 0 and n >= 64 and k >= 1", lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
+    return count(lp.prioritize_loops(unit, "s, u"), cache=False)
+
+
+@pytest.mark.parametrize(("chains", "packed"), [(2, 1), (4, 4), (8, 8), (16, 8)])
+def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, packed: int) -> None:
     n, k = 64, 100
-    values = quantities(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
+    values = quantities(chains_of(chains, "acc[u] + p"), "serial", n=n, k=k)
     last = n * (chains - 1)  # the sum of the chains, after the loop
     sums = n * k * chains / packed + 2 * n * k + last  # with two of the loop
     assert sums <= values["instructions"] <= sums + 2 * chains * n
+
+
+@pytest.mark.parametrize(("chains", "steps"), [(1, 1), (8, 2)])
+def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, steps: int) -> None:
+    n, k = 64, 1000
+    values = quantities(chains_of(chains, "fmax(acc[u], p)"), "serial", n=n, k=k)
+    assert steps * n * k == values["chain_minmax"]  # chains run side by side: each waits for itself alone
+
+
