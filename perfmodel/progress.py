@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 LINES_EVERY_S = 5.0
+EARLIEST = 0.05
+"""Share of the expected time after which the time left is estimated [1]."""
+FEWEST = 4
+"""Fewest steps after which it is estimated where nothing was expected."""
+UNEVEN = 2.0
+"""Factor between the rates of their halves from which steps say nothing of those to come [1]."""
 
 
 class FailedStep(str):
@@ -80,7 +86,8 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
 class Bar:
     """Shows the progress of a task on standard error; a :class:`perfmodel.progress.Progress`.
 
-    The time left is estimated from the expected times of the steps, where they are given. The note of a failed step
+    The time left is estimated from the expected times of the steps, where they are given, or else where steps take
+    about equally long; it is not shown before it can be told. The note of a failed step
     stays above the bar, unless `failures` is false, where the result tells of them. A quiet one shows nothing.
     """
 
@@ -95,12 +102,14 @@ class Bar:
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
         self._expected, self._expected_done = 0.0, 0.0
         self._began = self._shown = monotonic()
+        self._ends: list[float] = []
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
         """Begin a task of `total` steps, expected to take `seconds` together [s]."""
         self._task, self._total, self._done, self._failed = visible(task), total, 0, 0
         self._expected, self._expected_done = seconds, 0.0
         self._began = self._shown = monotonic()
+        self._ends = []
         if self._console.is_terminal:
             from rich.progress import BarColumn, Progress as RichProgress, TextColumn
 
@@ -116,6 +125,7 @@ class Bar:
         """Count one step as done, which was expected to take `seconds` [s]."""
         self._done += 1
         self._expected_done += seconds
+        self._ends.append(monotonic())
         failed = isinstance(note, FailedStep)
         self._failed += failed
         if self._progress is not None:
@@ -147,14 +157,24 @@ class Bar:
 
     def _state(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
-        left = f", about {self._left_s():.0f} s left" if self._done else ""
+        seconds = self._left_s()
+        left = "" if seconds is None else f", about {seconds:.0f} s left"
         return f"{self._done} of {self._total}{failed}{left}"
 
-    def _left_s(self) -> float:
-        """Return the time that the rest takes if it goes on at the same rate [s]."""
+    def _left_s(self) -> float | None:
+        """Return the time that the rest takes if it goes on at the same rate [s]; None where that cannot be told."""
         spent = monotonic() - self._began
-        if self._expected_done > 0:
+        if self._expected > 0:
+            if self._expected_done < EARLIEST * self._expected:
+                return None
             return spent / self._expected_done * max(self._expected - self._expected_done, 0.0)
+        if self._done < FEWEST:
+            return None
+        half = self._done // 2
+        first = (self._ends[half - 1] - self._began) / half
+        second = (self._ends[-1] - self._ends[half - 1]) / (self._done - half)
+        if max(first, second) > UNEVEN * min(first, second):
+            return None
         return spent / self._done * (self._total - self._done)
 
     def _line(self, text: str) -> None:

@@ -148,7 +148,7 @@ def _needed(
     if withheld and not missing:  # a quantity of the family that no feature tells
         raise next(iter(withheld.values()))
     if missing:
-        typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
+        output.tell(f"not measured yet: {', '.join(missing)}", beside_json=True)
     chosen = choice.classes_for(missing, kernels)
     return chosen, recommended.own_folder(weights) if weights and chosen else path
 

@@ -156,7 +156,7 @@ def statistics(options: Iterable[str] | None) -> dict[str, float]:
                 raise ValueError
             numbers[key] = float(value)
         except ValueError:
-            advice = "give KEY=NUMBER, as in --statistics j=12.5 or --statistics 'a[i] > 0=0.25'"
+            advice = "give KEY=NUMBER, as in --statistics j=12.5, 'a[i] > 0=0.25' or x:span=1000"
             raise OptionError(f"--statistics '{text}' is no statistic", advice) from None
     return numbers
 

@@ -48,7 +48,8 @@ Statistics = Annotated[
     list[str] | None,
     Option(
         "--statistics", "--statistic", metavar="KEY=NUMBER",
-        help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
+        help="Mean trip count of a loop that depends on data (j=12.5), probability of a test by its text, or how many "
+        "neighbouring indices into an array a work-item uses (x:span=1000); repeat for more.",
     ),
 ]  # fmt: skip
 

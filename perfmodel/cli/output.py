@@ -108,6 +108,12 @@ def tell(text: str, beside_json: bool = False) -> None:
         typer.echo(f"perfmodel: {text}", err=True)
 
 
+def announce(text: str) -> None:
+    """Say beforehand what is done, beside the result: not with ``--quiet``, and on standard error beside a document."""
+    if not settings().quiet:
+        typer.echo(text, err=settings().json)
+
+
 @contextmanager
 def as_notes() -> Iterator[None]:
     """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.

@@ -18,7 +18,7 @@ from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
+from perfmodel.counts.program.program import SPAN, Access, Domain, LaneStride, Program
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.reading import schedule
@@ -31,6 +31,7 @@ from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     BudgetError,
     IncomparableCountsError,
+    SpanError,
     StatisticsError,
     SubgroupSizeError,
     UnknownStatisticWarning,
@@ -71,7 +72,10 @@ def count(
     subgroup_size : int
         Work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
-        Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text.
+        Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text;
+        and the *span* of each array that data index, as ``{"x:span": 1000}``: the indices that a work-item uses lie
+        among so many neighbouring ones, which move on evenly, from the first index to the last, as the work-items
+        do. For a band matrix that is its bandwidth. Only :meth:`KernelCounts.traffic` depends on it.
     include_index_arithmetic : bool
         Whether integer arithmetic on inames and size parameters is counted too.
     group_multiply_add : bool
@@ -120,7 +124,7 @@ def count(
     StatisticsNeededError
         The number of executions depends on data and has no bound; all loops concerned are named.
     StatisticsError
-        A statistic is negative, no number, or a probability above 1.
+        A statistic is negative, no number, a probability above 1, or a span below 1.
     PartError
         ``within`` or ``access_tags`` selects nothing.
     UnboundedLoopError
@@ -176,11 +180,26 @@ def count(
                 key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
                 remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
             key = key_of(t_unit, *arguments, float(budget)) if cache else None
-            return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+            counts = remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+            for unused in _unused_spans(counts, statistics or ()):
+                warnings.warn(
+                    f"statistics[{unused!r}] is not used, since no data index that array; it has arrays that data "
+                    f"index: {', '.join(counts.gathered) or 'none'}", UnknownStatisticWarning, stacklevel=2,
+                )
+            return counts
         except Exception as error:
             if failure := failure_in_library(error):
                 raise failure from error
             raise
+
+
+def _unused_spans(counts: KernelCounts, keys: Collection[str]) -> Iterator[str]:
+    """Yield the keys of spans of arrays that the kernel has, and that data do not index."""
+    spans = [key for key in keys if key.endswith(SPAN)]
+    if spans:
+        arrays = {access.array for _, access in counts.access_maps}
+        used = {access.array for _, access in counts.access_maps if access.span is not None}
+        yield from (key for key in spans if key.removesuffix(SPAN) in arrays - used)
 
 
 def _count(
@@ -214,6 +233,8 @@ def _fractions(statistics: Mapping[str, Number]) -> Statistics:
             raise StatisticsError(key, value) from None
         if fractions[key] < 0:
             raise StatisticsError(key, value)
+        if key.endswith(SPAN) and fractions[key] < 1:
+            raise SpanError(key, value)
     return fractions
 
 

@@ -7,6 +7,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
 from perfmodel.counts.nests.nest import Issue, Nest
 from perfmodel.counts.nests.nests import compiled_table, nests_of
-from perfmodel.counts.program.program import Access, Domain, Node, Program
+from perfmodel.counts.program.program import Access, Domain, IndexSpan, Node, Program, Statistic
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count, given
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.counts/1"
+ANY_INDEX = 1 << 62  # neighbouring indices: more than any array has
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,53 @@ class KernelCounts(Lazy):
         """
         table = compiled_table(self.flow) if _records_operands(self.source) and self.flow is not None else None
         return self if table is None else replace(self, operation_table=table)
+
+    @cached_property
+    def gathered(self) -> tuple[str, ...]:
+        """The arrays that data index, sorted, where ``statistics`` do not say how local the indices are."""
+        if not any(row.indirect for row in self.access_table):  # by far the most frequent case
+            return ()
+        return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
+
+    @cached_property
+    def most_local(self) -> KernelCounts:
+        """The same kernel where the indices into each of :attr:`gathered` are those of a stream: a span of 1."""
+        return self.spanning(1)
+
+    @cached_property
+    def least_local(self) -> KernelCounts:
+        """The same kernel where the indices into each of :attr:`gathered` are known to be any of the array."""
+        return self.spanning(ANY_INDEX)
+
+    @alone
+    def spanning(self, indices: int) -> KernelCounts:
+        """Return the same kernel where the indices into each of :attr:`gathered` have this span."""
+        if not self.gathered:
+            return self
+        statements = tuple(
+            replace(statement, accesses=tuple(_with_span(access, indices) for access in statement.accesses))
+            for statement in self.program.statements
+        )
+        return replace(self, source=replace(self.program, statements=statements))
+
+    def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
+        """Return each statistic that is too large at some of the sizes: its key, its value, and the most it can be."""
+        if not isinstance(self.source, Program) and "statistics" not in (self.source or {}):  # JSON takes long to read
+            return ()
+        found = []
+        for statistic in self.program.statistics:
+            most = float(np.min(self._answered(statistic).evaluate(sizes)))
+            if float(statistic.value) > most:
+                found.append((statistic.key, float(statistic.value), most))
+        return tuple(found)
+
+    def _answered(self, statistic: Statistic) -> Count:
+        """Return the most that a statistic can be."""
+        key = ("statistic", statistic.key)
+        if key not in self._answers:
+            numbers = [self._cardinalities.wrap(self._cardinalities.size(points)) for points in statistic.most]
+            self._answers[key] = reduce(Count.times, numbers)
+        return self._answers[key]
 
     @cached_property
     @alone
@@ -533,6 +583,14 @@ class KernelCounts(Lazy):
         return hashlib.sha256(text.encode()).hexdigest()
 
     # }}}
+
+
+def _is_of_unknown_span(access: Access) -> bool:
+    return access.cells is None and not access.walks and access.span is None and access.space != "private"
+
+
+def _with_span(access: Access, indices: int) -> Access:
+    return replace(access, span=IndexSpan(Fraction(indices), (0,))) if _is_of_unknown_span(access) else access
 
 
 def _records_operands(source: Program | Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from perfmodel.errors import ContradictingFacts
+from perfmodel.errors import ContradictingFacts, StatisticOutside, UnknownSpan
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,10 @@ class SuspiciousAnchor:
         return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
 
 
-Caution: TypeAlias = FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts
+Caution: TypeAlias = (
+    FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts | UnknownSpan
+    | StatisticOutside
+)
 
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -17,7 +17,14 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ClockError, ContradictingFacts, NegativeTimeError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    ClockError,
+    ContradictingFacts,
+    NegativeTimeError,
+    StatisticOutside,
+    UnknownSpan,
+    UnmeasuredFeatureError,
+)
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.facts.doubts import doubted_facts
 from perfmodel.features import HOST_LAUNCH
@@ -37,6 +44,8 @@ if TYPE_CHECKING:
 
     from perfmodel.store import Measurements
 
+LOCALITY_MATTERS = 1.05
+"""Factor between the two ends of what indices may be, up to which nothing is said of it."""
 MATTERS = 0.01
 """A doubtful fact matters where its other number changes a prediction by this share."""
 ADDS_UP = 1e-6
@@ -98,6 +107,25 @@ class Prediction:
             low = interval[0] - launch
             interval = max(low, 0.0) if isinstance(low, float) else np.maximum(low, 0.0), interval[1] - launch
         return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
+
+    def or_as_local_as(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
+        """Return what lies between this prediction and one where the indices into arrays are local.
+
+        Seconds and terms are the geometric means, which are wrong by the same factor at either end; the interval holds
+        the intervals of both.
+        """
+        longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
+        if not np.all(shortest > 0):
+            return self
+        factor = float(np.max(longest / shortest))
+        mean = {name: (value * local.terms[name]) ** 0.5 for name, value in self.terms.items()}
+        interval = self.interval
+        if interval is not None and local.interval is not None:
+            (low, high), (local_low, local_high) = interval, local.interval
+            interval = np.minimum(low, local_low), np.maximum(high, local_high)
+        cautions = self.cautions + ((UnknownSpan(arrays, factor),) if factor > LOCALITY_MATTERS else ())
+        seconds = (self.seconds * local.seconds) ** 0.5
+        return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -365,26 +393,35 @@ class FittedModel(Lazy):
                 counts.check_launch(self.facts)
             at = {**(sizes or {}), **more_sizes}
             at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
-            case = Case(counts, at, self.facts, self.family.name)
-            features = case.features  # first, since they check all sizes of an array at once
-            values = self.family.values(case) if self.family.resources else features
-            unmeasured = self._unmeasured(values)
-            if unmeasured and not allow_unmeasured:
-                raise UnmeasuredFeatureError(unmeasured, self.device)
-            if not self.family.resources:
-                values = self.family.values(case)
-            seconds, terms = self._run_time.evaluate(values)
-            if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
-                raise negative_time(counts.name, self.family.name, seconds, terms)
-            private = float(counts.launch.private_bytes)
-            half_width = self.half_width(level, values, private)
-            cautions = (
-                *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private)
-            )
-            interval = None if half_width is None else scaled(seconds, half_width)
-            interval, doubts = self._covering(interval, case, seconds, half_width)
-            made = Prediction(seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, at, level)
+            made = self._predicted(counts, at, level, allow_unmeasured)
+            if counts.gathered:
+                made = made.or_as_local_as(self._predicted(counts.most_local, at, level, True), counts.gathered)
             return made if self.clock == "host" else made.by_device()
+
+    def _predicted(
+        self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool
+    ) -> Prediction:
+        """Return the prediction by the host's clock, where data index arrays anywhere but for what statistics say."""
+        case = Case(counts, at, self.facts, self.family.name)
+        features = case.features  # first, since they check all sizes of an array at once
+        values = self.family.values(case) if self.family.resources else features
+        unmeasured = self._unmeasured(values)
+        if unmeasured and not allow_unmeasured:
+            raise UnmeasuredFeatureError(unmeasured, self.device)
+        if not self.family.resources:
+            values = self.family.values(case)
+        seconds, terms = self._run_time.evaluate(values)
+        if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
+            raise negative_time(counts.name, self.family.name, seconds, terms)
+        private = float(counts.launch.private_bytes)
+        half_width = self.half_width(level, values, private)
+        cautions = (
+            *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private),
+            *(StatisticOutside(*found) for found in counts.outside(at)),
+        )
+        interval = None if half_width is None else scaled(seconds, half_width)
+        interval, doubts = self._covering(interval, case, seconds, half_width)
+        return Prediction(seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, at, level)
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]

@@ -13,6 +13,7 @@ from perfmodel.cli.output import (
     NARROWEST,
     CommandBar,
     CommandSettings,
+    announce,
     as_notes,
     print_refusal,
     refusal_text,
@@ -84,6 +85,17 @@ def test_the_width_is_the_terminals(monkeypatch):
     assert table_width() is None
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert table_width() >= NARROWEST
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [(CommandSettings(), ("a campaign\n", "")), (CommandSettings(json=True), ("", "a campaign\n")),
+     (CommandSettings(quiet=True), ("", "")), (CommandSettings(quiet=True, json=True), ("", ""))],
+)  # fmt: skip
+def test_what_is_announced_stands_beside_the_result(asked, expected, capsys):
+    with using(asked):
+        announce("a campaign")
+    assert expected == tuple(capsys.readouterr())
 
 
 def test_quiet_and_verbose_notes(capsys):

@@ -15,6 +15,7 @@ from perfmodel.errors import (
     IncompleteKernelError,
     NotCountableError,
     PartError,
+    SpanError,
     StatisticsError,
     StatisticsNeededError,
     SubgroupSizeError,
@@ -94,6 +95,16 @@ def test_statistics_are_exact_fractions_of_what_is_written() -> None:
 def test_statistics_that_are_no_natural_share(value: object) -> None:
     with pytest.raises(StatisticsError, match="'j'"):
         count(rows_until(), statistics={"j": value}, cache=False)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, -3, float("nan"), "wide"])
+def test_spans_below_an_index(value: object) -> None:
+    gathered = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = x[index[i]]", lang_version=LANGUAGE)
+    gathered = lp.add_dtypes(gathered, {"x": np.float32, "index": np.int32})
+    with pytest.raises(StatisticsError, match=r"statistics\['x:span'\] is .*; give a n") as error:
+        count(gathered, statistics={"x:span": value}, cache=False)
+    below = isinstance(value, float | int) and 0 <= value < 1
+    assert below == isinstance(error.value, SpanError)
 
 
 def message(error: pytest.ExceptionInfo[Exception]) -> str:

@@ -220,6 +220,28 @@ class LaneStride:
     along_unit_axis: int | None
 
 
+SPAN = ":span"
+"""What follows an array's name in the key of its span in ``statistics``."""
+
+
+class Statistic(NamedTuple):
+    """A number that only the user knows of the data, and the sets whose points, multiplied, are the most it can be."""
+
+    key: str
+    value: Fraction
+    most: tuple[isl.Set, ...]
+
+
+class IndexSpan(NamedTuple):
+    """How local the indices are that data give: those of a work-item lie among so many neighbours.
+
+    The neighbours move on evenly from the first index to the last as the work-items do.
+    """
+
+    indices: Fraction
+    axes: tuple[int, ...]  # of the array, those that data index
+
+
 @dataclass(frozen=True)
 class Access:
     """One load or store at each instance; addresses are in units of the access."""
@@ -240,6 +262,7 @@ class Access:
     shift: tuple[str, int] | None = None
     #: Whether a loop that data bounds goes from each cell to the next.
     walks: bool = False
+    span: IndexSpan | None = None
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return what the argument that holds the array's offset adds to the address at some sizes."""
@@ -296,3 +319,4 @@ class Program:
     barriers: tuple[BarrierSite, ...]
     schedule: tuple[Node, ...]
     dataflow: Dataflow | None = None
+    statistics: tuple[Statistic, ...] = ()  # those that have a largest value

@@ -19,6 +19,8 @@ from perfmodel.counts.program.program import Access, BarrierSite, Domain, Loop, 
 from perfmodel.errors import PlacesUnknownError
 
 Json = Any
+ADDED = ("reasons", "shift", "walks", "span")
+"""Fields that are written only where they are not empty."""
 
 
 def write_program(program: Program) -> Json:
@@ -44,13 +46,14 @@ def write_program(program: Program) -> Json:
         "barriers": [_by_field(site) for site in program.barriers],
         "schedule": [_write_node(node) for node in program.schedule],
         **({} if flow is None else {"dataflow": write_dataflow(flow)}),
+        **({"statistics": _plain(tuple(map(tuple, program.statistics)))} if program.statistics else {}),
     }
 
 
 def _by_field(value: values.Launch | Domain | Access | BarrierSite) -> Json:
     """Return a value's fields by their names, without those that were added later and are empty."""
     given = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: _plain(part) for name, part in given.items() if name not in ("reasons", "shift", "walks") or part}
+    return {name: _plain(part) for name, part in given.items() if name not in ADDED or part}
 
 
 def _plain(value: Any) -> Json:
@@ -122,6 +125,10 @@ def read_program(data: Mapping[str, Any]) -> Program:
         ),
         tuple(_read_node(node) for node in data["schedule"]),
         read_dataflow(data["dataflow"]) if "dataflow" in data else None,
+        tuple(
+            values.Statistic(key, Fraction(value), tuple(map(isl.Set, most)))
+            for key, value, most in data.get("statistics", ())
+        ),
     )
 
 
@@ -147,6 +154,7 @@ def _read_access(data: Json) -> Access:
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
         isl.PwQPolynomial(data["offset"]),
         tuple(data["shift"]) if "shift" in data else None, data.get("walks", False),
+        values.IndexSpan(Fraction(data["span"][0]), tuple(data["span"][1])) if "span" in data else None,
     )
 
 

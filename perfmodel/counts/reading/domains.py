@@ -271,6 +271,12 @@ class Domains:
         projector, data = self._projector([iname])
         return None if data else self._assumed(projector.onto([iname]))
 
+    def values_without_data(self, iname: str) -> isl.Set | None:
+        """Return the values that a loop has whatever its data; None where these alone bound it."""
+        points = self._assumed(self._projector([iname])[0].onto([iname]))
+        bounded = points.dim_has_upper_bound(SET, 0) and points.dim_has_lower_bound(SET, 0)
+        return points if bounded else None
+
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())
         return points.intersect_params(self.assumptions).coalesce()

@@ -24,7 +24,7 @@ import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 
 from perfmodel.counts.points.polytopes import Polynomial
-from perfmodel.counts.program.program import Access, Domain, LaneStride
+from perfmodel.counts.program.program import SPAN, Access, Domain, IndexSpan, LaneStride, Statistic
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
 from perfmodel.errors import NotCountableError
@@ -94,6 +94,7 @@ class Indexing:
         line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
         self.line = line.set_dim_name(SET, 0, "x")
         self._resolved: dict[object, Resolved] = {}
+        self._most: dict[str, tuple[isl.Set, ...]] = {}  # by the key of a statistic: the extents that it must fit
         self.uniform = uniform_scalars(kernel, domains.axes)
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
@@ -131,12 +132,35 @@ class Indexing:
         resolved, parameters = self._resolved[key], self.domains.parameters
         name = values.offset_argument(variable)
         shift = (name, parts) if name and name not in parameters else None
+        walks = self._walks(domain, indices, resolved.layout)
+        span = None if resolved.cells is not None or walks else self._span(event.array, domain, indices)
+        if resolved.shape is not None and (walks or span):
+            along = resolved.layout.unit_axis or 0
+            statistic, axes = (f"{event.array}{SPAN}", span.axes) if span else (str(indices[along]), (along,))
+            self._most.setdefault(statistic, tuple(resolved.shape[axis] for axis in axes))
         return Access(
             values.space_of(variable), event.direction, event.array, values.type_name(dtype),
             dtype.itemsize * 8 * length, resolved.cells, resolved.exact, resolved.shape, resolved.layout.unit_axis,
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
-            quasi_polynomial(0 if shift else offset, parameters), shift, self._walks(domain, indices, resolved.layout),
+            quasi_polynomial(0 if shift else offset, parameters), shift, walks, span,
         )
+
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Return the statistics that have a largest value: loops that the kernel, or an array, bounds; and spans."""
+        bounds = {name: self.domains.values_without_data(name) for name in sorted(self.domains.data_inames)}
+        most = self._most | {name: (points,) for name, points in bounds.items() if points is not None}
+        return tuple(
+            Statistic(key, value, most[key]) for key, value in self.domains.statistics.items()
+            if key in most and all(extent.is_bounded() for extent in most[key])
+        )
+
+    def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
+        """Return how local the indices of an array are that data give, where statistics say it."""
+        if f"{array}{SPAN}" not in self.domains.statistics:
+            return None
+        known = {*domain.names, *self.domains.parameters}
+        axes = tuple(axis for axis, index in enumerate(indices) if not known.issuperset(names_in(index)))
+        return IndexSpan(self.domains.statistics[f"{array}{SPAN}"], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
         """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""

@@ -26,6 +26,7 @@ from pytools.graph import CycleError
 
 from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.program.program import SPAN
 from perfmodel.threads import redirected
 
 _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
@@ -131,7 +132,13 @@ def _unknown_in(t_unit: lp.TranslationUnit, keys: Iterable[str]) -> tuple[str, .
     for entry in t_unit.entrypoints:
         kernel = t_unit[entry]
         known |= {*kernel.all_inames(), *kernel.arg_dict, *kernel.temporary_variables, *kernel.substitutions}
-    return tuple(key for key in keys if not ({key} if key.isidentifier() else set(_ARRAY.findall(key))) <= known)
+    return tuple(key for key in keys if not _names_of(key) <= known)
+
+
+def _names_of(key: str) -> set[str]:
+    """Return the names in the key of a statistic: an iname, the arrays in a test, or the one with a span."""
+    name = key.removesuffix(SPAN)
+    return {name} if name.isidentifier() else set(_ARRAY.findall(key))
 
 # }}}
 

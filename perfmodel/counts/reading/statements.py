@@ -242,6 +242,7 @@ class _Extraction:
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
             tuple(self.launches), self.statements.collected(), tuple(self.barriers), schedule,
             program.Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
+            self.statements.indexing.statistics(),
         )
 
     def walk_device(self, node: DeviceKernel, loops: Loops, tested: Tests) -> None:

@@ -17,7 +17,7 @@ from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, gcd, inf, prod
+from math import ceil, expm1, gcd, inf, log1p, prod
 from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
@@ -134,6 +134,11 @@ class ReferenceMotion:
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
         self._sweeps: list[Sweeps] = []
 
+    @property
+    def at_random(self) -> bool:
+        """Whether data choose each cell."""
+        return self.reference.window is not None
+
     def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
         if not self._sweeps:
@@ -166,20 +171,51 @@ class ReferenceMotion:
         return extent
 
     def lines_at_random(self, depth: int, line: int) -> float:
-        """Return the lines where data decide: one for each access, or for a line's length of those side by side."""
+        r"""Return the lines where data decide: one for each access, or for a line's length of those side by side.
+
+        Of L lines, a accesses to any of them touch :math:`L (1 - (1 - 1/L)^a)`.
+        """
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
             extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
-        return prod(extents[depth:])
+        accesses = prod(extents[depth:])
+        if walked is not None:
+            return accesses
+        lines = self.reach(depth, line)
+        return -lines * expm1(accesses * log1p(-1 / lines)) if lines > 1 else min(accesses, 1.0)
 
-    def jump_share(self, line: int) -> float:
+    def reach(self, depth: int, line: int) -> float:
+        """Return the lines among which data choose in the loops from a depth inwards."""
+        lines, still = self.lines_to_choose(line), self.window_lines(line)
+        moving = self.reference.window.moving if self.reference.window else ()
+        outside = [extent for extent, moves in zip(self.extents[:depth], moving, strict=False) if moves]
+        return still + (lines - still) / max(prod(outside), 1.0)
+
+    def window_lines(self, line: int) -> float:
+        """Return the lines among which data choose in one work-item."""
+        window, lines = self.reference.window, self.lines_to_choose(line)
+        if window is None or window.width is None:
+            return lines
+        share = window.width / window.indices if window.indices else window.width * self.reference.size / line / lines
+        return max(lines * min(share, 1.0), 1.0)
+
+    def lines_to_choose(self, line: int) -> float:
+        """Return the lines of an array that data index; of unknown shape it has a cell for each work-item."""
+        if self.reference.span is not None:
+            return max(float(-(-self.reference.span // line)), 1.0)
+        moving = self.reference.window.moving if self.reference.window else ()
+        items = prod([extent for extent, moves in zip(self.extents, moving, strict=True) if moves])
+        return max(items * self.reference.size / line, 1.0)
+
+    def jump_share(self, line: int, depth: int) -> float:
         """Return the share of the lines that are not next to the line before: the first of each run.
 
-        A run goes on as long as each loop continues where the loops inside of it end.
+        A run goes on as long as each loop continues where the loops inside of it end. Where data index, the lines that
+        a window reaches as it moves on are next to each other.
         """
         run = float(self.reference.size)
         if self.steps is None:
-            return 1.0 if self.reference.walked is None else 0.0
+            return 0.0 if self.reference.window is None else self.window_lines(line) / self.reach(depth, line)
         for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
             if step and extent > 1:
                 if abs(step) > max(run, line):
@@ -208,6 +244,7 @@ class Footprints:
         self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
         self._by_loop: dict[tuple[int, bool], TouchedLines] = {}
         self._distances: dict[int, set[int]] = {}
+        self._jump_shares: dict[tuple[int, int], float] = {}
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
@@ -221,10 +258,13 @@ class Footprints:
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
 
-    @cached_property
-    def jump_shares(self) -> tuple[float, ...]:
-        """Of each reference the share of its lines that are not next to the line before."""
-        return tuple([motion.jump_share(self.line) for motion in self.motions])
+    def jump_share(self, k: int, depth: int) -> float:
+        """Return the share of a reference's lines, in the loops from a depth inwards, that are not next to the last."""
+        key = k, depth if self.references[k].window else 0
+        share = self._jump_shares.get(key)
+        if share is None:
+            share = self._jump_shares[key] = self.motions[k].jump_share(self.line, depth)
+        return share
 
     def of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return what is touched in the whole of a loop, or in one of its iterations."""

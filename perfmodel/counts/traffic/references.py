@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise, starmap
 from math import prod
 from typing import Generic, TypeVar
@@ -55,6 +56,15 @@ class CoupledLoop(Generic[Number]):
 
 
 @dataclass(frozen=True)
+class Window(Generic[Number]):
+    """Indices that data give: those of a work-item lie in a window of so many, which moves on with the work-items."""
+
+    width: Number | None  # None where nothing says that it is not all indices
+    indices: Number | None  # from the first to the last; None where the array's shape is not known
+    moving: tuple[bool, ...]  # which of the loops move it: those over work-items, else the outermost
+
+
+@dataclass(frozen=True)
 class Reference(Generic[Number]):
     """Accesses that move alike: one box for each start.
 
@@ -74,6 +84,7 @@ class Reference(Generic[Number]):
     span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
     walked: int | None  # the depth of a loop that data bounds, and that goes from each cell to the next
     paged: bool  # whether the array lies in global memory, where it begins on a page
+    window: Window[Number] | None  # where data index, what is known of how local the indices are
 
 
 @dataclass(frozen=True)
@@ -220,7 +231,7 @@ def references_of(
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
-        _reference(boxes, loops, spans[boxes[0].access.array])
+        _reference(boxes, loops, spans[boxes[0].access.array], _window(cardinalities, boxes[0]))
         for boxes, loops in zip(groups, loops_around, strict=True)
     )
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
@@ -240,13 +251,32 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     return _Box(access, frame, steps, frames.coupled(domain, frame, steps), start, exact)
 
 
-def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None) -> Reference[Count]:
+def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
+    """Return what is known of the indices that data give; None where they don't, or where a loop goes along cells."""
+    if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
+        return None
+    over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
+    moving = over_items if any(over_items) else tuple(k == 0 for k in range(len(over_items)))
+    span, extents = box.access.span, box.access.shape
+    if span is None:
+        return Window(None, None, moving)
+    width, indices = Count.constant(span.indices, "cell"), None
+    if extents is not None and all(extents[axis].is_bounded() for axis in span.axes):
+        numbers = (cardinalities.wrap(cardinalities.size(extents[axis]), granularity="cell") for axis in span.axes)
+        indices = reduce(Count.times, numbers)
+    return Window(width, indices, moving)
+
+
+def _reference(
+    boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None, window: Window[Count] | None
+) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
         access.array, access.bits // 8, loops, first.frame.iterations,
         first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
         first.frame.data_loop if access.walks else None, access.space == "global",
+        window,
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
+from math import exp, expm1, prod
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -48,6 +49,8 @@ from perfmodel.threads import alone
 SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
 PAGE = 4096  # bytes; arrays in global memory begin on a page
 LEAST = 1e-3  # smaller shares of the sets are not followed
+STEPS = 20  # most steps of Newton's method
+CLOSE = 1e-4  # relative step at which it ends
 HALF = 0.5  # what stays in most sets is taken to stay
 
 
@@ -158,6 +161,32 @@ class ReuseDistances:
         return loop < SAME * iteration
 
 
+def iterations_that_fill(
+    capacity: float, lines: float, chosen: float, others: Sequence[tuple[float, float]], extent: float
+) -> float:
+    """Return after how many iterations, at most an extent, a cache of so many lines is full.
+
+    Each iteration chooses a share of the lines at random. ``others`` touch so many new lines in each, up to their most.
+
+    Examples
+    --------
+    Of 1000 lines each iteration chooses one; after 693 iterations half of them were chosen.
+
+    >>> round(iterations_that_fill(500, 1000, 1e-3, [], 1e6), 1)
+    693.1
+    """
+    filled = 0.0
+    for _ in range(STEPS):  # the number of touched lines is concave, so that Newton's method comes from below
+        touched = -lines * expm1(-chosen * filled) + sum([min(filled * new, most) for new, most in others])
+        slope = lines * chosen * exp(-chosen * filled) + sum([new for new, most in others if filled * new < most])
+        if slope * extent < capacity - touched:
+            return extent
+        before, filled = filled, filled + (capacity - touched) / slope
+        if filled - before < CLOSE * filled or filled >= extent:
+            break
+    return min(filled, extent)
+
+
 class LineReuse:
     """The share of each reference's lines that stay in a cache from iteration to iteration of each loop."""
 
@@ -182,18 +211,38 @@ class LineReuse:
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the shares for each loop around a reference, outermost first."""
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
-        share, shares = 1.0, [1.0] * len(loops)
+        share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
         # from the outermost loop on that fits the cache as a whole, everything stays
         fitting = next((depth for depth, loop in enumerate(loops) if self._holds_loop(loop)), len(loops))
         shares[:fitting] = [0.0] * fitting
         for depth in reversed(range(fitting)):
             if extents[depth] > 1:
-                for touched in self.distances.between_uses(loops[depth], k):
+                if at_random:
+                    share = self._share_at_random(loops[depth], k, share)
+                for touched in () if at_random else self.distances.between_uses(loops[depth], k):
                     share = min(share, self._share_staying(k, depth + 1, touched))
-                    if not share:
-                        return shares
+                if not share:
+                    return shares
             shares[depth] = share
         return shares
+
+    def _share_at_random(self, loop: int, k: int, inside: float) -> float:
+        r"""Return the share of lines that data choose which stay between iterations; in one iteration a share stays.
+
+        Of L lines each iteration chooses a, some of them again. After the T iterations that fill the cache,
+        :math:`1 - e^{-a T/L}` of the lines have been chosen again: they have stayed. Source: H. Che, Y. Tung, Z. Wang,
+        *Hierarchical web caching systems*, IEEE JSAC 20 (2002), section III. That is of all choices, and those that
+        repeat others of the same iteration find their line by the share inside.
+        """
+        motion, depth = self.footprints.motions[k], self.tree.loops[loop].depth
+        lines = motion.window_lines(self.footprints.line)
+        choices = prod(motion.extents[depth + 1:])
+        chosen, distinct = choices / lines, motion.lines_at_random(depth + 1, self.footprints.line)
+        whole, iteration = (self.footprints.of_loop(loop, every).by_array for every in (True, False))
+        others = [(iteration[name].lines, whole[name].lines) for name in whole if name != self.tree.arrays[k]]
+        filled = iterations_that_fill(self.cache.lines, lines, chosen, others, motion.extents[depth])
+        stay = min(-expm1(-chosen * filled), inside) if filled < motion.extents[depth] else inside
+        return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
 
     def _holds_loop(self, loop: int) -> bool:
         holds = self._holds.get(loop)
@@ -410,8 +459,8 @@ class Traffic:
     def exact(self) -> bool:
         """Whether all addresses and executions are known; not where data decide, or an index is not affine.
 
-        Each execution with an address that is not known is taken to need a line of its own, at most those of its array;
-        a loop that data bounds and that goes along a row needs the lines of the row.
+        Each execution with an address that is not known chooses a line of its array, or of its window, at random; a
+        loop that data bounds and that goes along a row needs the lines of the row.
         """
         return self.plan.exact
 
@@ -466,11 +515,11 @@ class TrafficAt:
 
 def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
     streams = jumps = loads = stores = stored_jumps = 0.0
-    jump_shares = footprints.jump_shares
     for fetch in fetches:
         touched = footprints.array_lines(fetch.references, fetch.depth)
         lines = fetch.times * touched.lines
-        jumping = fetch.times * sum([box.lines * jump_shares[box.reference] for box in touched.boxes])
+        jumps_each = [box.lines * footprints.jump_share(box.reference, fetch.depth) for box in touched.boxes]
+        jumping = fetch.times * sum(jumps_each)
         streams, jumps = streams + lines - jumping, jumps + jumping
         loaded, stored = _loaded_and_stored(footprints, fetch, lines)
         loads, stores = loads + loaded, stores + stored

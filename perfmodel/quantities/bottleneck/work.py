@@ -14,7 +14,7 @@ load from neighbouring rows, 3 * 8192/8 and 8192 gathers.
 
 Nests run in vectors where the device or the compiler runs neighbouring work-items together:
 
-- ``lockstep``: always, if the first axis of the group has that many; else one after another;
+- ``lockstep``: all that fill vectors along the first axis of the group; those left over run one after another;
 - ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
   innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`). Accesses that jump from one
   work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
@@ -178,13 +178,19 @@ class NestWork(Lazy):
     def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
         if self.in_vectors or self.along_loop:
-            return self.work.device.lanes_of(64 if self.items_innermost else bits)
+            return self._with_rest(self.work.device.lanes_of(64 if self.items_innermost else bits))
         return max(self.packed * 32 / bits, 1.0)
 
     @cached_property
     def item_lanes(self) -> float:
         """Work-items that run together."""
-        return self.work.device.lanes_of(64 if self.items_innermost else 32) if self.in_vectors else 1.0
+        return self.lanes(64 if self.items_innermost else 32) if self.in_vectors else 1.0
+
+    def _with_rest(self, lanes: float) -> float:
+        """Return the work-items of an instruction, where those that a vector in lockstep leaves over run one by one."""
+        row = self.work.launch.row_items
+        rest = row % self.work.device.lanes if self.work.lockstep else 0
+        return row / ((row - rest) / lanes + rest) if rest else lanes
 
     @cached_property
     def masked(self) -> float:
@@ -258,7 +264,7 @@ class NestWork(Lazy):
             return amount
         lanes = self.lanes(access.bits)
         self._add("loads" if uniform else contiguous, amount / lanes)
-        if self._splits_count and not uniform and self._splits(access, lanes):
+        if self._splits_count and not uniform and self._splits(access, self.work.device.lanes_of(access.bits)):
             self._add("split", amount / lanes)
         return amount / lanes
 

@@ -46,6 +46,7 @@ def test_a_row_is_one_stream(spmv: KernelCounts, array: str, order: str) -> None
 
 
 def test_a_gather_stays_where_the_cache_holds_what_is_touched_between_two_uses_of_a_line(spmv: KernelCounts) -> None:
-    """The vector has 4096 lines, and 4096 gathers read two streams of 256 lines: all that fits into 512 KiB."""
-    gathers = {capacity: spmv.traffic("x", capacity=capacity)(n=ROWS).fetched for capacity in (2**15, 2**19, 2**20)}
-    assert {2**15: ROWS * TRIPS, 2**19: ROWS * 4 // 64, 2**20: ROWS * 4 // 64} == gathers
+    """The vector has 4096 lines, beside two streams: 512 lines hold an eighth of it at most, 16384 all."""
+    gathers = {capacity: spmv.traffic("x", capacity=capacity)(n=ROWS).fetched for capacity in (2**15, 2**20)}
+    assert ROWS * TRIPS * 7 / 8 <= gathers[2**15] < ROWS * TRIPS
+    assert pytest.approx(ROWS * 4 // 64) == gathers[2**20]

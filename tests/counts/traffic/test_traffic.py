@@ -189,8 +189,9 @@ def test_what_data_decide_is_a_bound() -> None:
     counts = count(unit, cache=False)
     traffic = counts.traffic("a", 1024)
     assert not traffic.exact
-    # 1024 accesses to 64 lines that the cache of 16 can't hold, or can
-    assert (1024, 64) == (traffic(n=1024).fetched, counts.traffic("a", 65536)(n=1024).fetched)
+    # 1024 accesses to 64 lines that the cache of 16 can't hold, a quarter at most, or can
+    assert 768 <= traffic(n=1024).fetched < 1024
+    assert pytest.approx(64) == counts.traffic("a", 65536)(n=1024).fetched
     assert stencil().traffic().exact
 
 

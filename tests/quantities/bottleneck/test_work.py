@@ -370,3 +370,13 @@ def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, 
     assert steps * n * k == values["chain_minmax"]  # chains run side by side: each waits for itself alone
 
 
+@pytest.mark.parametrize(("dtype", "vectors"), [(np.float32, 1), (np.float64, 2)])
+def test_items_that_vectors_leave_over_run_one_by_one(dtype: type, vectors: int) -> None:
+    """Groups of 12 are a vector of 8 lanes, of two halves in float64, and 4 work-items."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", dtype, shape="n"), ...],
+        assumptions="n mod 12 = 0 and n >= 12", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 12, outer_tag="g.0", inner_tag="l.0"), cache=False)
+    values = quantities(counts, "lockstep", n=120)
+    assert (10 * (vectors + 4), 10 * (1 + 4)) == pytest.approx((values["stores"], values["iterations"]))

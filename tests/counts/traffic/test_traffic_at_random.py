@@ -1,0 +1,102 @@
+"""Indices that data give: lines by the stated span, beside a brute-force LRU cache on matrices of that bandwidth."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import product
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.traffic.traffic import iterations_that_fill
+
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+ROWS, ENTRIES, GROUP, LINE = 8192, 8, 64, 64
+LINES = ROWS * 4 // LINE  # of the vector
+SPANS = [(64, 192), (1024, 16), (1024, 256), (4096, 128), (ROWS, 128), (ROWS, 256), (ROWS, 1024)]
+"""Spans, and lines of a cache; where it holds just the span the answer depends on every access, and none is here."""
+
+
+def product_with_rows(**statistics: float) -> KernelCounts:
+    """The product of a matrix in ELLPACK form and a vector, a work-item for each row."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
+        [
+            lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("column", np.int32, shape="n, k"),
+            lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, statistics=statistics, cache=False)
+
+
+def band_matrix(span: int) -> np.ndarray:
+    """Columns of the entries: those of a row lie among so many, which move from the first to the last."""
+    first = np.linspace(0, ROWS - span, ROWS).astype(int)
+    return first[:, None] + np.random.default_rng(0).integers(0, span, (ROWS, ENTRIES))
+
+
+def accesses(columns: np.ndarray, order: str) -> Iterator[tuple[str, int]]:
+    """Yield each array and cell in the order of the device."""
+    for group in range(0, ROWS, GROUP):
+        rows, entries = range(group, group + GROUP), range(ENTRIES)
+        pairs = product(rows, entries) if order == "serial" else ((i, j) for j, i in product(entries, rows))
+        for i, j in pairs:
+            yield from (("a", i * ENTRIES + j), ("column", i * ENTRIES + j), ("x", int(columns[i, j])))
+            if j == ENTRIES - 1:
+                yield "y", i
+
+
+def fetched_by_lru(columns: np.ndarray, order: str, capacity: int) -> int:
+    """Return the lines of the vector that an LRU cache fetches."""
+    held: OrderedDict[tuple[str, int], None] = OrderedDict()
+    fetched = 0
+    for array, cell in accesses(columns, order):
+        line = array, cell * 4 // LINE
+        if line not in held:
+            fetched += array == "x"
+            if len(held) == capacity:
+                held.popitem(last=False)
+        held[line] = None
+        held.move_to_end(line)
+    return fetched
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+@pytest.mark.parametrize(("span", "capacity"), SPANS)
+def test_a_band_matrix_fetches_what_an_lru_cache_fetches(span: int, capacity: int, order: str) -> None:
+    traffic = product_with_rows(**{"x:span": span}).traffic("x", capacity * LINE, order=order)
+    expected = fetched_by_lru(band_matrix(span), order, capacity)
+    assert pytest.approx(expected, rel=0.2) == traffic(n=ROWS, k=ENTRIES).fetched
+
+
+def test_a_span_of_one_is_a_stream_and_one_of_all_indices_is_what_nothing_stated_says() -> None:
+    counts, sizes = product_with_rows(), {"n": ROWS, "k": ENTRIES}
+    stream, anywhere = (product_with_rows(**{"x:span": span}) for span in (1, ROWS))
+    assert (("x",), ()) == (counts.gathered, stream.gathered)
+    assert LINES == pytest.approx(stream.traffic("x", 128 * LINE)(**sizes).fetched, rel=0.02)
+    assert stream.traffic("x", 128 * LINE)(**sizes).jumps < 0.02 * LINES
+    for same, other in ((counts.most_local, stream), (counts, anywhere), (counts.least_local, anywhere)):
+        assert same.traffic(capacity=4096)(**sizes) == other.traffic(capacity=4096)(**sizes)
+    assert stream.most_local is stream
+
+
+def test_spans_survive_json() -> None:
+    counts = product_with_rows(**{"x:span": 100})
+    again = KernelCounts.from_json(counts.to_json())
+    assert counts.hash == again.hash
+    assert counts.traffic("x", 4096)(n=ROWS, k=ENTRIES) == again.traffic("x", 4096)(n=ROWS, k=ENTRIES)
+    assert [("x:span", 100.0, 64.0)] == [*again.outside({"n": 64, "k": 1})]
+
+
+def test_iterations_that_fill_a_cache_by_bisection() -> None:
+    """The capacity is what so many iterations touch: 300 lines chosen at random, and two streams, one of which ends."""
+    others = [(0.5, 1e9), (2.0, 50.0)]
+    filled = iterations_that_fill(400.0, 300.0, 0.02, others, 1e9)
+    touched = 300 * (1 - np.exp(-0.02 * filled)) + 0.5 * filled + 50
+    assert pytest.approx(400.0, rel=1e-3) == touched
+    assert 10.0 == iterations_that_fill(400.0, 300.0, 0.02, others, 10.0)
