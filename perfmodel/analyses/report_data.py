@@ -42,7 +42,7 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
 from perfmodel.predicting.model import ADDS_UP, FittedModel
-from perfmodel.predicting.predictions import Predicting, scatter_of
+from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
 
@@ -203,7 +203,7 @@ def report_data(
         roofs=roof_values(facts),
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
         bound_problems=bounding.problems,
-        scatter=scatter_of(model),
+        scatter=own.scatter,
     )
 
 
@@ -221,6 +221,7 @@ class _OwnVariants:
     ranking: Ranking
     unmeasured: Mapping[str, UnmeasuredFeatureError]
     withheld: Mapping[str, str]
+    scatter: Scatter | None
 
     @classmethod
     def of(
@@ -233,7 +234,7 @@ class _OwnVariants:
         unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
         broken = {name: str(error) for name, error in errors.items() if name not in unmeasured}
         withheld = broken | {name: str(error) for name, error in unmeasured.items()}
-        return cls(predicted.counts, sizes, rankings(predicted)[0], unmeasured, withheld)
+        return cls(predicted.counts, sizes, rankings(predicted)[0], unmeasured, withheld, predicted.scatter)
 
     @property
     def times(self) -> dict[str, float]:

@@ -32,6 +32,7 @@ from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
+from perfmodel.measuring.run import count_kernels
 from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
@@ -285,6 +286,11 @@ def probe_device(
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 
+def _check_of(campaign: Campaign) -> Campaign:
+    """Return the campaign that measures the test kernels beside another."""
+    return QUICK_CHECK if campaign.name == QUICK.name else CHECK
+
+
 def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
@@ -299,7 +305,7 @@ def measure_device(
     first_s = None if budget_s is None else MEASURED * budget_s
     measuring.measure(measured, device, folder, progress, replace(campaign, budget_s=first_s))
     checked = discovered(None, TEST_KERNELS) if tests is None else tests
-    check = QUICK_CHECK if campaign.name == QUICK.name else CHECK
+    check = _check_of(campaign)
 
     def within(part: Campaign, least: float) -> Campaign:
         """Return a campaign with what is left of the budget, at least that share of it."""
@@ -315,7 +321,8 @@ def measure_device(
 
 def calibrate(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
-    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
+    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None, *,
+    counted_first: bool = False,
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit model families, and judge the fits on kernels that no fit has seen.
 
@@ -335,6 +342,8 @@ def calibrate(
         Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
+    counted_first
+        Whether kernels are counted before the budget begins, which so is for measuring alone.
 
     Raises
     ------
@@ -347,6 +356,10 @@ def calibrate(
     NothingMeasuredError
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
+    if counted_first:
+        count_kernels(discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, device, campaign, progress)
+        check = discovered(None, TEST_KERNELS) if tests is None else tests
+        count_kernels(check, device, _check_of(campaign), progress)
     began = monotonic()
     probe_device(device, folder, campaign, progress)
     if campaign.budget_s is not None:

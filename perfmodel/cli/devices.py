@@ -196,12 +196,14 @@ def calibrate_command(
     given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
-        _calibrate_device(target, campaign, out, tuple(given), probes, began)
+        own = asked.budget is not None or asked.kernels or tests  # a user's budget is for all, and any kernel may fail
+        counted_first = asked.quick and not own
+        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.store import read
@@ -217,7 +219,9 @@ def _calibrate_device(
         f"campaign '{campaign.name}' into {folder}: about {minutes:.1f} min on a processor with two cores, less if it "
         "goes on from an earlier call"
     )
-    fitted = calibration.calibrate.calibrate(target, folder, campaign, output.CommandBar(), *kernels)
+    fitted = calibration.calibrate.calibrate(
+        target, folder, campaign, output.CommandBar(), *kernels, counted_first=counted_first
+    )
     if json:
         output.print_document({**fitted_document(fitted), "campaign": campaign.name, "seconds": monotonic() - began})
     else:

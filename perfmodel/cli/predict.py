@@ -455,13 +455,24 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
     )
     withheld = {**failed, **others}
+    ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
+    again = predicting.Predicting(model, request.accuracy.level, request.accuracy.allow_unmeasured)
+    sizes = predicting.predictions.together([{**request.points[0], parameter: end} for end in ends])
+    made = again.predicted({name: counted[name] for name in counted if name not in withheld}, sizes)
+    tied = {
+        ranking.sizes[parameter]: [variant.name for variant in ranking if variant.tied]
+        for ranking in predicting.rankings(made)
+    }
 
     def document() -> dict[str, Any]:
-        rows = [{"variant": lead.name, "low": lead.low, "high": lead.high} for lead in leads]
+        rows = [
+            {"variant": lead.name, "low": lead.low, "high": lead.high, "tied": [tied[lead.low], tied[lead.high]]}
+            for lead in leads
+        ]
         return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
 
     def text() -> str:
-        lines = [f"{parameter} from {lead.low} to {lead.high}: {lead.name}" for lead in leads]
+        lines = [report.sweeps.lead_text(lead, parameter, tied) for lead in leads]
         return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

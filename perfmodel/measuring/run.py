@@ -7,6 +7,7 @@ that are chosen by what was measured before.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -106,6 +107,25 @@ def measure(
             _measure_here(Bench(device, campaign), kernels, path, progress, choose)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
+
+
+def count_kernels(
+    kernel_classes: Iterable[KernelClass], device: Device, campaign: Campaign, progress: Progress | None = None
+) -> None:
+    """Count what a campaign measures, so that it finds the counts in their cache.
+
+    What cannot be counted is passed over. Workers have a cache of their own, and nothing is counted for them.
+    """
+    if isinstance(device, workers.WorkersDevice):
+        return
+    bar, timekeeper = progress or Silent(), Timekeeper(Bench(device, campaign), 0.0)
+    chosen = teams(campaign.chosen(kernel_classes), campaign, timekeeper.bench.fact("max_work_group_size"))
+    subjects = [subject for team in chosen for subject in team]
+    with task(bar, "counting kernels", len(subjects)):
+        for subject in subjects:
+            with suppress(FailedError):
+                timekeeper.count(subject)
+            bar.advance(subject.kernel.name)
 
 
 def _measure_here(

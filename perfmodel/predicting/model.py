@@ -480,6 +480,17 @@ class FittedModel(Lazy):
             return ()
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
+    def local_scale(self, prediction: Prediction) -> Any:
+        """Return how wide the interval of a prediction of this model is, beside that of measured kernels [1].
+
+        It is that of :mod:`perfmodel.fitting.local_scale`, and 1 where it is not known.
+        """
+        q = self._quantiles.at(prediction.level) if self._quantiles else math.inf
+        if prediction.interval is None or not 0 < q < math.inf:
+            return 1.0
+        with np.errstate(all="ignore"):
+            return np.log(np.divide(prediction.interval[1], prediction.interval[0])) / (2 * q)
+
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
         if isinstance(kernel, KernelCounts):

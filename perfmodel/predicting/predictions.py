@@ -7,7 +7,7 @@ crossovers and tables are views of these. One run of each variant may anchor its
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
-from perfmodel.fitting.conformal import check_level, scaled
+from perfmodel.fitting.conformal import WIDEST, check_level, scaled
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.files import built
 from perfmodel.lazy import Lazy
@@ -121,7 +121,7 @@ class Predictions(Lazy):
     level
         Probability of the intervals.
     scatter
-        How errors scatter between variants; None where the weights do not say.
+        How errors scatter between these variants (:func:`scatter_of`); None where the weights do not say.
     anchors
         The runs that scale the predictions, by name; empty without them.
     """
@@ -221,7 +221,9 @@ class Predicting:
         outcomes = dict(self.stream(variants, sizes))
         good = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Predicted)}
         errors = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, PerfModelError)}
-        scatter = scatter_of(self.model, anchored=self.anchors is not None)
+        scatter = scatter_of(
+            self.model, [variant.prediction for variant in good.values()], anchored=self.anchors is not None
+        )
         return Predictions(dict(sizes), good, errors, self.level, scatter, self.anchors or {})
 
     def stream(
@@ -463,10 +465,26 @@ def to_be_anchored(model: FittedModel) -> FittedModel:
     return replace(model, fitted=model.fitted.model_copy(update=update))
 
 
-def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
-    """Return how a model's errors scatter between variants of one kernel; None where its weights do not say."""
+def scatter_of(
+    model: FittedModel, predictions: Iterable[Prediction] = (), anchored: bool = False
+) -> Scatter | None:
+    r"""Return how a model's errors scatter between variants of one kernel; None where its weights do not say.
+
+    Its scale is that of kernels of groups left out, and more where predictions rest on what is known less: times the
+    geometric mean of their scales :math:`\sigma` (:mod:`perfmodel.fitting.local_scale`) where that is above 1. Of 147
+    kernels at some size on a CPU by PoCL, half of the errors between variants differ by up to 7 % where
+    :math:`\sigma` is below 0.7, by 34 % where it is 1 to 1.5.
+    """
     if anchored:
-        return model.fitted.anchored.scatter if model.fitted.anchored else None
-    return model.fitted.scatter
+        scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, to_be_anchored(model)
+    else:
+        scatter = model.fitted.scatter
+    if scatter is None:
+        return None
+    every = [np.ravel(model.local_scale(prediction)) for prediction in predictions]
+    scales = np.concatenate([np.ones(0), *every])
+    scales = scales[np.isfinite(scales) & (scales > 0)]
+    growth = float(np.exp(np.log(scales).mean())) if len(scales) else 1.0
+    return scatter.model_copy(update={"deviation": min(scatter.deviation * max(growth, 1.0), WIDEST)})
 
 # }}}

@@ -12,6 +12,7 @@ from perfmodel.analyses import roofline
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import csv_text, finite, fitted_text, interval_text, percent, seconds_text
 from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 
 MOST_NAMES = 8
@@ -75,6 +76,22 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
         "tied": [variant.name for variant in ranked if variant.tied],
         "to_measure": [variant.name for variant in ranked if variant.to_measure],
     }
+
+
+def lead_text(lead: Lead, parameter: str, tied: Mapping[int, Sequence[str]]) -> str:
+    """Return which variant is the fastest over a range of sizes, and which ones tie with it at its ends.
+
+    Examples
+    --------
+    >>> lead_text(Lead("a", 8, 64), "n", {8: ["a", "b"], 64: []})
+    'n from 8 to 64: a (ties with b at 8)'
+    """
+    ends = {end: [name for name in tied.get(end, ()) if name != lead.name] for end in (lead.low, lead.high)}
+    words = [f"with {_listed(names)} at {end}" for end, names in ends.items() if names]
+    if len(words) == 2 and ends[lead.low] == ends[lead.high]:
+        words = [f"with {_listed(ends[lead.low])} at both ends"]
+    ties = f" (ties {', '.join(words)})" if words else ""
+    return f"{parameter} from {lead.low} to {lead.high}: {lead.name}{ties}"
 
 
 def left_out_lines(errors: Mapping[str, object]) -> list[str]:

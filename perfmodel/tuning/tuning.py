@@ -24,7 +24,7 @@ from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.predicting.model import FittedModel, Prediction
-from perfmodel.predicting.predictions import Predicting
+from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
@@ -277,7 +277,8 @@ class _Course:
         if coordinates is not None:
             places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
             coordinates = coordinates[places]
-        self.race = Race(belief_of(self.predictions, self.model.fitted.scatter, coordinates), self.within)
+        scatter = scatter_of(self.model, self.predictions)
+        self.race = Race(belief_of(self.predictions, scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
 
     def recall(self, rows: Iterable[Measurement]) -> None:

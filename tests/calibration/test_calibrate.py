@@ -78,6 +78,27 @@ def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended
     assert (DEFAULT, ()) == (seen["campaign"], seen["names"])
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_counting_before_the_clock_starts_leaves_the_budget_to_measuring(monkeypatch, tmp_path, first):
+    """Counting takes 70 s, which the budget of 130 s does not pay for."""
+    now, seen, counted = [0.0], {}, []
+
+    def count_kernels(kernels, device, campaign, progress):
+        counted.append(([kernel.name for kernel in kernels], campaign.name))
+        now[0] += 35.0
+
+    monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
+    monkeypatch.setattr(calibrate, "count_kernels", count_kernels)
+    monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, now[0] + 10.0))
+    monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
+    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
+    monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
+    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    assert 120.0 == seen["campaign"].budget_s
+    assert (["quick", "test"] if first else []) == [name for _, name in counted]
+    assert not first or ("empty" in counted[0][0] and "stencil" in counted[1][0])
+
+
 def test_a_calibration_that_measured_nothing_says_so_and_fits_nothing(monkeypatch, tmp_path):
     (tmp_path / "measurements.jsonl").touch()
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: None)

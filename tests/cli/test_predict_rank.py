@@ -44,7 +44,7 @@ def test_a_range_of_sizes(pair):
     # half as many work-groups are always faster; only multiples of 128 are assumed
     found = document(pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000", "--json"))
     assert "perfmodel.ranking/1" == found["schema"]
-    assert [{"variant": "large", "low": 128, "high": 896}] == found["leads"]
+    assert [{"variant": "large", "low": 128, "high": 896, "tied": [[], []]}] == found["leads"]
     text = pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000").stdout
     assert "n from 128 to 896: large\n" == text
 
@@ -75,7 +75,7 @@ def test_a_range_of_another_form_is_underlined(pair):
 def test_the_fastest_of_several_by_ranges(perfmodel):
     asked = ("rank", "variants.py", "-w", "weights.json", "--crossover", "n=1:1Ki")
     found = document(perfmodel(*asked, "--json"))
-    assert [{"variant": "large", "low": 128, "high": 1024}] == found["leads"]
+    assert [{"variant": "large", "low": 128, "high": 1024, "tied": [[], []]}] == found["leads"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
     assert "n from 128 to 1024: product" in perfmodel(*asked, "--allow-unmeasured").stdout
 
@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_
     assert "large: a work-group of" in pair(*sweep).stdout
     assert "needs 128 work-items" in pair(*sweep, "--csv").stdout
     found = document(pair("rank", *asked, "--crossover", "n=1:1000", "--json"))
-    assert [{"variant": "small", "low": 128, "high": 896}] == found["leads"]
+    assert [{"variant": "small", "low": 128, "high": 896, "tied": [[], []]}] == found["leads"]
     assert ["large"] == [row["variant"] for row in found["withheld"]]
 
 

@@ -21,9 +21,11 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.local_scale import LocalScale, WeightScale
+from perfmodel.fitting.selection import Scatter
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
+from perfmodel.predicting.predictions import Predicting, scatter_of
 from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
 
@@ -217,8 +219,27 @@ def test_the_interval_depends_on_what_the_prediction_rests_on():
             found = model.predict(KERNELS["add"], n=n, level=level)
             expected = total / math.exp(score * scale), total * math.exp(score * scale)
             assert pytest.approx(expected, rel=1e-6) == found.interval
+            assert pytest.approx(scale, rel=1e-6) == model.local_scale(found)
     assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.7).interval
+    assert 1.0 == model.local_scale(model.predict(KERNELS["add"], n=100, level=0.7))
+    assert 1.0 == MODEL.local_scale(MODEL.predict(KERNELS["add"], n=100))
     assert "no bounds can be given at 70%" in model.predict(KERNELS["add"], n=100, level=0.7).warnings[0]
+
+
+def test_errors_between_variants_scatter_more_where_less_is_known():
+    model = with_scales(MODEL)
+    model = replace(model, fitted=model.fitted.model_copy(update={"scatter": Scatter(deviation=0.1, cells=9)}))
+    few, many = (model.predict(KERNELS["add"], n=n, level=0.6) for n in (1, 100))
+    scales = model.local_scale(few), model.local_scale(many)
+    assert scales[0] < 1 < scales[1]
+    assert (0.1, 0.1) == (scatter_of(model).deviation, scatter_of(model, [few]).deviation)
+    assert pytest.approx(0.1 * scales[1]) == scatter_of(model, [many]).deviation
+    expected = max(1.0, math.sqrt(scales[0] * scales[1]))
+    assert pytest.approx(0.1 * expected) == scatter_of(model, [few, many]).deviation
+    both = model.predict(KERNELS["add"], n=np.array([1, 100]), level=0.6)
+    assert pytest.approx(0.1 * expected) == scatter_of(model, [both]).deviation
+    found = Predicting(model, level=0.6).predicted({"add": KERNELS["add"]}, {"n": 100})
+    assert pytest.approx(0.1 * scales[1]) == found.scatter.deviation
 
 
 def test_intervals_of_arrays_are_those_of_points():

@@ -488,13 +488,23 @@ class TrafficAt:
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
         self.references = launches
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
+        self._in_lines: dict[int, TrafficAt] = {}
+        self._moved: dict[tuple[Cache, str | None], MovedLines] = {}
 
     def in_lines(self, line: int) -> TrafficAt:
         """Return the same with lines of another length, such as pages [B]."""
-        return TrafficAt(self.references, line)
+        if line not in self._in_lines:
+            self._in_lines[line] = TrafficAt(self.references, line)
+        return self._in_lines[line]
 
     def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
         """Return the lines of a cache, of an array or of all."""
+        moved = self._moved.get((cache, array))
+        if moved is None:
+            moved = self._moved[cache, array] = self._lines(cache, array)
+        return moved
+
+    def _lines(self, cache: Cache, array: str | None) -> MovedLines:
         moved = [self._of_launch(distances, cache, array) for distances in self.launches]
         if len(moved) == 1:
             return moved[0]

@@ -171,11 +171,12 @@ def _remembered(
 ) -> Mapping[str, float]:
     kept = kept_of.setdefault(counts, {})
     key = device, tuple(sorted((name, int(size)) for name, size in sizes.items()))
-    if key not in kept:
+    values = kept.get(key)
+    if values is None:
         if len(kept) >= MOST_KEPT:
             kept.clear()
-        kept[key] = compute(counts, sizes, device)
-    return kept[key]
+        values = kept[key] = compute(counts, sizes, device)
+    return values
 
 
 def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
@@ -187,11 +188,10 @@ def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnit
     ]
     for work in works:
         work.add_to(quantities)
-    any_pitch = replace(device, odd_pitches=True)  # lines do not depend on it
-    quantities.update(_remembered(_kept_lines, moved_lines, counts, sizes, any_pitch))
+    any_pitch = device if device.odd_pitches else replace(device, odd_pitches=True)  # lines do not depend on it
     waiting = _mean_imbalance(works)
-    for name in UNIT_LINES:
-        quantities[name] *= waiting
+    for name, lines in _remembered(_kept_lines, moved_lines, counts, sizes, any_pitch).items():
+        quantities[name] += lines * waiting if name in UNIT_LINES else lines
     return {name: max(quantities[name], 0.0) for name in QUANTITIES}
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, log2
 from types import MappingProxyType
 from typing import Any
@@ -123,7 +124,7 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
     A TLB is a cache of pages. Only those that it looks up *again* count: the next page of a stream costs little.
     """
     orders = _orders(compiled_kernel(counts).tree.launches, device)
-    traffic = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
+    traffic = [_traffic(counts, tuple(sizes.items()), device.line, order) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {
@@ -132,6 +133,12 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
         **_far("memory", traffic, last, 1, touched),
         "page_walks": _page_walks(traffic, device.pages, touched) if device.pages else 0.0,
     }
+
+
+@lru_cache(maxsize=8)
+def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str) -> TrafficAt:
+    """Return the traffic at sizes, kept for another device that differs in a level: it has the others already."""
+    return counts.traffic(line_bytes=line, order=order).at(dict(sizes))
 
 
 def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:

@@ -243,3 +243,11 @@ def test_a_cache_that_holds_all_arrays_fetches_each_line_once() -> None:
     at = stencil().traffic().at({"n": 256})
     assert 256 * 16 == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0), "u").fetched
     assert at.lines(Cache(2**30, LINE, 0)) == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0))
+
+
+def test_lines_of_a_cache_are_found_once_and_of_another_cache_anew() -> None:
+    at = stencil().traffic().at({"n": 256})
+    small, large = Cache(16, LINE, 0), Cache(1 << 20, LINE, 0)
+    assert at.lines(small) is at.lines(small)
+    assert at.lines(small).fetched > at.lines(large).fetched == at.lines(Cache(1 << 21, LINE, 0)).fetched
+    assert at.in_lines(4096) is at.in_lines(4096)
