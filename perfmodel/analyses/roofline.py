@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfmodel.compare.comparison import volume
 from perfmodel.counts import KernelCounts
@@ -108,7 +108,7 @@ def points_of(
 
 def facts_with_roofs(model: FittedModel) -> DeviceFacts:
     """Return the facts of a model's device, with measured roofs that lie beside its weights where it has no others."""
-    known = DeviceFacts(model.device, "", "", ())
+    known = replace(model.facts, facts=()) if model.facts else DeviceFacts(model.device, "", "", ())
     if model.path is not None and not model.fitted.transferred_from:
         measured = model.path.with_name(ROOFS_FILE)
         known = known.updated(read_facts(measured) if measured.is_file() else {})

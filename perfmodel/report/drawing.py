@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
+    from matplotlib.ticker import Locator
 else:  # what is drawn with; matplotlib itself is loaded when something is drawn
     Axes = Figure = Any
 
@@ -32,6 +33,13 @@ def empty_figure(width: float, height: float, layout: Literal["constrained"] | N
     figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
+
+
+def few_ticks() -> Locator:
+    """Return places of the ticks between powers of ten, few enough for their labels."""
+    from matplotlib.ticker import LogLocator
+
+    return LogLocator(subs=(2, 5))
 
 
 def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:

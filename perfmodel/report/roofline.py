@@ -105,6 +105,8 @@ def draw_roofline(
         xlabel="operational intensity [floating-point operations / byte of global memory]",
         ylabel="performance [floating-point operations / s]",
     )  # fmt: skip
+    for axis in (axes.xaxis, axes.yaxis):  # 3 and 4 times a power of ten lie on each other
+        axis.set_minor_locator(drawing.few_ticks())
     drawing.quiet_grid(axes)
     obstacles = _draw_roofs(axes, roofs)
     return obstacles + [box for point in drawn for box in _draw_point(axes, point, *styles[point.kernel])]
@@ -217,7 +219,7 @@ def _draw_key_of_roofs(axes: Axes, roofs: Mapping[str, float], known: Sequence[s
         axes.plot((0.01, 0.075), (-line, -line), color=ROOF_INK, linewidth=1.4, linestyle=style or "none")
         axes.text(0.09, -line, name, fontsize=_FONT, va="center")
         axes.text(1.0, -line, rate_text(roofs[key], unit), fontsize=_FONT, va="center", ha="right")
-    said = "filled: measured; open: attainable; right: share reached of the lowest roof"
+    said = "filled: reached; open: attainable; right: share reached of the lowest roof"
     axes.text(0.0, -len(known) - 1.3, said, fontsize=_FONT - 0.5, color=ROOF_INK, va="center")
     return len(known) + 2
 

@@ -6,6 +6,7 @@ combination of the other sizes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -211,6 +212,10 @@ def size_text(size: float) -> str:
 
 WRITTEN = 6
 """Most crossovers whose sizes are written beside their lines."""
+MOST_LINES = 12
+"""Most changes of the fastest variant of which each has a line; there are more where variants tie."""
+APART = 0.03
+"""Share of the axis by which words beside these lines stand apart [1]."""
 
 
 @dataclass(frozen=True)
@@ -292,16 +297,21 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
     """Draw a panel on axes; the place of a variant in `names` gives its colour and marker."""
     curves = [curve for place, name in enumerate(names) if len((curve := _panel_curve(panel, place, name)).sizes)]
     draw_curves(axes, curves)
-    changes = panel.leads[1:]
+    changes, title, last = panel.leads[1:], panel.title, -math.inf
+    if len(changes) > MOST_LINES:
+        title = f"{title}\nthe fastest variant changes at {len(changes)} sizes, as those that tie do".strip()
+        changes = ()
     for lead in changes:
         draw_lead(axes, curves, lead)
-        if len(changes) <= WRITTEN:
+        place, _ = axes.transAxes.inverted().transform(axes.transData.transform((lead.low, axes.get_ylim()[0])))
+        if len(changes) <= WRITTEN and place - last > APART:
+            last = place
             axes.annotate(
                 f"from {lead.low}: {lead.name}", (lead.low, 0.02), xycoords=("data", "axes fraction"), rotation=90,
                 xytext=(3, 0), textcoords="offset points", fontsize="x-small", color="0.25", va="bottom",
             )  # fmt: skip
     axes.set_xlabel(f"size {panel.name}")
-    axes.set_title(panel.title, fontsize="small")
+    axes.set_title(title, fontsize="small")
 
 
 def _panel_curve(panel: Panel, place: int, name: str) -> Curve:

@@ -30,7 +30,8 @@ def written(drawn: Axes) -> list:
     texts = [*drawn.texts, drawn.title, drawn.xaxis.label, drawn.yaxis.label]
     (left, right), (low, high) = sorted(drawn.get_xlim()), sorted(drawn.get_ylim())
     for axis, ends in ((drawn.xaxis, (left, right)), (drawn.yaxis, (low, high))):
-        texts += [tick.label1 for tick in axis.get_major_ticks() if ends[0] <= tick.get_loc() <= ends[1]]
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        texts += [tick.label1 for tick in ticks if ends[0] <= tick.get_loc() <= ends[1]]
     texts += [] if legend is None else [*legend.get_texts(), legend.get_title()]
     return [text for text in texts if text.get_text() and text.get_visible()]
 

@@ -7,6 +7,7 @@ import numpy as np
 from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.sizes_picture import Panel, combinations, panels_of, picture_sweep, sweep_figure, varying
+from tests.report.drawn import check_legible
 
 
 def point(n: int, **seconds: float) -> Ranking:
@@ -65,3 +66,20 @@ def test_a_panel_for_each_combination_of_the_other_sizes():
     assert (Lead("n", 3, 0),) == first.leads
     (pairs,) = panels_of(POINTS, leads_at)
     assert ((Lead("a", 16, 64), Lead("b", 256, 256)), "m=1") == (pairs.leads, pairs.title)
+
+
+def test_variants_that_alternate_do_not_cover_the_picture_with_lines():
+    """Of more changes than a picture can hold it says the number; words beside near lines are left out."""
+    rankings = (point(16, a=1e-6, b=1e-6), point(4096, a=1e-4, b=1e-4))
+
+    def drawn(*lows: int):
+        leads = tuple(Lead("ab"[place % 2], low, low) for place, low in enumerate((16, *lows)))
+        (axes,) = sweep_figure([Panel("n", rankings, leads)], "").axes
+        vertical = [line for line in axes.lines if len({*line.get_xdata()}) == 1]
+        check_legible(axes)
+        return len(vertical), [text.get_text() for text in axes.texts], axes.get_title()
+
+    lines, _, title = drawn(*range(32, 4000, 100))
+    assert (0, "the fastest variant changes at 40 sizes, as those that tie do") == (lines, title)
+    lines, texts, _ = drawn(100, 101, 2000)
+    assert (3, ["from 100: b", "from 2000: b"]) == (lines, texts)
