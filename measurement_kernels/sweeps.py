@@ -2,7 +2,7 @@
 
 In "rows" each work-item sums a row, so that neighbouring lanes are one row apart. In "columns" each sums a column, so
 that the loop goes one row further with each trip. Rows are a power of two long, so that they share few sets of a cache,
-or 16 cells more with `pad`.
+or 16 cells more with `pad`. With `largest` it is not the sum that is looked for, but the largest cell.
 """
 
 from __future__ import annotations
@@ -20,27 +20,35 @@ CELLS = {"rows": "a[i, step]", "columns": "a[step, i]"}
 
 
 def build(
-    along: str = "rows", pad: int = 0, guarded: bool = False, work_group: WorkGroup = (256,)
+    along: str = "rows",
+    pad: int = 0,
+    guarded: bool = False,
+    largest: bool = False,
+    dtype: str = "float32",
+    work_group: WorkGroup = (256,),
 ) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
         f"{{[i, step]: 0 <= i < {end('n', guarded)} and 0 <= step < k}}",
-        f"out[i] = sum(step, {CELLS[along]})",
+        f"out[i] = {'max' if largest else 'sum'}(step, {CELLS[along]})",
         [
-            lp.GlobalArg("a", np.float32, shape=SHAPES[along].format(pad=pad)),
-            lp.GlobalArg("out", np.float32, shape="n", is_input=None),
+            lp.GlobalArg("a", np.dtype(dtype), shape=SHAPES[along].format(pad=pad)),
+            lp.GlobalArg("out", np.dtype(dtype), shape="n", is_input=None),
             lp.ValueArg("n, k", np.int32),
         ],
         assumptions=assume(n=work_group, k=()),
-        name=f"sweep_{along}",
+        name=f"{'largest' if largest else 'sweep'}_{along}",
         lang_version=(2018, 2),
     )
     return lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
 
 
-def reference(arguments: dict[str, Any], along: str, guarded: bool = False, **variant: Any) -> dict[str, Any]:
+def reference(
+    arguments: dict[str, Any], along: str, guarded: bool = False, largest: bool = False, **variant: Any
+) -> dict[str, Any]:
     n, k = arguments["n"], arguments["k"]
     cells = arguments["a"][:n, :k] if along == "rows" else arguments["a"][:k, :n].T
-    return {"out": stored(cells.sum(axis=1, dtype=float), arguments["out"], guarded)}
+    values = cells.max(axis=1) if largest else cells.sum(axis=1, dtype=float)
+    return {"out": stored(values, arguments["out"], guarded)}
 
 
 def sizes(exponent: int) -> tuple[dict[str, int], ...]:
@@ -52,8 +60,14 @@ KERNEL = KernelClass(
     name="sweeps",
     group="sweeps",
     build=build,
-    variants=tuple(
-        {"along": along, "pad": pad, **guard} for guard in ({}, {"guarded": True}) for pad in (0, 16) for along in CELLS
+    variants=(
+        *(
+            {"along": along, "pad": pad, **guard}
+            for guard in ({}, {"guarded": True})
+            for pad in (0, 16)
+            for along in CELLS
+        ),
+        *({"along": "rows", "pad": 16, "largest": True, "dtype": dtype} for dtype in ("float32", "float64")),
     ),
     sizes=Ladder(sizes, start=8, step=2, rungs=2),
     reference=reference,

@@ -5,6 +5,7 @@ The dataflow is that of :mod:`perfmodel.counts.flow.flow`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,19 @@ SIMPLE = frozenset({
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; comparisons and signs are not counted at all."""
+
+NATIVE = frozenset({"div", "sqrt", "rsqrt"})
+"""Kinds that are an instruction too, a slow one."""
+INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
+"""Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
+
+Any other is a call for each work-item, and a compiler does not put a loop with such a call into vectors. Read in the
+machine code of PoCL 3.1 (docs/lab/functions.md)."""
+
+
+def is_call(kind: str, bits: int) -> bool:
+    """Return whether an operation is a call of a library's function."""
+    return kind not in SIMPLE and kind not in NATIVE and bits not in INLINED.get(kind, ())
 
 
 def float_operations(case: Case) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from functools import cache
 
+import numpy as np
 import pytest
 
 from perfmodel.counts import count
@@ -130,7 +131,10 @@ def test_sweeps_vary_the_step_of_the_loop():
     for variant, counts in variants("sweeps"):
         (load,) = innermost(counts).accesses
         pad = variant["pad"]
-        along, across = (4, 4 * (256 + pad)) if variant["along"] == "rows" else (4 * (1024 + pad), 4)
+        size = np.dtype(variant.get("dtype", "float32")).itemsize
+        along, across = (size, size * (256 + pad)) if variant["along"] == "rows" else (size * (1024 + pad), size)
+        kind = "minmax" if variant.get("largest") else "add"
+        assert (1024 - bool(variant.get("guarded"))) * 256 == counts.operations(kind=kind)(**point)
         assert along == load.step("step")(**point)
         assert across == load.step("i_inner")(**point)
 

@@ -189,10 +189,9 @@ def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnit
     for work in works:
         work.add_to(quantities)
     any_pitch = device if device.odd_pitches else replace(device, odd_pitches=True)  # lines do not depend on it
-    quantities.update(_remembered(_kept_lines, moved_lines, counts, sizes, any_pitch))
     waiting = _mean_imbalance(works)
-    for name in UNIT_LINES:
-        quantities[name] *= waiting
+    for name, lines in _remembered(_kept_lines, moved_lines, counts, sizes, any_pitch).items():
+        quantities[name] += lines * waiting if name in UNIT_LINES else lines
     return {name: max(quantities[name], 0.0) for name in QUANTITIES}
 
 

@@ -41,6 +41,7 @@ from perfmodel.counts import Count, KernelCounts, OperationCount
 from perfmodel.counts.nests.nest import NO_BYTES, Address, Nest, NestAccess, NestChain
 from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.errors import FlowUnknownError
+from perfmodel.quantities.instructions import is_call
 
 MOST_COPIES = 64
 """Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
@@ -108,6 +109,7 @@ class CompiledNest(Generic[Number]):
     box: Number
     entries: Number
     entries_around: Number  # how often the loop around the innermost one is entered; ``entries`` where there is none
+    calls: bool  # whether it calls functions of a library
     kept_values: Number  # loads and stores of private values that live over barriers
     operations: tuple[CompiledOperation[Number], ...]
     accesses: tuple[CompiledAccess[Number], ...]
@@ -130,11 +132,12 @@ class CompiledLaunch(Generic[Number]):
     def packs_items(self) -> bool:
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers it does where no loop stands inside of its own, where it leaves that one a loop
+        Without barriers it does where no loop and no call stand inside of its own, where it leaves that one a loop
         (:data:`FEWEST_ITEMS`), and where it packs nothing else (:data:`MOST_ADDRESSES`).
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
-        return one_loop and self.separate_addresses <= MOST_ADDRESSES
+        no_calls = not any(nest.calls for nest in self.nests)
+        return one_loop and no_calls and self.separate_addresses <= MOST_ADDRESSES
 
     @property
     def group_items(self) -> int:
@@ -207,6 +210,7 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.inner) > 1 else nest.entries,
+        calls=any(is_call(operation.kind, _bits(operation.dtype)) for operation in _floating(nest.compiled)),
         kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(operation.kind, _bits(operation.dtype), operation.count)

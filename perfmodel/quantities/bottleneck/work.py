@@ -34,16 +34,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from math import gcd, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
-from perfmodel.quantities.instructions import SIMPLE
+from perfmodel.quantities.instructions import INLINED, SIMPLE, is_call
 
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
@@ -51,8 +52,17 @@ WINDOW = 160.0
 With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
+VALUE_BYTES = 4
+"""Bytes of a kept value, where runtimes that loop over work-items lay out an array of these."""
+
 PACKED = 4
 """Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
+
+PACKED_MINMAX = 2.0
+"""What a minimum or maximum of packed values takes, in those of one value.
+
+OpenCL's fmin and fmax pass over what is no number. The machine code of PoCL 3.1 has a maximum and a masked move for
+one value, and two comparisons to masks, their union and a masked move for a vector."""
 
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
@@ -66,11 +76,6 @@ CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
 """Functions that a library computes in much the same way; any other is a ``function``."""
-INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
-"""Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
-
-Any other is a call for each work-item, and a compiler does not put a loop with such a call into vectors. Read in the
-machine code of PoCL 3.1 (docs/lab/functions.md)."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -132,7 +137,7 @@ class NestWork(Lazy):
         launch = self.work.launch
         if self.work.lockstep:
             return launch.row_items >= self.work.device.lanes
-        if launch.row_items < 2 or self._calls:
+        if launch.row_items < 2 or self.nest.calls:
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
@@ -147,15 +152,10 @@ class NestWork(Lazy):
     def along_loop(self) -> bool:
         """Whether neighbouring iterations of the innermost loop run together, which carries nothing."""
         nest = self.nest
-        if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self._calls:
+        if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self.nest.calls:
             return False
         gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
         return nest.loops > 0 and not nest.written_out and not nest.chains and gains
-
-    @property
-    def _calls(self) -> bool:
-        """Whether the nest calls functions of a library."""
-        return any(is_call(each.kind, each.bits) for each in self.nest.operations if each.executions)
 
     @cached_property
     def serial_region(self) -> bool:
@@ -238,8 +238,11 @@ class NestWork(Lazy):
         launch = self.work.launch
         self._add("region_entries", nest.iterations / launch.group_items if self.items_innermost else launch.groups)
         kept = nest.kept_values
-        if self.items_innermost:  # what the loop carries is kept for each work-item
-            kept += 2 * sum(chain.cells for chain in nest.chains) * nest.iterations
+        if self.items_innermost:  # what the loop carries is kept for each work-item, before and after an operation
+            arrays = 2 * sum(chain.cells for chain in nest.chains)
+            kept += arrays * nest.iterations
+            conflicting = conflicting_share(arrays, VALUE_BYTES * launch.group_items, self.work.device.levels[0])
+            self._add("again_stored", arrays * nest.iterations / lanes * conflicting)
         self._add("kept_values", kept / lanes)
         return 2 * turns
 
@@ -322,17 +325,13 @@ class NestWork(Lazy):
         self._add("chain_multiply", factor * max(multiply - fused, 0.0))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
-                self._add(CHAIN_NAMES[kind], factor * amount)
+                steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
+                self._add(CHAIN_NAMES[kind], factor * amount * steps)
 
 
 def _stride(access: CompiledAccess[float]) -> float:
     """Return the largest distance between neighbouring lanes, in accesses; infinite where data decide."""
     return max((abs(stride) for stride in access.lane_strides), default=inf)
-
-
-def is_call(kind: str, bits: int) -> bool:
-    """Return whether an operation is a call of a library's function."""
-    return kind not in SIMPLE and kind not in SPECIAL_NAMES and bits not in INLINED.get(kind, ())
 
 
 def waiting_share(instructions: float, runs: float) -> float:
@@ -347,6 +346,34 @@ def waiting_share(instructions: float, runs: float) -> float:
     (0.5, 1.0)
     """
     return min(1.0, instructions / max(runs, 1.0) / WINDOW)
+
+
+def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
+    r"""Return the share of arrays that lie in sets of a cache which have fewer ways than arrays.
+
+    A runtime that loops over the work-items of a group keeps each value that lives longer in an array with an element
+    for each of them. Arrays of P bytes, one after another, begin in :math:`S L / \gcd(P, S L)` different sets of a
+    cache of S sets of lines of L bytes. The loop goes through all arrays together, so that a set with more arrays than
+    ways has none of their lines when they are accessed next.
+
+    Examples
+    --------
+    A cache of 32 KiB with 8 ways; 256 work-items keep values of 4 bytes, so that 4 arrays fill a way:
+
+    >>> cache = Cache(lines=512, line_bytes=64, sets=64)
+    >>> [conflicting_share(arrays, 4 * 256, cache) for arrays in (16, 32, 34, 72)]
+    [0.0, 0.0, 0.5294117647058824, 1.0]
+    >>> conflicting_share(72, 4 * 192, cache)  # 768 bytes: the arrays begin in 16 different sets
+    0.0
+    """
+    if not cache.sets or not arrays:
+        return 0.0
+    way = cache.sets * cache.line_bytes
+    starts = way // gcd(pitch, way) if pitch % cache.line_bytes == 0 else cache.sets
+    fewest, more = divmod(arrays, starts)
+    ways = cache.lines // cache.sets
+    conflicting = (starts - more) * fewest * (fewest > ways) + more * (fewest + 1) * (fewest + 1 > ways)
+    return conflicting / arrays
 
 
 def _latency(operations: Mapping[str, float]) -> float:

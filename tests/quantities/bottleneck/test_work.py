@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.quantities.bottleneck.work import waiting_share
+from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.quantities.bottleneck.work import conflicting_share, waiting_share
+from test_kernels.papers import gemm
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
@@ -224,6 +226,35 @@ def test_a_loop_over_work_items_that_calls_a_library_runs_one_by_one(
     assert (128 / lanes if name else 0) == values.get(name, 0)
 
 
+@pytest.mark.parametrize(
+    ("arrays", "items"), [(16, 256), (32, 256), (34, 256), (72, 256), (72, 192), (36, 512), (9, 1024), (144, 64)]
+)
+def test_arrays_of_kept_values_drive_each_other_out_of_their_sets(arrays: int, items: int) -> None:
+    sets, ways, line, item = 64, 8, 64, 4
+    kept: list[list[int]] = [[] for _ in range(sets)]  # the lines of each set, the one least recently used first
+    missed = 0
+    for place in range(items):
+        for array in range(arrays):
+            number = (array * items + place) * item // line
+            lines = kept[number % sets]
+            missed += number not in lines and place % (line // item) != 0  # the line was there one item before
+            lines[:] = [*(other for other in lines if other != number), number][-ways:]
+    again = arrays * items * (1 - item / line)
+    share = conflicting_share(arrays, item * items, Cache(sets * ways, line, sets))
+    assert share == pytest.approx(missed / again)
+
+
+def test_sums_in_arrays_that_share_sets_are_stored_again() -> None:
+    values = {}
+    for height in (16, 12):  # 1024 bytes for each value, or 768
+        counts = count(gemm.build(96, 16, (16, height)), cache=False)
+        values[height] = quantities(counts, "serial", n=192, m=192, k=64)
+    turns = 2 * 2 * 256 * 64 / (LANES / 2)  # groups, work-items, k; half as many lanes, because of 64-bit indices
+    # 36 sums, each in two arrays: 18 of them in each of the four sets' places, with 8 ways
+    assert 72 * turns == pytest.approx(values[16]["again_stored"], rel=1e-3)  # the arrays of the kernel add few
+    assert values[12].get("again_stored", 0) < 1e-3 * 72 * turns
+
+
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
 def test_cells_that_are_apart_are_gathered(order: str) -> None:
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
@@ -305,26 +336,38 @@ def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
     assert n == varied["gathers"]  # of the fetch alone
 
 
-@pytest.mark.parametrize(("chains", "packed"), [(2, 1), (4, 4), (8, 8), (16, 8)])
-def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, packed: int) -> None:
+def chains_of(number: int, step: str) -> KernelCounts:
+    """Count a kernel in which each work-item carries some values around a loop, each by a chain of such steps."""
     unit = lp.make_kernel(
-        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {chains} }}",
+        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {number} }}",
         [
-            "for i", "acc[a] = a {id=first}", "for s, u", "acc[u] = acc[u] + p {id=step, dep=first}", "end",
+            "for i", "acc[a] = a {id=first}", "for s, u", f"acc[u] = {step} {{id=step, dep=first}}", "end",
             "out[i] = sum(z, acc[z]) {dep=step}", "end",
         ],
         [
             lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("acc", np.float32, shape=chains),
+            lp.TemporaryVariable("acc", np.float32, shape=number),
         ],
         assumptions="n mod 64 = 0 and n >= 64 and k >= 1", lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
+    return count(lp.prioritize_loops(unit, "s, u"), cache=False)
+
+
+@pytest.mark.parametrize(("chains", "packed"), [(2, 1), (4, 4), (8, 8), (16, 8)])
+def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, packed: int) -> None:
     n, k = 64, 100
-    values = quantities(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
+    values = quantities(chains_of(chains, "acc[u] + p"), "serial", n=n, k=k)
     last = n * (chains - 1)  # the sum of the chains, after the loop
     sums = n * k * chains / packed + 2 * n * k + last  # with two of the loop
     assert sums <= values["instructions"] <= sums + 2 * chains * n
+
+
+@pytest.mark.parametrize(("chains", "steps"), [(1, 1), (8, 2)])
+def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, steps: int) -> None:
+    n, k = 64, 1000
+    values = quantities(chains_of(chains, "fmax(acc[u], p)"), "serial", n=n, k=k)
+    assert steps * n * k == values["chain_minmax"]  # chains run side by side: each waits for itself alone
 
 
 @pytest.mark.parametrize(("dtype", "vectors"), [(np.float32, 1), (np.float64, 2)])
