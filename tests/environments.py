@@ -2,7 +2,8 @@
 
 ``lowest`` has the lower ends of the ranges of setup.cfg, ``pinned-<python>`` the versions of scripts/constraints.txt,
 ``highest`` the newest versions in range, and ``newest`` those of PyPI. What is known to fail there is named.
-uv finds the interpreters, or loads them; an environment whose Python cannot be had is named as not run.
+uv finds the interpreters, in the PATH and of pyenv, or loads them. Where it can do neither, the environment is named as
+not run.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def made(wanted: Environment) -> Path | None:
         (*install, *wanted.options, "--editable", ".[test]"),
         (*install, "--reinstall", "--no-deps", wanted.barvinok),
     )
-    done = all(subprocess.run([*uv, *step], cwd=ROOT, check=False).returncode == 0 for step in steps)
+    found = map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin"))  # pyenv's own are in no PATH
+    environ = {**os.environ, "PATH": os.pathsep.join([os.environ["PATH"], *found])}
+    done = all(subprocess.run([*uv, *step], cwd=ROOT, env=environ, check=False).returncode == 0 for step in steps)
     return python if done else None
 
 
