@@ -42,7 +42,7 @@ CALLS = {
     "count_all": lambda value, model: pm.count_all(value, jobs=1),
     "count_all jobs": lambda value, model: pm.count_all({"a": UNIT}, jobs=value),
     "fit": lambda value, model: pm.fit(value),
-    "fit family": lambda value, model: pm.fit(measurements(), value),
+    "fit family": lambda value, model: pm.fit(measurements(), "no family" if value is None else value),
     "load": lambda value, model: pm.load(value),
     "load family": lambda value, model: pm.load("missing", value),
     "predict": lambda value, model: model.predict(value, n=1024),

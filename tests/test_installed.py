@@ -19,7 +19,7 @@ from tests.shadow import ROOT
 
 FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS, FOLDER)
-WEIGHTS = ("*/*.json", "*/facts.yaml", "*/verdict.txt")
+WEIGHTS = ("*/*.json", "*/*.yaml", "*/verdict.txt")
 MOST_BYTES = 8e6
 KERNEL = '''
 import loopy as lp

@@ -23,7 +23,6 @@ from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
 from perfmodel.errors import NoWeightsError, OptionError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.io import is_standard_output, write_whole
-from perfmodel.store import paths
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
@@ -129,6 +128,8 @@ def _needed(
 
     Without a store, that is what the weights in use withhold predictions for.
     """
+    from perfmodel.store import paths
+
     recommended, choice, weights = calibration.recommended, calibration.kernel_choice, None
     counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")), statistics=statistics)
     withheld: Mapping[str, PerfModelError] = {}

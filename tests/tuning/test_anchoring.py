@@ -151,9 +151,9 @@ def test_a_kernel_that_does_not_fit_into_the_memory():
         anchor(model(), scaled(), n=4096, allow_unmeasured=True, campaign=tight)
 
 
-def test_a_prediction_below_zero_is_no_anchor():
+def test_a_prediction_of_nothing_is_no_anchor():
     with pytest.raises(AnchorError, match="not above zero"):
-        anchor(model(launches=-1.0), scaled(), n=4096, allow_unmeasured=True, campaign=SHORT)
+        anchor(model(launches=0.0, work_groups=0.0), scaled(), n=4096, allow_unmeasured=True, campaign=SHORT)
 
 
 def test_a_class_of_the_library_can_be_anchored():
