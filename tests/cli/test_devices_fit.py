@@ -87,7 +87,7 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
     assert (out / "verdict.txt").read_text() in result.stdout
     assert "verdict: usable" in result.stdout
     assert f"wrote {out}" in result.stdout
-    alone = json.loads(run("--from", str(folder), "--nonnegative", "--json").stdout)  # no other family is a candidate
+    alone = json.loads(run("--from", str(folder), "--nonnegative", "--json").stdout)
     assert alone == json.loads((out / f"{CORE}.json").read_text())
 
 
