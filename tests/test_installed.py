@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
-from perfmodel.calibration.recommended import FOLDER
+from perfmodel.calibration import recommended
 from perfmodel.io import shipped
 from tests.shadow import ROOT
 
 FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
-FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS, FOLDER)
+FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS, recommended.FOLDER)
 WEIGHTS = ("*/*.json", "*/*.yaml", "*/verdict.txt")
 MOST_BYTES = 8e6
 KERNEL = '''
@@ -75,7 +75,7 @@ def files(folder: Path, *patterns: str) -> set[str]:
 
 def expected() -> set[str]:
     """The files of the package; inside it the kernel classes that commands run, and weights without measured rows."""
-    kept = {MEASUREMENT_KERNELS: ("*.py",), TEST_KERNELS: ("*.py", "samples/*"), FOLDER: WEIGHTS}
+    kept = {MEASUREMENT_KERNELS: ("*.py",), TEST_KERNELS: ("*.py", "samples/*"), recommended.FOLDER: WEIGHTS}
     inside = {f"{name}/{file}" for name, patterns in kept.items() for file in files(ROOT / name, *patterns)}
     return {f"perfmodel/{file}" for file in inside | files(ROOT / "perfmodel", "**/*")}
 

@@ -110,7 +110,7 @@ def test_a_worker_killed_in_the_middle_of_a_campaign_loses_nothing(client, tmp_p
     assert sorted(SIX) == sorted(places(found))
     assert {"ok"} == {row.status for row in found.rows}
     assert len((tmp_path / "draws").read_text()) <= 6 + 6 + 2 * 2 + 2  # trials, visits, checks twice, and two again
-    (said,) = hears.messages
+    (said,) = [message for message in hears.messages if "of the machine's" not in message]  # whatever its load is
     assert "is gone; going on with" in said or "was lost while this was under way; tried again" in said
 
 
