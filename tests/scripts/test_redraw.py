@@ -25,7 +25,7 @@ def test_the_readme_shows_what_the_committed_data_give(
     for table in tables:  # of which the README shows some lines, in their order
         lines = iter(table.splitlines())
         own = [line for line in shown if line in table.splitlines()]
-        assert len(own) >= 8
+        assert len(own) >= 5
         assert all(line in lines for line in own)
     told = re.compile(r"text|device: .*|bottleneck, .*|note: .*|test kernels, .*|verdict: .*|wrote .*|now .*|\.\.\.|")
     assert all(told.fullmatch(line) or any(line in table.splitlines() for table in tables) for line in shown)
