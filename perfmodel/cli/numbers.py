@@ -140,16 +140,21 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
     return name, ends[0], ends[1]
 
 
+_STATISTIC = re.compile(r"(.+?=[^=,]+|.+)(?:,|$)")
+
+
 def statistics(options: Iterable[str] | None) -> dict[str, float]:
-    """Return the statistics that ``--statistics`` options give; a test may hold an equals sign itself.
+    """Return the statistics that ``--statistics`` options give, of which one may hold several.
+
+    A test may hold equals signs and commas itself.
 
     Examples
     --------
-    >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
-    {'j': 12.5, 'k[i] <= 0': 0.25}
+    >>> statistics(["j=12.5, x:span=80", "k[i, 1] <= 0=0.25"])
+    {'j': 12.5, 'x:span': 80.0, 'k[i, 1] <= 0': 0.25}
     """
     numbers = {}
-    for text in options or ():
+    for text in (part for option in options or () for part in _STATISTIC.findall(option) or [option]):
         key, _, value = (part.strip() for part in text.rpartition("="))
         try:
             if not key:
