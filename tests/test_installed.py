@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
 from perfmodel.calibration import recommended
+from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
 from perfmodel.io import shipped
 from tests.shadow import ROOT
 
