@@ -9,7 +9,7 @@ import pytest
 from perfmodel.facts.probe_bounds import disturbed, undisturbed
 from perfmodel.store.files import read_probes
 from tests.probed import chase, lanes, probe
-from tests.recorded import DEVICES
+from tests.recorded import PROBED
 
 
 @pytest.mark.parametrize(("width", "hidden"), [(1, False), (8, False), (16, False), (4, True), (32, True), (64, True)])
@@ -18,7 +18,7 @@ def test_devices_of_every_order_are_undisturbed(width, hidden):
 
 
 def test_committed_probes_are_undisturbed():
-    runs = [run for folder in DEVICES for run in read_probes(folder)]
+    runs = [run for folder in PROBED for run in read_probes(folder)]
     assert runs
     assert [] == [(run.device, run.probe, disturbed(run)) for run in runs if disturbed(run)]
 
