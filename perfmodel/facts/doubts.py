@@ -25,6 +25,8 @@ APART = 1.9
 """Facts of one property that differ by this factor contradict each other: sizes of caches and vectors come in twos."""
 PIPES, BOOST = 2, 2.0
 """Most fused multiply-adds of a lane in a cycle, and most of a clock over the rate that is told."""
+DISTURBED = "disturbed: "
+"""The message of a visit whose times cannot be begins so."""
 PROBED = ("measured", "told by the operating system")
 """First words of the source of a fact that may be in doubt; what a user writes is not."""
 
@@ -72,10 +74,6 @@ def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[Dist
         reason = told_by_probes["lane_order"].source.partition("and ")[2]
         doubts.append(DisturbedProbe(probed.LANES, reason, _assumed(probed.LANES, facts)))
     return tuple(doubts)
-
-
-DISTURBED = "disturbed: "
-"""The message of a visit whose times cannot be begins so."""
 
 
 def _assumed(probe: str, facts: DeviceFacts) -> str:

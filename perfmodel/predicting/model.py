@@ -121,8 +121,7 @@ class Prediction:
         mean = {name: (value * local.terms[name]) ** 0.5 for name, value in self.terms.items()}
         interval = self.interval
         if interval is not None and local.interval is not None:
-            (low, high), (local_low, local_high) = interval, local.interval
-            interval = np.minimum(low, local_low), np.maximum(high, local_high)
+            interval = _holding(interval, local.interval)
         cautions = self.cautions + ((UnknownSpan(arrays, factor),) if factor > LOCALITY_MATTERS else ())
         seconds = (self.seconds * local.seconds) ** 0.5
         return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
@@ -466,11 +465,7 @@ class FittedModel(Lazy):
             if np.any(abs(there - seconds) > MATTERS * seconds):
                 cautions.append(doubt)
             if interval is not None:
-                low, high = scaled(there, half_width)
-                interval = (
-                    (min(interval[0], low), max(interval[1], high)) if isinstance(seconds, float)
-                    else (np.minimum(interval[0], low), np.maximum(interval[1], high))
-                )  # fmt: skip
+                interval = _holding(interval, scaled(there, half_width))
         return interval, tuple(cautions)
 
     @cached_property
@@ -540,6 +535,14 @@ class FittedModel(Lazy):
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
+
+
+def _holding(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the interval that holds two; bounds are numbers, or arrays for several sizes."""
+    (low, high), (other_low, other_high) = interval, other
+    if isinstance(low, float):
+        return min(low, other_low), max(high, other_high)
+    return np.minimum(low, other_low), np.maximum(high, other_high)
 
 
 def negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, Any]) -> NegativeTimeError:

@@ -20,8 +20,8 @@ SIMPLE = frozenset({
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; comparisons and signs are not counted at all."""
 
-NATIVE = frozenset({"div", "sqrt", "rsqrt"})
-"""Kinds that are an instruction too, a slow one."""
+NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
+"""Kinds that are an instruction too, a slow one, and what quantities call them."""
 INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
 """Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
 

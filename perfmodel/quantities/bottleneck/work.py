@@ -44,7 +44,7 @@ from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
-from perfmodel.quantities.instructions import INLINED, SIMPLE, is_call
+from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
@@ -53,7 +53,7 @@ With half and twice as many, groups that are left out are predicted about as wel
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
 VALUE_BYTES = 4
-"""Bytes of a kept value, where runtimes that loop over work-items lay out an array of these."""
+"""Bytes of a kept value in the arrays of runtimes that loop over work-items; chains do not tell their types."""
 
 PACKED = 4
 """Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
@@ -69,7 +69,6 @@ CHAIN_NAMES: Mapping[str, str] = {
 }
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}
 """Simple operations that are an instruction each, which costs no more than any."""
-SPECIAL_NAMES: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
     **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
@@ -221,7 +220,7 @@ class NestWork(Lazy):
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
         # only a device in lockstep makes a call for a whole vector
         lanes = 1.0 if is_call(kind, bits) and not self.work.lockstep else self.lanes(bits)
-        name = SPECIAL_NAMES.get(kind) or CALLED_NAMES.get(kind, "function")
+        name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.work.lockstep:
             name = "inlined"
         self._add("power" if kind == "pow" else f"{name}_{bits}", amount / lanes)
