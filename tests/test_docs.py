@@ -34,7 +34,11 @@ LINES = [(name, command) for name, page in PAGES.items() for command in page.com
 RUN = [(name, command) for name in ("docs/get-started.md", "docs/tune.md") for command in PAGES[name].shown]
 COMMANDS = get_command(application()).commands
 MODELS = sorted(pm.families())
-USERS = {name: page for name, page in PAGES.items() if name.startswith("docs/") and "/lab/" not in name}
+USERS = {
+    name: page
+    for name, page in PAGES.items()
+    if name.startswith("docs/") and not name.startswith(("docs/lab/", "docs/papers/"))
+}
 ARCHITECTURE = "docs/architecture.md"
 PLACES = ("perfmodel", "perfmodel/counts")
 UNTITLED = ("docs/changes.md",)
