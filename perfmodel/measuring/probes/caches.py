@@ -78,7 +78,7 @@ STREAMED, STREAMS = 2**26, (
     *(2**power * step // 4 for power in range(20, 27) for step in STEPS),
     *(int(2 ** (power / 2)) // 2**20 * 2**20 for power in range(54, 61)),
 )
-"""Bytes that a run reads at least, and footprints: a virtual machine may use hundreds of MiB of its host's last level."""
+"""Bytes that a run reads at least, and footprints: a virtual machine may use much of its host's last level."""
 FARTHER = 4
 """Streams are so much longer than the longest chase."""
 STREAM_PART = 128
