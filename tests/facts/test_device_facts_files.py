@@ -12,7 +12,7 @@ from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError,
 from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
 from perfmodel.models import Family
 from perfmodel.models.model import Weight, known_weights
-from tests.recorded import DEVICES
+from tests.recorded import FOLDER
 
 ROOT = Path(__file__).parents[2]
 PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
@@ -69,12 +69,12 @@ def test_an_unknown_device_is_answered_with_those_that_exist():
         published("gtx-481")
 
 
-@pytest.mark.parametrize("folder", DEVICES, ids=lambda folder: folder.name)
-def test_committed_facts(folder):
-    written = read_facts(folder / "facts.yaml")
+@pytest.mark.parametrize("name", ["gpgpu-sim-gtx480", "nvidia-titan-v"])
+def test_committed_facts(name):
+    written = read_facts(FOLDER / name / "facts.yaml")
     assert set(written) <= set(KEYS)
     for fact in written.values():
-        assert "/" not in fact.source.replace("/proc/cpuinfo", "")  # no paths of a machine
+        assert not re.search(r"(^|\s)/", fact.source)  # no paths of a machine
 
 
 LINE = '{"schema": "perfmodel.measurement/1", "kernel": "k", "group": "g", "variant": {}, "parameters": {"n": 1}, \

@@ -66,4 +66,5 @@ def test_without_plans_there_are_no_trials(tmp_path):
 
 def test_committed_plans_belong_to_committed_records():
     keys = {row.key for row in read(POCL).rows}
-    assert len(keys & trial_seconds(POCL).keys()) > 1000
+    assert keys
+    assert keys <= trial_seconds(POCL).keys()

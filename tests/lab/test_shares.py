@@ -16,12 +16,15 @@ from scripts.lab.shares import shares
 from scripts.redraw import main
 from tests.recorded import POCL
 
-CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose")
+CLASSES = (
+    "stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose", "arithmetic", "strided_load",
+    "load_streams", "tile_copies",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Some 200 rows of seven classes, and matrix products to predict."""
+    """Some 200 rows of eleven classes, and matrix products to predict."""
     path = tmp_path_factory.mktemp("devices") / "device"
     path.mkdir()
     for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
@@ -44,10 +47,10 @@ def test_everything_is_what_protocol_a_says(found, folder):
     assert (1.0, found.rows, 1.0) == (found.points[-1].share, found.points[-1].rows, found.points[-1].time)
 
 
-def test_rows_times_and_draws(found):
+def test_rows_times_and_draws(found, folder):
     assert [0.1, 0.25, 0.5, 1.0] == [point.share for point in found.points]
+    features = len(fit(read(folder)).weights)  # at least as many rows are measured, whatever the share
     for point in found.points[:-1]:
-        features = 20  # at least as many rows as features are measured, whatever the share
         assert int(point.share * found.rows) <= point.rows <= max(int(point.share * found.rows), features)
         assert 15 == len(point.random)
         assert sorted(point.random) == list(point.random)
