@@ -130,7 +130,7 @@ class Expression(Lazy):
 
 
 @dataclass(frozen=True)
-class Together(Lazy):
+class Expressions(Lazy):
     """Expressions that are evaluated from the same values: a step that several of them have is computed once.
 
     Parameters
@@ -149,7 +149,7 @@ class Together(Lazy):
 
         Examples
         --------
-        >>> both = Together((parse("w_a*launches"), parse("w_a*launches + w_b")), {"w_a": 2.0, "w_b": 1.0})
+        >>> both = Expressions((parse("w_a*launches"), parse("w_a*launches + w_b")), {"w_a": 2.0, "w_b": 1.0})
         >>> both.values({"launches": 3.0})
         [6.0, 7.0]
         """

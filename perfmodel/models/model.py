@@ -13,7 +13,7 @@ from pymbolic.primitives import Call, Variable
 
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError, MissingFactError
-from perfmodel.expressions.expression import Expression, Together, parse, weight_units
+from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, Utilization, Values, matches, rate, unit
@@ -381,12 +381,12 @@ class RunTime(Lazy):
         return self._with_weights(family)
 
     @cached_property
-    def _together(self) -> Together:
+    def _together(self) -> Expressions:
         """The expression and each part of it."""
         names = (self.family.expression, *self.family.parts)
         every = [self._with_weights(replace(self.family, expression=name)) for name in names]
         known = {name: value for each, weights in every for name, value in zip(each.weights, weights, strict=True)}
-        return Together(tuple(each for each, _ in every), known)
+        return Expressions(tuple(each for each, _ in every), known)
 
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
         """Return a family's expression, with the values of the weights in it."""
