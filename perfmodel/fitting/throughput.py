@@ -41,7 +41,7 @@ from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
-from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
+from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
@@ -196,7 +196,10 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
         facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
     counts = measurements.counts[row.counts_hash]
     case = Case(counts, row.parameters, facts, "synchronous_parallel_throughput")
-    core = {name: float(value) for name, value in busiest_core(case).items()}
+    core = {
+        f"{name}_{kind}": float(sum(getattr(one, kind) for one in classes))
+        for name, classes in classes_of(case).items() for kind in ("amount", "waits")
+    }  # fmt: skip
     return {**core, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
 
 

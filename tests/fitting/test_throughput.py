@@ -23,6 +23,7 @@ from perfmodel.fitting.throughput import (
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
+from perfmodel.quantities.busiest_core import CLASSES
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 
@@ -80,7 +81,10 @@ def measured(hides, *, sizes=None, planted=PLANTED, noise=0.0, told=None):
             if operation == "launch":
                 seconds = found["launched"] * latency + 1e-12 * counts.work_items()(**size)
             else:
-                seconds = 5e-6 + max(found[f"{operation}_amount"] / bandwidth, found[f"{operation}_waits"] * latency)
+                seconds = 5e-6 + sum(
+                    max(found[f"{operation}_amount_{k}"] / bandwidth, found[f"{operation}_waits_{k}"] * latency)
+                    for k in range(1, CLASSES + 1)
+                )
             seconds *= 1 + noise * generator.standard_normal()
             rows.append(record(name, variant, size, counts, float(seconds)))
     return Measurements(tuple(rows), documents, facts=told or facts(hides))
