@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
+
 from perfmodel.store import read
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
@@ -41,7 +43,7 @@ def _panel(cases: Sequence[Case]) -> Panel:
         Series(name, [one.measured for one in own], [max(one.predicted, 1e-9) for one in own], "points")
         for name, own in kernels.items()
     ]
-    ends = [min(one.measured for one in cases), max(one.measured for one in cases)]
+    ends = np.geomspace(min(one.measured for one in cases), max(one.measured for one in cases), 9).tolist()
     return Panel((*points, Series("equal", ends, ends, "fit")), "measured [s]", "predicted [s]",
                  "nine classes, the paper's protocol", ("log", "log"))  # fmt: skip
 
