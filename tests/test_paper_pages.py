@@ -16,8 +16,14 @@ PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "index.
 NUMBERED: dict[str, dict[str, list[str]]] = {
     "karsin-2018.md": {},
     "kim-2012.md": {},
-    "ma-2014.md": {},
-    "stevens-kloeckner-2016.md": {},
+    "ma-2014.md": {
+        "Eq.": [str(number) for number in range(1, 16)], "Table": ["1"],
+        "Figure": [str(number) for number in range(1, 6)],
+    },
+    "stevens-kloeckner-2016.md": {
+        "Eq.": ["1"], "Table": ["1", "2"], "Figure": ["1"], "Algorithm": ["1", "2"],
+        "Class": [str(number) for number in range(1, 10)],
+    },
     "wang-lou.md": {
         "Eq.": ["1", "2", *map(str, range(4, 23))], "Table": ["1"], "Figure": [str(number) for number in range(1, 9)],
     },
@@ -25,7 +31,7 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
 #: A row: what the paper has, what it says, where it is here, what tests it, where we depart.
 COLUMNS = 5
 #: What a first cell names: "Eq. 4.25 to 4.27", "Tables 1 and 2".
-NUMBERS = re.compile(r"(Eq\.|Table|Figure|Algorithm|Listing|Theorem)s? ((?:[\d.]+[a-z]?(?:, | and | to )?)+)")
+NUMBERS = re.compile(r"(Eq\.|Table|Figure|Algorithm|Class|Listing|Theorem)s? ((?:[\d.]+[a-z]?(?:, | and | to )?)+)")
 #: Names of files in a cell, with or without a name inside of the file.
 NAMES = re.compile(r"`([\w./-]+\.(?:py|yaml|json|md|jsonl|png|csv|xz|gz))(?:::([\w.]+))?`")
 

@@ -16,7 +16,7 @@ Curves = Mapping[str, Sequence[own.Configuration]]
 
 def examine(data: StudyData) -> Findings:
     found = own.configurations(data, (data.recommended, own.FAMILY))
-    plain = own.automatic(found)
+    plain, cpu = own.automatic(found), "device_type" in data.facts and data.facts.value("device_type") == "cpu"
     x, times = [one.ratio for one in plain], [one.seconds for one in plain]
     line, bent = own.straight_line(x, times), own.bent_line(x, times)
     ends = sorted({0.0, bent.bend, *x}) if x else []
@@ -31,11 +31,11 @@ def examine(data: StudyData) -> Findings:
     )
 
     def beside(curves: Curves, at: At, axis: str) -> tuple[Panel, ...]:
-        by = {"level and line": lambda one: bent.at(one.ratio), data.recommended: lambda one: one.at(data.recommended)}
+        by = {"level and line": lambda one: bent.at(one.ratio), own.FAMILY: lambda one: one.at(own.FAMILY)}
         return tuple(_panel(curves, at, axis, title, time) for title, time in by.items())
 
     return Findings(
-        claims(found, data.cases(), data.recommended),
+        claims(found, data.cases(own.FAMILY) if own.FAMILY in data.families else (), own.FAMILY, cpu),
         {"": [one.record(bent) for one in found], "choices": choice_records(data)},
         {
             "fig1": curves_figure([
