@@ -197,6 +197,26 @@ class KernelCounts(Lazy):
 
     @cached_property
     @alone
+    def executions(self) -> tuple[Count, Count]:
+        """How often operations and accesses to shared memory are executed: by work-items, and by sub-groups.
+
+        One that several lanes of a sub-group execute together counts once for the sub-group. What data-bound loops
+        execute is in neither: how far the trips of lanes differ is not known.
+        """
+        amounts: Counter[Domain] = Counter()
+        for statement in self.program.statements:
+            if statement.domain.trips is None:
+                amounts[statement.domain] += sum(each.amount for each in statement.operations)
+                amounts[statement.domain] += sum(access.space != "private" for access in statement.accesses)
+
+        def executed(level: str) -> Count:
+            count = self._cardinalities.count
+            return total((times * count(domain, level) for domain, times in amounts.items() if times), level)
+
+        return executed("workitem"), executed("subgroup")
+
+    @cached_property
+    @alone
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
