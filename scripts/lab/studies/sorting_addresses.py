@@ -40,8 +40,8 @@ def random_sides(each: int, group: int, blocks: int, seed: int = SEED) -> NDArra
 
 def split_points(sides: NDArray[np.bool_], each: int) -> Ints:
     """Return how many of the elements before each thread's first are from the left run, shape (blocks, threads)."""
-    before = np.cumsum(sides, axis=1) - sides
-    return np.asarray(before[:, ::each], np.int64)
+    before: Ints = np.cumsum(sides, axis=1) - sides
+    return before[:, ::each]
 
 
 def search_addresses(sides: NDArray[np.bool_], each: int) -> tuple[Ints, NDArray[np.bool_], Ints]:
