@@ -17,12 +17,14 @@ SETTINGS = {"without_l2": "without L2", "with_l2_printed": "as printed", "with_l
 def examine(data: StudyData) -> Findings:
     points, families, card = saxpy_points(data), families_of(data), card_records()
     launch_s = data.model(CACHED).weights.get("w_launch", 0.0) if CACHED in families else 0.0
+    warps = (
+        claims.coalesced_claim(points, families), claims.few_claim(points, launch_s),
+        claims.many_claim(points, families), claims.within_claim(points, families),
+    )  # fmt: skip
     return Findings(
         (
-            claims.coalesced_claim(points, families), claims.few_claim(points, launch_s),
-            claims.many_claim(points, families),
-            claims.within_claim(points, families), claims.stride_claim(points, families),
-            claims.card_claim(), claims.reading_claim(),
+            *(map(claims.on_a_cpu, warps) if data.is_cpu else warps),
+            claims.stride_claim(points, families), claims.card_claim(), claims.reading_claim(),
         ),
         {"": [one.record() for one in points], "card": card},
         {
@@ -67,5 +69,5 @@ def _card(records: Sequence[dict[str, Any]]) -> list[Panel]:
 STUDY = Study(
     "saxpy", "Saxpy with strides, with and without an L2 cache",
     "X. Wang, A. Lou, GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017, "
-    "sections 3.2 to 4.2, figures 4 to 8", ("saxpy",), examine,
+    "sections 3.2 to 4.2, figures 4 to 8", "wang-lou", ("saxpy",), examine,
 )  # fmt: skip
