@@ -62,6 +62,6 @@ def _both(
 STUDY = Study(
     "throughput", "Latency, bandwidth and multiplicity: the microbenchmarks of the throughput model",
     "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
-    "dissertation, University of Hawaii, 2018, chapter 4, figures 4.1 to 4.6",
+    "dissertation, University of Hawaii, 2018, chapter 4, figures 4.1 to 4.6", "karsin-2018",
     (own.COPY, own.CHAINS, own.BARRIERS, own.LAUNCHES), examine,
 )  # fmt: skip
