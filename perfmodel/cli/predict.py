@@ -26,6 +26,7 @@ SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
+MANY = 8  # so many variants are counted behind a bar
 
 Why = Annotated[bool, Option("--why", help="Say in words what bounds each variant, and what to try.")]
 Picture = Annotated[
@@ -131,7 +132,8 @@ class _Request(Lazy):
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each; those that fail are left out."""
-        alone, bar = self.jobs is None, output.CommandBar(failures=False)
+        alone = self.jobs is None and len(self.file.builders) < MANY
+        bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
             self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
@@ -256,12 +258,17 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     ))  # fmt: skip
 
 
+def _title(request: _Request) -> str:
+    """Return which model predicts, for which size, and by whose clock."""
+    return ", ".join(filter(None, [request.title, output.sizes_text(request.points[0]), request.model.clock_text]))
+
+
 def _prediction_lines(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
 ) -> Iterator[str]:
 
-    at, level = output.sizes_text(request.points[0]), request.accuracy.level
-    yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
+    level = request.accuracy.level
+    yield _title(request)
     yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
@@ -351,7 +358,10 @@ def _bounds(
         )
         for variant in ranking
     }
-    return {name: {"text": "\n".join([*lines, *advice]), "bounds": lines, "advice": advice}
+    texts = {
+        name: "\n".join([*lines, *(f"Try: {words}" for words in advice)]) for name, (lines, advice) in said.items()
+    }
+    return {name: {"text": texts[name], "bounds": lines, "advice": advice}
             for name, (lines, advice) in said.items()}  # fmt: skip
 
 
@@ -374,7 +384,7 @@ def _show_ranking(request: _Request) -> None:
 
     def text() -> str:
         table = report.sweeps.ranking_table(ranking, output.table_width(), rates)
-        lines = [*request.verdict_lines, table, request.model.clock_text]
+        lines = [_title(request), *request.verdict_lines, table]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += _notes(len(ranking), [ranking])

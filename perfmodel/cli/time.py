@@ -193,13 +193,14 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
         if len(point.variants) < 2 or not point.ran:
             continue
         at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
-        if len(points) == 1:
+        short = len(points) == 1 and len(point.ran) <= report.sweeps.MOST_NAMES  # else the table has the order
+        if short:
             yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
         if len(point.tied) > 1:
             yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
         if point.regret is None:
             continue
-        if len(points) == 1:
+        if short:
             yield f"order predicted: {', '.join(point.order_predicted)}"
         right, pairs = point.pairs
         which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"
