@@ -57,7 +57,7 @@ def time_command(
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():
         counted = tuning.timing.counted_at(builders, points, subgroup_size, known)
-    campaign, bar = tuning.trials.TRIALS, output.CommandBar()
+    campaign, bar = tuning.trials.TRIALS, output.CommandBar(failures=False)
     if visits is not None:
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
@@ -92,10 +92,10 @@ def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
     """Return the result as text; `problem` says why there is no model."""
     model, device = timing.model, timing.trials.device
-    points = [point.without(timing.uncounted) for point in timing.points]
+    points = [point.without(timing.left_out) for point in timing.points]
     failures = {
         variant.name: f"{variant.row.status}: {variant.row.message}"
-        for variant in timing.points[0].variants if variant.name in timing.uncounted
+        for variant in timing.points[0].variants if variant.name in timing.left_out
     }  # fmt: skip
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
