@@ -60,14 +60,19 @@ class PredictionOptions:
         """Read the sizes."""
         return numbers.size_points(self.size, self.paired)
 
-    def model(self, facts: str | None = None, like: str | None = None) -> predicting.FittedModel:
-        """Find the model, with other facts of its device, or transferred to another device."""
+    def model(
+        self, facts: str | None = None, like: str | None = None, judged: bool = False
+    ) -> predicting.FittedModel:
+        """Find the model, with other facts of its device, or transferred to another device.
+
+        With `judged` standard error says the verdict of the weights, as where the result does not.
+        """
         recommended = calibration.recommended
         device = options.facts_of(facts)
         if like is not None and (device is None or self.weights or self.device):
             raise OptionError("--like was given without --facts, or beside other weights", "give both, and no others")
         if device is None or (like is None and options.is_facts_file(str(facts))):
-            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell)
+            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell, judged)
             if device is None:
                 return model
             predicting.transfer.check_types(model.facts, device)
@@ -185,7 +190,7 @@ def predict_command(
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
     keep = supervised_store(context, None) if accuracy.anchor else None
-    model = asked.model(facts, like).by_clock(clock)
+    model = asked.model(facts, like, judged=csv).by_clock(clock)
     request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -219,7 +224,7 @@ def rank_command(
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     keep = supervised_store(context, None) if accuracy.anchor else None
-    request = _Request(asked, accuracy, asked.model(), points, known, jobs, keep)
+    request = _Request(asked, accuracy, asked.model(judged=csv or span is not None), points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
