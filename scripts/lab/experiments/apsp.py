@@ -16,7 +16,7 @@ Curves = Mapping[str, Sequence[own.Configuration]]
 
 def examine(data: StudyData) -> Findings:
     found = own.configurations(data, (data.recommended, own.FAMILY))
-    plain, cpu = own.automatic(found), "device_type" in data.facts and data.facts.value("device_type") == "cpu"
+    plain = own.automatic(found)
     x, times = [one.ratio for one in plain], [one.seconds for one in plain]
     line, bent = own.straight_line(x, times), own.bent_line(x, times)
     ends = sorted({0.0, bent.bend, *x}) if x else []
@@ -35,7 +35,7 @@ def examine(data: StudyData) -> Findings:
         return tuple(_panel(curves, at, axis, title, time) for title, time in by.items())
 
     return Findings(
-        claims(found, data.cases(own.FAMILY) if own.FAMILY in data.families else (), own.FAMILY, cpu),
+        claims(found, data.cases(own.FAMILY) if own.FAMILY in data.families else (), own.FAMILY, data.is_cpu),
         {"": [one.record(bent) for one in found], "choices": choice_records(data)},
         {
             "fig1": curves_figure([
@@ -61,5 +61,5 @@ def _panel(curves: Curves, at: At, axis: str, by: str, time: At) -> Panel:
 STUDY = Study(
     "apsp", "All-pairs shortest paths: sub-blocks, work-items and local memory",
     "L. Ma, R. D. Chamberlain, K. Agrawal, Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
-    "sections II to V, figures 1 to 5", ("apsp",), examine,
+    "sections II to V, figures 1 to 5", "ma-2014", ("apsp",), examine,
 )  # fmt: skip

@@ -51,5 +51,5 @@ def _panel(cases: Sequence[Case]) -> Panel:
 STUDY = Study(
     "linear", "The linear model: nine classes of kernels and four test kernels",
     "J. D. Stevens, A. Klöckner, A Unified, Hardware-Fitted, Cross-GPU Performance Model, 2016, sections 4 to 6, "
-    "Table 1", (), examine,
+    "Table 1", "stevens-kloeckner-2016", (), examine,
 )  # fmt: skip

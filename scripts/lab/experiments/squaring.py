@@ -11,7 +11,7 @@ ON_CPU = "a CPU's work-items hide no latency, so that T and B_a of the paper's a
 
 
 def examine(data: StudyData) -> Findings:
-    if "device_type" in data.facts and data.facts.value("device_type") == "cpu":
+    if data.is_cpu:
         paper = "the whole computation for n = 8192 takes 53.9 s where computing bounds it"
         return Findings((Claim("Figs. 2 to 5", paper, ON_CPU, None),), {})
     found = predicted(data)
@@ -40,5 +40,5 @@ def examine(data: StudyData) -> Findings:
 STUDY = Study(
     "squaring", "All-pairs shortest paths as a whole, by the model, on GPUs that are not at hand",
     "L. Ma, R. D. Chamberlain, K. Agrawal, Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
-    "sections III to V", (), examine,
+    "sections III to V", "ma-2014", (), examine,
 )  # fmt: skip

@@ -148,7 +148,8 @@ def test_on_a_cpu_work_items_hide_nothing(folder):
     on_cpu = replace(on_gpu, facts=on_gpu.facts.updated({"device_type": Fact("cpu", "", "made up")}))
     found = STUDY.examine(on_cpu).claims
     assert ["Fig. 1, Eq. 3"] == [one.source for one in found if one.agrees is not None]
-    assert all("mean nothing here" in one.found for one in found[1:])
+    assert all("mean nothing here" in one.found for one in found[2:])
+    assert ("the paper's slip", True) == (found[1].verdict, "8192 times" in found[1].found)
     assert any(one.agrees is False for one in STUDY.examine(on_gpu).claims)
 
 
