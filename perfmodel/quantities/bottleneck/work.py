@@ -34,14 +34,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import gcd, inf
+from math import floor, gcd, inf, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.lazy import Lazy, cached_property
-from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
+from perfmodel.quantities.bottleneck.compiled import (
+    WRITTEN_CODE,
+    CompiledAccess,
+    CompiledKernel,
+    CompiledLaunch,
+    CompiledNest,
+)
 from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
@@ -52,11 +58,11 @@ WINDOW = 160.0
 With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
-VALUE_BYTES = 4
-"""Bytes of a kept value in the arrays of runtimes that loop over work-items; chains do not tell their types."""
+PACKED, PAIRED = 4, 2
+"""Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
 
-PACKED = 4
-"""Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
+FEWEST_TRIPS = 4
+"""Fewest iterations of a loop, whose number is known, that PoCL's compiler puts into a vector."""
 
 PACKED_MINMAX = 2.0
 """What a minimum or maximum of packed values takes, in those of one value.
@@ -140,7 +146,7 @@ class NestWork(Lazy):
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return launch.packs_items
+        return launch.packs_items and launch.row_code > WRITTEN_CODE
 
     @property
     def written_out(self) -> bool:
@@ -154,7 +160,20 @@ class NestWork(Lazy):
         if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self.nest.calls:
             return False
         gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
-        return nest.loops > 0 and not nest.written_out and not nest.chains and gains
+        hinders = any(access.assumed_loop or access.apart for access in nest.accesses)
+        return nest.loops > 0 and not nest.chains and gains and not hinders and self._loop_lanes(32) > 1
+
+    def _loop_lanes(self, bits: int) -> float:
+        """Return the iterations of the innermost loop that one instruction does, those that vectors leave over alone.
+
+        Where it has few trips, and they are known, the compiler makes vectors of as many.
+        """
+        nest, width = self.nest, self.work.device.lanes_of(bits)
+        trips = nest.iterations / nest.entries
+        if nest.written_out and trips >= FEWEST_TRIPS:
+            width = min(width, 2.0 ** floor(log2(trips)))
+        vectors = trips // width
+        return trips / (vectors + trips - vectors * width)
 
     @cached_property
     def serial_region(self) -> bool:
@@ -172,13 +191,15 @@ class NestWork(Lazy):
         if self.in_vectors or self.along_loop or self.work.lockstep:
             return 1.0
         cells = max((chain.cells for chain in self.nest.chains), default=1)
-        return float(min(cells, self.work.device.lanes)) if cells >= PACKED else 1.0
+        return float(cells) if cells >= (PAIRED if self.work.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
-        if self.in_vectors or self.along_loop:
+        if self.along_loop:
+            return self._loop_lanes(bits)
+        if self.in_vectors:
             return self._with_rest(self.work.device.lanes_of(64 if self.items_innermost else bits))
-        return max(self.packed * 32 / bits, 1.0)
+        return min(self.packed, self.work.device.lanes_of(bits))
 
     @cached_property
     def item_lanes(self) -> float:
@@ -240,7 +261,8 @@ class NestWork(Lazy):
         if self.items_innermost:  # what the loop carries is kept for each work-item, before and after an operation
             arrays = 2 * sum(chain.cells for chain in nest.chains)
             kept += arrays * nest.iterations
-            conflicting = conflicting_share(arrays, VALUE_BYTES * launch.group_items, self.work.device.levels[0])
+            value_bytes = max((chain.bits // 8 for chain in nest.chains), default=0)
+            conflicting = conflicting_share(arrays, value_bytes * launch.group_items, self.work.device.levels[0])
             self._add("again_stored", arrays * nest.iterations / lanes * conflicting)
         self._add("kept_values", kept / lanes)
         return 2 * turns
@@ -255,7 +277,8 @@ class NestWork(Lazy):
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.in_vectors and (access.invariant or not self.along_loop):
-            self._add(contiguous, amount)
+            jumps = not access.load and self.nest.loops and not (access.beside or access.invariant)
+            self._add(element if jumps else contiguous, amount)
             return amount
         uniform = self.in_vectors and _stride(access) == 0 and not self.items_innermost
         if not uniform and not self._is_contiguous(access):

@@ -271,16 +271,35 @@ def test_both_cells_of_a_pair_are_loaded_by_vectors() -> None:
     assert (2 * 128 / LANES, None) == (values["loads"], values.get("gathers"))
 
 
-def test_short_rows_of_a_group_are_scalar() -> None:
+@pytest.mark.parametrize(
+    ("width", "arrays", "vectors"),
+    [(8, 8, False), (16, 3, False), (16, 8, True), (32, 2, False), (32, 3, True), (64, 1, True)],
+)
+def test_rows_of_a_group_that_are_written_out_are_scalar(width: int, arrays: int, vectors: bool) -> None:
+    """Sums of neighbouring cells of 2-d arrays, in groups of 64: as in the machine code of PoCL 3.1."""
+    names = [f"a{number}" for number in range(arrays)]
     unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n", is_input=None), ...],
-        assumptions="n mod 16 = 0 and n >= 16", lang_version=(2018, 2),
+        "{ [i, j]: 0 <= i, j < n }", f"out[j, i] = {' + '.join(f'{name}[j, i]' for name in names)}",
+        [lp.GlobalArg(name, np.float32, shape="n, n", is_input=None) for name in [*names, "out"]] + [...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
     )  # fmt: skip
-    loads = []
-    for width in (8, 16):
-        rows = lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0")
-        loads.append(quantities(count(rows, cache=False), "serial", n=128)["loads"])
-    assert [128, 128 / LANES] == loads
+    rows = lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0")
+    rows = lp.split_iname(rows, "j", 64 // width, outer_tag="g.1", inner_tag="l.1")
+    values = quantities(count(rows, cache=False), "serial", n=64)
+    assert arrays * 64 * 64 / (LANES if vectors else 1) == values["loads"]
+
+
+@pytest.mark.parametrize(
+    ("code", "shapes", "vectors"),
+    [
+        ("out[i] = a[n*i] + 1", "a: n*n; out: n", False), ("out[i] = a[2*n*i] + 1", "a: 2*n*n; out: n", True),
+        ("out[i] = a[(n + 2)*i] + 1", "a: n*n + 2*n; out: n", True), ("out[n*i] = a[i] + 1", "a: n; out: n*n", False),
+    ],
+)  # fmt: skip
+def test_vectors_for_a_parameter_that_is_one_do_not_run(code: str, shapes: str, vectors: bool) -> None:
+    """PoCL's compiler makes vectors for n = 1 where lanes are n cells apart, and takes scalars otherwise."""
+    values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", code, shapes), "serial", n=128)
+    assert (128 if vectors else None, 128 / (LANES if vectors else 1)) == (values.get("gathers"), values["iterations"])
 
 
 def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
@@ -295,13 +314,56 @@ def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
 def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
     """Rows of m cells: b and out lie along the loop, a across it, and c does not move."""
     counts = kernel(
-        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[j, i]*b[i, j] + c[i]",
-        "a: m, n; b: n, m; c: n; out: n, m",
+        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[2*j, i]*b[i, j] + c[i]",
+        "a: 2*m, n; b: n, m; c: n; out: n, m",
     )  # fmt: skip
     n, m = 128, 64
     values = quantities(counts, "serial", n=n, m=m)
     assert (n * m, n * m / LANES + n, n * m / LANES) == (values["gathers"], values["loads"], values["stores"])
     assert n * m / LANES == values["iterations"]
+
+
+@pytest.mark.parametrize(
+    ("trips", "instructions"), [("m", 17), ("8", 1), ("9", 2), ("5", 2), ("3", 3), ("16", 2), ("17", 3)]
+)
+def test_what_vectors_along_a_loop_leave_over_runs_one_by_one(trips: str, instructions: int) -> None:
+    """Of 31 cells of a row 24 are 3 vectors and 7 are alone; of constant trips 5 are a vector of 4 and one alone."""
+    counts = kernel(
+        f"[n, m] -> {{ [i, j]: 0 <= i < n and 0 <= j < {trips} }}", "out[i, j] = a[i, j] + 1",
+        f"a: n, {trips}; out: n, {trips}",
+    )  # fmt: skip
+    sizes = {"n": 128, "m": 31} if trips == "m" else {"n": 128}
+    expected = 3 + 7 if trips == "m" else instructions
+    assert 128 * expected == pytest.approx(quantities(counts, "serial", **sizes)["stores"])
+
+
+@pytest.mark.parametrize(("cell", "vectors"), [("i, 4*j + c", True), ("4*j + c, i", False)])
+def test_copies_of_an_unrolled_loop_are_vectors_where_they_are_neighbours(cell: str, vectors: bool) -> None:
+    """A loop along rows, or along columns, of which each iteration holds four: in PoCL's code only rows are packed."""
+    unit = lp.make_kernel(
+        "[n, m] -> { [i, j, c]: 0 <= i < n and 0 <= j < m and 0 <= c < 4 }", f"out[{cell}] = b[4*j + c]*2.5",
+        [
+            lp.GlobalArg("b", np.float32, shape="4*m"),
+            lp.GlobalArg("out", np.float32, shape="n, 4*m" if vectors else "4*m, n"), ...,
+        ],
+        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "unr"})
+    values = quantities(count(lp.prioritize_loops(unit, "j, c"), cache=False), "serial", n=64, m=64)
+    assert 64 * 64 / (LANES if vectors else 1) == values["iterations"]
+
+
+@pytest.mark.parametrize(("cell", "packed"), [("2*i + c", True), ("i + n*c", False)])
+def test_two_sums_are_packed_where_they_are_stored_side_by_side(cell: str, packed: bool) -> None:
+    unit = lp.make_kernel(
+        "[n, m] -> { [i, c, k]: 0 <= i < n and 0 <= c < 2 and 0 <= k < m }", f"out[{cell}] = sum(k, a[k, {cell}])",
+        [lp.GlobalArg("a", np.float32, shape="m, 2*n"), lp.GlobalArg("out", np.float32, shape="2*n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
+    values = quantities(count(unit, cache=False), "serial", n=64, m=100)
+    loop, end = (1 if packed else 2) + 2 + 2, 2 + 2  # additions, loads, the loop; stores, and the loop over work-items
+    assert 64 * (100 * loop + end) == values["instructions"]
 
 
 def tile_sums(last: str) -> KernelCounts:
