@@ -41,7 +41,8 @@ from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
-from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
+from perfmodel.models import Family
+from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
@@ -196,7 +197,10 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
         facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
     counts = measurements.counts[row.counts_hash]
     case = Case(counts, row.parameters, facts, "synchronous_parallel_throughput")
-    core = {name: float(value) for name, value in busiest_core(case).items()}
+    core = {
+        f"{name}_{kind}": float(sum(getattr(one, kind) for one in classes))
+        for name, classes in classes_of(case).items() for kind in ("amount", "waits")
+    }  # fmt: skip
     return {**core, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
 
 
@@ -328,21 +332,43 @@ def _cached_bytes(facts: DeviceFacts | None) -> float:
     return float(facts.value("l2_bytes")) * (float(facts.value("compute_units")) if each else 1.0)
 
 
+CHASED: Mapping[str, str] = MappingProxyType(
+    {"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"}
+)  # fmt: skip
+"""Latencies, and the plateaus of the pointer chase that give them (:mod:`perfmodel.facts.probed`)."""
+
+
+def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
+    """Return the latencies of the second-level cache and of memory, as far as a pointer chase has measured them."""
+    known = dict(facts.facts)
+    return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
+
+
+def takes_regression(family: Family) -> bool:
+    """Return whether a family has latencies of several operations of the regression, which belong together: SPT's."""
+    of_regression = {latency for latency, _, _ in _KEYS.values()} - {*CHASED, "launch_s"}
+    return any(weight.fact in of_regression for weight in family.weights)
+
+
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 
 
-def with_measured_facts(measurements: Measurements) -> Measurements:
+def with_measured_facts(measurements: Measurements, family: Family | None = None) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
     A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
-    the result of the regression. Each fact keeps its source. Facts that cannot be derived, for example because counts
-    of an earlier version hold no dataflow, are left out.
+    the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
+    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived, for example
+    because counts of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):
         return measurements
-    derived = known = measurements.known_facts
+    known = measurements.known_facts
+    derived = known.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(throughput_facts(throughput(measurements)))
+    if family is not None and not takes_regression(family):
+        derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(roof_facts(roofs(measurements)))
     return measurements.with_facts(derived.updated(dict(known.facts)))

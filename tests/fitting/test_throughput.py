@@ -23,6 +23,7 @@ from perfmodel.fitting.throughput import (
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
+from perfmodel.quantities.busiest_core import CLASSES
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 
@@ -80,7 +81,10 @@ def measured(hides, *, sizes=None, planted=PLANTED, noise=0.0, told=None):
             if operation == "launch":
                 seconds = found["launched"] * latency + 1e-12 * counts.work_items()(**size)
             else:
-                seconds = 5e-6 + max(found[f"{operation}_amount"] / bandwidth, found[f"{operation}_waits"] * latency)
+                seconds = 5e-6 + sum(
+                    max(found[f"{operation}_amount_{k}"] / bandwidth, found[f"{operation}_waits_{k}"] * latency)
+                    for k in range(1, CLASSES + 1)
+                )
             seconds *= 1 + noise * generator.standard_normal()
             rows.append(record(name, variant, size, counts, float(seconds)))
     return Measurements(tuple(rows), documents, facts=told or facts(hides))
@@ -174,3 +178,18 @@ def test_without_compute_units_it_says_so():
     unknown = Measurements(rows.rows, rows.counts_documents)
     with pytest.raises(MissingFactError, match="compute_units"):
         throughput(unknown)
+
+
+def test_latencies_are_those_of_the_pointer_chase():
+    """A device that was probed: the plateaus of a load count for Wang and Lou, the regression's latency for SPT."""
+    probed = {"l1_load_s": 1e-9, "l2_load_s": 4e-9, "l3_load_s": 2e-8, "memory_load_s": 1e-7}
+    rows = measured(True, told=facts(True, **probed))
+
+    def latencies(family, rows=rows):
+        known = with_measured_facts(rows, family).known_facts
+        return tuple(known.value(key) for key in ("l2_latency_s", "memory_latency_s"))
+
+    assert (4e-9, 1e-7) == latencies(find_family("mwp_cwp_l2")) == latencies(find_family("gpuperf"))
+    assert (4e-9, pytest.approx(4e-7, rel=1e-3)) == latencies(FAMILY) == latencies(None)
+    told = measured(True, told=facts(True, **probed, memory_latency_s=3e-7))
+    assert (4e-9, 3e-7) == latencies(find_family("mwp_cwp_l2"), told)

@@ -21,10 +21,9 @@ def examine(data: StudyData) -> Findings:
     points = own.search_points(data)
     families = list(points[0].predicted) if points else []
     platforms, blocks, conflicts = own.platform_records(), own.block_records(), own.conflict_records(gpu(GPU))
-    is_cpu = "device_type" in data.facts and data.facts.value("device_type") == "cpu"
     layouts = data if data.measured is None else replace(data, measured=data.measured.of_kernels(own.GLOBAL))
     return Findings(
-        (*counted_claims(platforms, blocks, conflicts), *measured_claims(points, families, is_cpu)),
+        (*counted_claims(platforms, blocks, conflicts), *measured_claims(points, families, data.is_cpu)),
         {
             "": [one.record() for one in points], "choices": choice_records(layouts), "platforms": platforms,
             "blocks": blocks, "conflicts": conflicts,
@@ -68,6 +67,7 @@ def _line(conflicts: Records, form: str, column: str) -> Series:
 
 STUDY = Study(
     "search", "Batched predecessor search: layouts in global memory, bank conflicts in local memory",
-    "B. Karsin, Performance-Driven Analysis for Massively Parallel Architectures, dissertation, University of Hawaii, "
-    "2018, chapter 6, figures 6.1 to 6.3 and 6.7", (own.GLOBAL, own.LOCAL), examine,
+    "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
+    "dissertation, University of Hawaii, 2018, chapter 6, figures 6.1 to 6.3 and 6.7", "karsin-2018",
+    (own.GLOBAL, own.LOCAL), examine,
 )  # fmt: skip

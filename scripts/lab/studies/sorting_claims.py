@@ -67,19 +67,21 @@ def _best_each(device: Gpu) -> tuple[Claim, ...]:
         Claim(
             "Fig. 7.1", "on ALGOPARC 10^8 elements are sorted fastest with E = 31, as the formulas predict",
             f"the formulas as printed are fastest with E = {printed}, and E = 31 takes "
-            f"{time(31, PRINTED) / time(printed, PRINTED):.2f} times as long", printed == 31,
+            f"{time(31, PRINTED) / time(printed, PRINTED):.2f} times as long", printed == 31, printed != 31,
+            measured=False,
         ),
         Claim(
             "Fig. 7.1, recovered", "the same, " + READING,
             f"E = {odd} is best among odd E up to a warp, E = {recovered} of all E up to 64 "
             f"({time(31, RECOVERED) / time(recovered, RECOVERED) - 1:.1%} faster than 31). Of the 8 sets of these "
             f"changes {len(enough)} gives 31" + (", that of all three" if enough == [RECOVERED] else ""),
-            odd == 31,
+            odd == 31, measured=False,
         ),
         *(
             Claim(
                 f"Fig. 7.3, {name}", "E = 31 is significantly faster than MGPU's E = 15 on ALGOPARC",
                 f"{gain[changes]:+.0%} at 10^8 elements (to agree is more than 5 %)", gain[changes] > 0.05,
+                gain[changes] <= 0.05, measured=False,
             )
             for name, changes in (("as printed", PRINTED), ("recovered", RECOVERED))
         ),
@@ -101,18 +103,19 @@ def _pairwise_shares(devices: Mapping[str, Gpu]) -> tuple[Claim, ...]:
 
     swapped = (CONFLICTS[1], CONFLICTS[0])
     cost = conflicts(RECOVERED, CONFLICTS)
+    within = all(0.64 <= one <= 0.81 for one in part(RECOVERED))
     return (
         Claim(
             "7.1.4", "on all three platforms global memory takes 65 to 80 % of the pairwise mergesort",
             f"{_range(part(PRINTED))} as printed, {_range(part(RECOVERED))} recovered (E = 31, 10^7 to 10^9 elements; "
             "to agree is to be within one point)",
-            all(0.64 <= one <= 0.81 for one in part(RECOVERED)),
+            within, not within, measured=False,
         ),
         Claim(
             "7.1.4", "bank conflicts take roughly 15 to 20 % of the time",
             f"{_range(conflicts(PRINTED, CONFLICTS))} as printed, {_range(cost)} recovered (to agree is to be within "
             f"one point); with the two factors exchanged, as 7.1.4 names them, {_range(conflicts(RECOVERED, swapped))}",
-            all(0.14 <= one <= 0.21 for one in cost),
+            all(0.14 <= one <= 0.21 for one in cost), measured=False,
         ),
     )  # fmt: skip
 
@@ -141,27 +144,29 @@ def _multiway(devices: Mapping[str, Gpu]) -> tuple[Claim, ...]:
         Claim(
             "7.2.3",
             "on ALGOPARC latency bounds Koike and Sadakane's shared memory from K = 3 on, global memory from K = 6 on",
-            f"from K = {first['s']} and K = {first['g']}", first == {"s": 3, "g": 6},
+            f"from K = {first['s']} and K = {first['g']}", first == {"s": 3, "g": 6}, first != {"s": 3, "g": 6},
+            measured=False,
         ),
         Claim(
             "Fig. 7.5", "shared memory takes over 75 % of their time with K = 32, and about half with a very small K",
             f"{shared[32, False]:.0%} and with K = 2 {shared[2, False]:.0%}; {shared[32, True]:.0%} and "
             f"{shared[2, True]:.0%} with the sum of 7.2.2 in place of its approximation",
-            shared[32, False] > 0.75 and 0.35 < shared[2, False] < 0.65,
+            shared[32, False] > 0.75 and 0.35 < shared[2, False] < 0.65, measured=False,
         ),
         Claim(
             "7.3.3", "their sort loses with K > 4 on all platforms",
             "K = 8 takes " + _each(slower, "{:.1f}") + " times as long as K = 4", min(slower.values()) > 1,
+            measured=False,
         ),
         Claim(
             "7.3.3", "GPU-MMS is best with K = 8 or 16 on ALGOPARC, and with K = 8 on GIBSON and UHHPC",
             f"K = {_each(chosen, '{}')}; on ALGOPARC K = 16 takes {both:.2f} times as long as K = 8",
-            chosen["ALGOPARC"] in (8, 16) and chosen["GIBSON"] == chosen["UHHPC"] == 8,
+            chosen["ALGOPARC"] in (8, 16) and chosen["GIBSON"] == chosen["UHHPC"] == 8, measured=False,
         ),
         Claim(
             "Fig. 7.8", "no operation dominates GPU-MMS on ALGOPARC (K = 16), and registers take a significant part",
             f"{most} take most, {parts[most]:.0%}; registers {parts['registers']:.0%}",
-            parts[most] < 0.5 and parts["registers"] > 0.1,
+            parts[most] < 0.5 and parts["registers"] > 0.1, measured=False,
         ),
     )  # fmt: skip
 
@@ -179,7 +184,7 @@ def _gain(devices: Mapping[str, Gpu]) -> Claim:
         "7.4", f"measured, GPU-MMS is faster than the next mergesort by {_each(GAINS, '{:.0%}')}",
         f"the formulas give {_each(printed, '{:.0%}')} over MGPU (E = 15, 10^8 elements) as printed, and "
         f"{_each(recovered, '{:.0%}')} recovered (to agree is to be within 10 points everywhere)",
-        any(near),
+        any(near), measured=False,
     )  # fmt: skip
 
 
