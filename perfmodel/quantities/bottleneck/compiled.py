@@ -53,10 +53,6 @@ MOST_ADDRESSES = 4
 With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
 FEWEST_ITEMS = 16
 """Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
-WRITTEN_CODE = 300
-"""Instructions up to which PoCL's compiler writes the loop over longer rows out, and then makes no vectors of them."""
-OF_LOOP, OF_ADDRESS, OF_TEST = 3, 2, 3
-"""Instructions, beside operations and accesses, of a loop, of each address that is computed, and of a guard."""
 WRITTEN_OUT = 16
 """Most trips of a loop of a constant number of trips that a compiler writes out."""
 
@@ -155,17 +151,6 @@ class CompiledLaunch(Generic[Number]):
     def group_items(self) -> int:
         """Work-items of a group."""
         return prod(self.shape)
-
-    @property
-    def row_code(self) -> float:
-        """Instructions of a row of a group, if the loop over its work-items were written out; of numbers only."""
-        code = 0.0
-        for nest in self.nests:
-            accesses = sum(access.executions * (1 + OF_ADDRESS * access.new_address) for access in nest.accesses)
-            operations = sum(operation.executions for operation in nest.operations)
-            tests = OF_TEST if nest.iterations < nest.box else 0
-            code += (accesses + operations) / nest.iterations + tests if nest.iterations else 0
-        return self.row_items * (code + OF_LOOP)
 
     @property
     def row_items(self) -> int:
@@ -315,7 +300,7 @@ def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
 
 
 def _is_beside(access: NestAccess, loops: Sequence[str]) -> bool:
-    """Return whether a loop, if there is one, moves an access by one cell, or its copies by one cell from each other."""
+    """Return whether a loop, if there is one, moves an access by one cell, or unrolled copies are one cell apart."""
     steps = [*(access.step(loop) for loop in loops), *_unrolled_steps(access, loops)]
     return any(_is_cell(step, access) for step in steps)
 

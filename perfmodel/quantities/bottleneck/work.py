@@ -16,7 +16,8 @@ Nests run in vectors where the device or the compiler runs neighbouring work-ite
 
 - ``lockstep``: all that fill vectors along the first axis of the group; those left over run one after another;
 - ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
-  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`). Accesses that jump from one
+  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`), if it stays a loop
+  (:func:`~perfmodel.quantities.bottleneck.vectors.writes_rows_out`). Accesses that jump from one
   work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
 - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
   the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
@@ -34,21 +35,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor, gcd, inf, log2
+from math import gcd, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.lazy import Lazy, cached_property
-from perfmodel.quantities.bottleneck.compiled import (
-    WRITTEN_CODE,
-    CompiledAccess,
-    CompiledKernel,
-    CompiledLaunch,
-    CompiledNest,
-)
+from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import DeviceUnits
+from perfmodel.quantities.bottleneck.vectors import loop_lanes, writes_rows_out
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 
@@ -60,9 +56,6 @@ With half and twice as many, groups that are left out are predicted about as wel
 
 PACKED, PAIRED = 4, 2
 """Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
-
-FEWEST_TRIPS = 4
-"""Fewest iterations of a loop, whose number is known, that PoCL's compiler puts into a vector."""
 
 PACKED_MINMAX = 2.0
 """What a minimum or maximum of packed values takes, in those of one value.
@@ -146,7 +139,7 @@ class NestWork(Lazy):
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return launch.packs_items and launch.row_code > WRITTEN_CODE
+        return launch.packs_items and not writes_rows_out(launch)
 
     @property
     def written_out(self) -> bool:
@@ -161,19 +154,8 @@ class NestWork(Lazy):
             return False
         gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
         hinders = any(access.assumed_loop or access.apart for access in nest.accesses)
-        return nest.loops > 0 and not nest.chains and gains and not hinders and self._loop_lanes(32) > 1
-
-    def _loop_lanes(self, bits: int) -> float:
-        """Return the iterations of the innermost loop that one instruction does, those that vectors leave over alone.
-
-        Where it has few trips, and they are known, the compiler makes vectors of as many.
-        """
-        nest, width = self.nest, self.work.device.lanes_of(bits)
-        trips = nest.iterations / nest.entries
-        if nest.written_out and trips >= FEWEST_TRIPS:
-            width = min(width, 2.0 ** floor(log2(trips)))
-        vectors = trips // width
-        return trips / (vectors + trips - vectors * width)
+        several = nest.loops > 0 and loop_lanes(nest, self.work.device.lanes_of(32)) > 1
+        return several and not nest.chains and gains and not hinders
 
     @cached_property
     def serial_region(self) -> bool:
@@ -196,7 +178,7 @@ class NestWork(Lazy):
     def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
         if self.along_loop:
-            return self._loop_lanes(bits)
+            return loop_lanes(self.nest, self.work.device.lanes_of(bits))
         if self.in_vectors:
             return self._with_rest(self.work.device.lanes_of(64 if self.items_innermost else bits))
         return min(self.packed, self.work.device.lanes_of(bits))
