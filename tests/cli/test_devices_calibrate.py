@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
 FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil",)}
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def tune(folder: Path, *options: str):
 
 
 def test_lines_as_it_goes_and_a_table_in_the_end(folder):
-    done = tune(folder, "-p", "n=256Ki", "--code", str(folder / "best.cl"))
+    done = tune(folder, "-p", "n=32Ki", "--code", str(folder / "best.cl"))
     assert done.returncode == 0, done.stderr
     head, first, *_ = done.stdout.splitlines()
     assert head.split() == ["run", "took", "expected", "best", "known", "variant"]
@@ -71,7 +71,7 @@ def test_lines_as_it_goes_and_a_table_in_the_end(folder):
 
 
 def test_with_quiet_there_is_the_result_alone(folder):
-    done = tune(folder, "-p", "n=256Ki", "-q")
+    done = tune(folder, "-p", "n=32Ki", "-q")
     assert (0, "") == (done.returncode, done.stderr)
     assert "variant measured" == " ".join(done.stdout.split()[:2])
 
@@ -80,11 +80,11 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     keep = folder / "kept"
     loaded = load_kernel_file(folder / "mine.py")
     most = {"model": load(folder / "weights.json"), "most": 1, "keep": keep, "kernel": "mine"}
-    first = search(loaded.space, {"n": 2**18}, **most)
-    done = tune(folder, "-p", "n=256Ki", "--json", "--keep", str(keep), "--budget", "0")
+    first = search(loaded.space, {"n": 2**15}, **most)
+    done = tune(folder, "-p", "n=32Ki", "--json", "--keep", str(keep), "--budget", "0")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**18}, 3)
+    assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**15}, 3)
     assert [one["status"] for one in found["variants"]] == ["ok", "skipped", "skipped"]
     assert found["best"] == found["variants"][0]["variant"]
     assert list(found["variants"][0]) == list(COLUMNS)
