@@ -232,7 +232,7 @@ def fit_family(
             raise OptionError(f"nothing in '{source}' was measured with the driver '{driver}'", f"give one of {known}")
         measured = measured.of_driver(driver)
     if measured_facts:
-        measured = with_measured_facts(measured)
+        measured = with_measured_facts(measured, family)
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
     tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None

@@ -159,6 +159,19 @@ def test_a_copy_is_bound_by_memory_and_a_long_sum_by_its_chain():
     assert COMPUTE_BOUND == judge_balance(model(byte=0.0, latency=0.0), copy, sizes).verdict
 
 
+@pytest.mark.parametrize(("on_chip", "times"), [(None, 1), (2**30, 1), (1024, 16)])
+def test_a_finite_z_decides_how_often_data_moves(on_chip, times):
+    """The columns of a matrix with rows of 4 KiB: a line of 16 cells moves once, or for each cell where Z is small."""
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 1024}", "out[j] = sum(i, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, 1024"), lp.GlobalArg("out", np.float32, shape="1024"), ...],
+        assumptions="n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    asked = {} if on_chip is None else {"on_chip_bytes": Fact(on_chip, "B", "asked")}
+    found = judge_balance(model().with_facts(asked), count(unit, subgroup_size=32), {"n": 256})
+    assert pytest.approx(times * 256 * 64 + 64, rel=0.06) == found.transfers
+
+
 def test_a_model_of_another_family_is_told():
     with pytest.raises(FamilyMismatchError) as caught:
         judge_balance(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
