@@ -15,7 +15,13 @@ PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "index.
 #: What each paper numbers: kind to the numbers, in the paper's order. A page has a row for each.
 NUMBERED: dict[str, dict[str, list[str]]] = {
     "karsin-2018.md": {},
-    "kim-2012.md": {},
+    "kim-2012.md": {
+        "Eq.": [f"{k}.{n}" for k, last in ((2, 5), (3, 1), (4, 31)) for n in range(1, last + 1)],
+        "Table": ["1.1", "1.2", "1.3", "1.4", "4.1", "4.2"],
+        "Figure": [f"{k}.{n}" for k, last in ((1, 19), (2, 7), (3, 5), (4, 11)) for n in range(1, last + 1)],
+        "Algorithm": ["1"],
+        "Listing": ["3.1", "4.1"],
+    },
     "ma-2014.md": {},
     "stevens-kloeckner-2016.md": {},
     "wang-lou.md": {
