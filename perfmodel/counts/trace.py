@@ -191,7 +191,7 @@ class LaunchRequests:
         held = {**self.host, **{f"g.{axis}": int(value) for axis, value in enumerate(position)}}
         rows = np.concatenate([*(self._requests(placed, held, group) for placed in self.accesses), self._waits(held)])
         rows = rows[np.lexsort(rows[:, ::-1].T)]
-        subgroup, access, line, array, store = rows[:, 0], *rows[:, -4:].T
+        subgroup, access, line, array, store = (rows[:, column] for column in (0, -4, -3, -2, -1))
         wait = array == BARRIER
         met = np.cumsum(wait)
         starts = np.flatnonzero(np.diff(subgroup, prepend=-1))
