@@ -100,7 +100,8 @@ def balance_words(balance: Balance) -> str:
 
 def roof_words(point: KernelPoint) -> str:
     """Return where a kernel stands below the roofs, as a sentence."""
-    rate = f"it reaches {rate_text(point.rate, 'op/s')}" if point.operations else "it has no floating-point operations"
+    none = "it has no floating-point operations"
+    rate = f"it reaches {rate_text(point.rate, 'FLOP/s')}" if point.operations else none
     if point.operations and math.isfinite(point.intensity):
         rate += f" at {point.intensity:.3g} operations for each byte"
     if not math.isfinite(point.share):
