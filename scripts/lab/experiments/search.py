@@ -61,7 +61,7 @@ def _passes(conflicts: Records) -> list[Series]:
 
 
 def _line(conflicts: Records, form: str, column: str) -> Series:
-    rows = [one for one in conflicts if one["form"] == form]
+    rows = [one for one in conflicts if one["form"] == form and one[column] is not None]
     return Series(form, [one["list"] for one in rows], [one[column] for one in rows])
 
 

@@ -21,6 +21,8 @@ def test_claims_and_their_numbers():
     assert "E = 12" in by_source["Fig. 7.1"].found
     assert "1.45 times" in by_source["Fig. 7.1"].found
     assert by_source["Fig. 7.1, recovered"].agrees
+    assert by_source["7.1.3"].agrees
+    assert "E = 27 is best of all E up to a warp" in by_source["Fig. 7.1, counted conflicts"].found
     assert "E = 48" in by_source["Fig. 7.1, recovered"].found
     assert "1 gives 31, that of all three" in by_source["Fig. 7.1, recovered"].found
     assert "K = 3 and K = 7" in by_source["7.2.3"].found
@@ -37,4 +39,4 @@ def test_only_all_changes_together_give_31():
 def test_what_a_device_s_parameters_tell_is_no_verdict():
     claim = claim_at_hand(ALGOPARC, 1e8, True)
     assert claim.agrees is None
-    assert "E = 12 (printed), E = 48 (recovered), K = 2 (Koike) and K = 8 (GPU-MMS) for 100000000" in claim.found
+    assert "E = 12 (printed), E = 48 (recovered), E = 49 (counted), K = 2 (Koike) and K = 8 (GPU-MMS)" in claim.found
