@@ -363,6 +363,7 @@ def calibrate(
     NothingMeasuredError
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
+    store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     if counted_first:
         count_kernels(discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, device, campaign, progress)
         check = discovered(None, TEST_KERNELS) if tests is None else tests
