@@ -374,6 +374,7 @@ def _show_ranking(request: _Request) -> None:
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
+        lines += report.bounds.above_lines(rates.values())
         return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
@@ -389,24 +390,28 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         _check_picture(picture, request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
     errors = predictions.errors
+    facts = analyses.roofline.facts_with_roofs(request.model)
+    places = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
+        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}, places), end="")
         return
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
         level, notes = request.accuracy.level, list(request.model.notes)
-        records = report.sweeps.sweep_records(points)
+        records = report.sweeps.sweep_records(points, places)
         return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
     def text() -> str:
-        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
+        made = report.sweeps.winners_table if winners else report.sweeps.sweep_table
+        table = made(points, output.table_width(), places)
         warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
         lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
+        lines += report.bounds.above_lines(point for here in places for point in here.values())
         return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
@@ -472,7 +477,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
 
     def text() -> str:
-        lines = [report.sweeps.lead_text(lead, parameter, tied) for lead in leads]
+        lines = report.sweeps.leads_lines(leads, parameter, tied)
         return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

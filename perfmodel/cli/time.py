@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, errors, measuring, predicting, tuning
+from perfmodel import analyses, display, errors, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
@@ -175,7 +175,8 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = 
                 cells.append(NONE if variant.factor is None else f"{variant.factor:.3g}")
                 cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
             rows.append(tuple(cells))
-    return display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    reached = (variant.reached for point in points for variant in point.variants if variant.reached)
+    return "\n".join([display.fitted_text(rows, len(names) + 1, DROPPED, width), *report.bounds.above_lines(reached)])
 
 
 def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
