@@ -1,6 +1,6 @@
 """Local barriers, from few to many: lanes pass a value to their neighbour through local memory.
 
-Karsin, *Performance-Driven Analysis for Massively Parallel Architectures* (2018), section 4.5.
+Karsin, *A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms* (2018), section 4.5.
 """
 
 from __future__ import annotations

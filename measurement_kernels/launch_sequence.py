@@ -1,6 +1,6 @@
 """One to eight device kernels in one call, each of which reverses an array: the time of a launch.
 
-Karsin, *Performance-Driven Analysis for Massively Parallel Architectures* (2018), section 4.6.
+Karsin, *A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms* (2018), section 4.6.
 """
 
 from __future__ import annotations

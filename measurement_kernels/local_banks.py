@@ -1,8 +1,8 @@
 """Loads from local memory at bank strides 1 to 32: lanes read cells that lie `stride` words apart.
 
 Sweeps over `w` cells are repeated `k` times.  Since `w` is a parameter, the compiler cannot keep
-the cells in registers.  Karsin, *Performance-Driven Analysis for Massively Parallel Architectures*
-(2018), section 4.3, measures conflicts in this way.
+the cells in registers.  Karsin, *A Performance Model for GPU Architectures: Analysis and Design of
+Fundamental Algorithms* (2018), section 4.3, measures conflicts in this way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Oversubscription times instruction-level parallelism, for registers, local and global memory.
 
-Karsin, *Performance-Driven Analysis for Massively Parallel Architectures* (2018), sections 4.2 to
-4.4: from one work-group on the device to a thousand, each work-item with ``ilp`` independent chains.  Few
+Karsin, *A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms* (2018), sections
+4.2 to 4.4: from one work-group on the device to a thousand, each work-item with ``ilp`` independent chains.  Few
 groups show the latency of an operation, and many its throughput.  Each cell of global memory is loaded
 only once, so that no load finds it in a cache because of an earlier one.
 """

@@ -10,7 +10,11 @@ touched over the same with the gaps of the stride filled in), and :math:`m = \mi
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
   :math:`1 \ldots m`.
 
-Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 2.1.
+F are the cells that an array's accesses in one direction touch, or, where :data:`Utilization` is ``array``, those of
+its loads and stores together, as in the paper's Algorithm 2: a load of ``a[2*i]`` beside a store to ``a[2*i+1]`` is
+then ``2of2`` in both directions, else ``1of2``.
+
+Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1 and 3.2.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,8 +39,8 @@ from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import ParameterError, UnknownFeatureError
 
 __all__ = [
-    "FEATURE_NAMES", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names", "operation_feature",
-    "rate", "stride_class", "total", "unit",
+    "FEATURE_NAMES", "Feature", "Utilization", "Values", "evaluate", "feature", "matches", "nearest_names",
+    "operation_feature", "rate", "stride_class", "total", "unit",
 ]  # fmt: skip
 
 # Every class has a code, so that arrays of sizes can be classified at once:
@@ -291,14 +295,18 @@ class FeatureSources:
     unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
 
-def find_sources(counts: KernelCounts) -> FeatureSources:
+Utilization: TypeAlias = Literal["direction", "array"]
+"""Whose cells tell how many of those between lanes are used: of accesses in one direction, or of all to the array."""
+
+
+def find_sources(counts: KernelCounts, utilization: Utilization = "direction") -> FeatureSources:
     """Return the counts that the features of a counted kernel are made of."""
     position = DistinctCounts()
     sums: dict[str, list[int]] = {}
     for name, count in _settled(counts):
         sums.setdefault(name, []).append(position(count))
     rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
-    unclassified = tuple(_unclassified(row, position) for row in rows)
+    unclassified = tuple(_unclassified(row, *_cells(counts, row, utilization), position) for row in rows)
     return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
 
 
@@ -327,9 +335,14 @@ def _settled_class(row: AccessCount) -> str | None:
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
 
-def _unclassified(row: AccessCount, position: DistinctCounts) -> UnclassifiedAccess:
+def _cells(counts: KernelCounts, row: AccessCount, utilization: Utilization) -> tuple[Count | None, Count | None]:
+    return counts.cells_together(row) if utilization == "array" else (row.footprint, row.filled)
+
+
+def _unclassified(
+    row: AccessCount, footprint: Count | None, filled: Count | None, position: DistinctCounts
+) -> UnclassifiedAccess:
     # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
-    footprint, filled = row.footprint, row.filled
     if footprint is None or filled is None:
         footprint = filled = row.count
     return UnclassifiedAccess(
@@ -337,18 +350,20 @@ def _unclassified(row: AccessCount, position: DistinctCounts) -> UnclassifiedAcc
     )
 
 
-_known: WeakKeyDictionary[KernelCounts, FeatureSources] = WeakKeyDictionary()
+_known: WeakKeyDictionary[KernelCounts, dict[Utilization, FeatureSources]] = WeakKeyDictionary()
 
 
-def sources_of(counts: KernelCounts) -> FeatureSources:
+def sources_of(counts: KernelCounts, utilization: Utilization = "direction") -> FeatureSources:
     """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
-    sources = _known.get(counts)
-    if sources is None:
-        sources = _known[counts] = find_sources(counts)
-    return sources
+    known = _known.setdefault(counts, {})
+    if utilization not in known:
+        known[utilization] = find_sources(counts, utilization)
+    return known[utilization]
 
 
-def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
+def evaluate(
+    counts: KernelCounts, parameters: Mapping[str, Any], utilization: Utilization = "direction"
+) -> Values:
     """Return the values of all features of a kernel at given sizes.
 
     Parameters
@@ -358,6 +373,9 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     parameters
         Every size parameter of the kernel with an integer, or with an integer array; arrays are broadcast against each
         other, to the *sizes' shape*. Offsets of arrays may be given, but no feature depends on them.
+    utilization
+        ``direction``: the cells that an access's class depends on are those of its array in its direction.
+        ``array``: they are those of loads and stores together.
 
     Returns
     -------
@@ -379,7 +397,7 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
-    sources = sources_of(counts)
+    sources = sources_of(counts, utilization)
     _check_names(counts, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(sources, parameters)

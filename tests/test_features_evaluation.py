@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel import features
+from perfmodel.counts import KernelCounts, count as count_kernel
 from perfmodel.errors import ParameterError
+from perfmodel.models import find_family
+from perfmodel.quantities.case import Case
 from tests.standins import Access, Counts, Operation, count
 
 ONE, ZERO = count("1", ""), count("0", "")
@@ -53,6 +57,36 @@ EXPECTED_AT_100 = {
 
 def test_values_by_hand():
     assert EXPECTED_AT_100 == features.evaluate(copy_like(), {"n": 100})
+
+
+def in_place(stride: int, loaded: int, stored: int) -> KernelCounts:
+    """Each of n work-items loads a cell of `a` and stores another one."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"a[{stride}*i + {stored}] = 2*a[{stride}*i + {loaded}]",
+        [lp.GlobalArg("a", np.float32, shape=f"{stride}*n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 16 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count_kernel(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False)
+
+
+@pytest.mark.parametrize(
+    ("stride", "loaded", "stored", "apart", "together"),
+    [(2, 0, 1, "1of2", "2of2"), (2, 0, 0, "1of2", "1of2"), (3, 2, 0, "1of3", "2of3"), (4, 1, 3, "1of4", "2of4")],
+)
+def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, apart, together):
+    """By the paper's Algorithm 2 the footprint is the array's: F_v has a cell for each load and for each store."""
+    counts, n = in_place(stride, loaded, stored), 64
+    cells = {stride * i + offset for i in range(n) for offset in (loaded, stored)}
+    filled = {cell + k for cell in cells for k in range(stride)}
+    assert together == f"{-(-len(cells) * stride // len(filled))}of{stride}"
+    for utilization, quantised in (("direction", apart), ("array", together)):
+        for sizes in (n, np.array([n])):
+            values = features.evaluate(counts, {"n": sizes}, utilization)
+            names = {name for name in values if name.startswith("global_")}
+            assert {f"global_{way}_32_stride{stride}_{quantised}" for way in ("load", "store", "minloadstore")} == names
+    family = find_family("stevens_kloeckner_2016")
+    values = family.values(Case(counts, {"n": n}, None, family.name))
+    assert n == values[f"global_load_32_stride{stride}_{together}"]
 
 
 def test_arrays_of_sizes_give_the_values_of_each_size():

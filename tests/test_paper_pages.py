@@ -18,7 +18,9 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
     "kim-2012.md": {},
     "ma-2014.md": {},
     "stevens-kloeckner-2016.md": {},
-    "wang-lou.md": {},
+    "wang-lou.md": {
+        "Eq.": ["1", "2", *map(str, range(4, 23))], "Table": ["1"], "Figure": [str(number) for number in range(1, 9)],
+    },
 }
 #: A row: what the paper has, what it says, where it is here, what tests it, where we depart.
 COLUMNS = 5

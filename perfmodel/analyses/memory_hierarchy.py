@@ -33,6 +33,8 @@ from perfmodel.facts import DeviceFacts, Fact
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 EMPTY = -1
+SAMPLED = 8
+"""Work-groups of each launch that are traced."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,13 @@ class Hierarchy:
 
     @classmethod
     def of(
-        cls, facts: DeviceFacts | None, units: int = 4, resident: int = 2, ways: tuple[int, int] = (8, 16)
+        cls, facts: DeviceFacts | None, units: int | None = None, resident: int = 2,
+        ways: tuple[int, int] | None = None,
     ) -> Hierarchy:
         """Return the caches of a device, from its facts l1_bytes, l2_bytes and cache_line_bytes.
+
+        The ways are its l1_ways and l2_ways, else 8 and 16. Its units are compute_units, at most the four that a sample
+        of eight work-groups fills, and four where they are not known.
 
         It raises MissingFactError if one of these is not known, and CacheShapeError if there can be no such cache.
         """
@@ -135,6 +141,13 @@ class Hierarchy:
                 raise MissingFactError(key, "stochastic_memory_hierarchy", "" if facts is None else facts.name)
             return int(facts.value(key))
 
+        def known(key: str, otherwise: int) -> int:
+            return int(facts.value(key)) if facts is not None and key in facts else otherwise
+
+        if units is None:
+            units = min(known("compute_units", SAMPLED), max(SAMPLED // resident, 1))
+        if ways is None:
+            ways = known("l1_ways", 8), known("l2_ways", 16)
         l1, l2, line = map(fact, ("l1_bytes", "l2_bytes", "cache_line_bytes"))
         cpu = facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
         return cls(CacheShape(l1, line, ways[0]), CacheShape(l2, line, ways[1]), units, resident, not cpu)
@@ -184,7 +197,7 @@ class HitRates:
 
 def hit_rates(
     counts: KernelCounts, sizes: Mapping[str, int], hierarchy: Hierarchy,
-    groups: int = 8, orders: int = 20, seed: int = 0,
+    groups: int = SAMPLED, orders: int = 20, seed: int = 0,
 ) -> HitRates:
     """Trace a sample of work-groups and send it through the caches in random orders.
 

@@ -23,9 +23,12 @@ from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Step
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts
-from perfmodel.features import PLAIN_KINDS
+from perfmodel.quantities.instructions import ORDINARY
+from perfmodel.quantities.traffic import TRANSFER_FACTS
 
 LOADS = (("global", "load"), ("local", "load"))
+LINE_BYTES, BANKS = 64, 32
+"""A transaction and the banks of local memory where a device does not tell them."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,19 @@ class WorkFlow:
     dependences: tuple[Dependence, ...]
 
 
-def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 64) -> WorkFlow:
+def work_flow_on(counts: KernelCounts, sizes: Mapping[str, int], facts: DeviceFacts | None) -> WorkFlow:
+    """Return the graph with a device's transactions and ``banks``, as far as its facts tell them."""
+    known = {} if facts is None else {key: fact.value for key, fact in facts.facts}
+    line = next((known[key] for key in TRANSFER_FACTS if key in known), LINE_BYTES)
+    return work_flow(counts, sizes, int(line), int(known.get("banks", BANKS)))  # type: ignore[arg-type]  # numbers
+
+
+def work_flow(
+    counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = LINE_BYTES, banks: int = BANKS
+) -> WorkFlow:
     """Return the work flow graph of an average sub-group at the sizes.
 
-    One transaction with global memory is of `line_bytes`.
+    One transaction with global memory is of `line_bytes`; local memory has so many `banks`.
 
     Raises
     ------
@@ -99,7 +111,7 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
     """
     if counts.flow is None:
         raise FlowUnknownError(counts.name)
-    building = _Building(counts, counts.flow, sizes, line_bytes)
+    building = _Building(counts, counts.flow, sizes, line_bytes, banks)
     for number, node in enumerate(building.graph.nodes):
         building.add(number, node)
     return WorkFlow(counts.name, tuple(building.nodes), tuple(building.transitions()), tuple(building.dependences()))
@@ -108,8 +120,11 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
 class _Building:
     """The work flow graph while it is built: each statement becomes loads, operations and a store."""
 
-    def __init__(self, counts: KernelCounts, flow: Flow, sizes: Mapping[str, int], line_bytes: int) -> None:
-        self.counts, self.sizes, self.line_bytes, self.graph = counts, sizes, line_bytes, flow.graph
+    def __init__(
+        self, counts: KernelCounts, flow: Flow, sizes: Mapping[str, int], line_bytes: int, banks: int
+    ) -> None:
+        self.counts, self.sizes, self.graph = counts, sizes, flow.graph
+        self.line_bytes, self.banks = line_bytes, banks
         self.averages = Averages(flow.cardinalities, sizes)
         self.nodes: list[WorkNode] = []
         self.parts: dict[int, range] = {}  # of each node of the dataflow graph
@@ -209,14 +224,10 @@ class _Building:
         """Return how many turns one access by a sub-group takes."""
         accesses = float(self.counts.accesses(space, direction, array, granularity="subgroup")(**self.sizes))
         if space == "local":
-            turns = self.counts.bank_conflicts(array, direction=direction)
+            turns = self.counts.bank_conflicts(array, self.banks, direction)
         else:
             turns = self.counts.lines(array, self.line_bytes, "instance", direction, **self.sizes)
         return max(float(turns(**self.sizes)) / accesses, 1.0) if accesses else 1.0
-
-
-#: Kinds of operations that the arithmetic units execute; any other is a special function.
-ORDINARY = frozenset({*PLAIN_KINDS, "madd"}) - {"div", "pow"}
 
 
 @dataclass(frozen=True)

@@ -321,7 +321,7 @@ def _check_pictures(graph: Path | None, memory: Path | None) -> None:
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    graph = analyses.work_flow.work_flow(counts, at)
+    graph = analyses.work_flow.work_flow_on(counts, at, facts)
     if facts is None:
         report.kernel_pictures.draw_work_flow(graph, path)
         print(f"work flow graph: {path} (without --facts it has no latencies)")

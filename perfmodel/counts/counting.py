@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache as once, partial
+from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
 import islpy as isl
@@ -15,18 +14,16 @@ import numpy as np
 
 from perfmodel.counts import rows
 from perfmodel.counts.cache import key_of, remembered
-from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import SPAN, Access, Domain, LaneStride, Program
-from perfmodel.counts.quasipoly.arguments import parameters_of
+from perfmodel.counts.program.program import SPAN
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.instructions import Declared
 from perfmodel.counts.reading.statements import extract
 from perfmodel.counts.reading.values import Options, array_bytes, untouched_arrays
-from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
+from perfmodel.counts.rows import LaunchShape
+from perfmodel.counts.tables import tabulate
 from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     BudgetError,
@@ -236,121 +233,6 @@ def _fractions(statistics: Mapping[str, Number]) -> Statistics:
         if key.endswith(SPAN) and fractions[key] < 1:
             raise SpanError(key, value)
     return fractions
-
-
-# {{{ tables
-
-def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
-    """Return the counts of a program (Algorithm 1), each distinct set counted once."""
-    cardinalities = Cardinalities(program, subgroup_size, budget)
-    launches = tuple(
-        LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i), cardinalities.work_groups(i))
-        for i, launch in enumerate(program.launches)
-    )
-    operations = _operation_rows(program, cardinalities)
-    accesses = _access_rows(program, cardinalities)
-    barriers: dict[str, list[Count]] = defaultdict(list)
-    for site in program.barriers:
-        barriers[site.scope].append(cardinalities.barriers(site))
-    numbers = [row.count for table in (operations, accesses) for row in table]
-    numbers += [launch.work_groups for launch in launches]
-    numbers += [number for met in barriers.values() for number in met]
-    used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
-    used.update(*(number.parameters for number in numbers))
-    accessed = [access for statement in program.statements for access in statement.accesses]
-    if not used.issuperset(program.parameters):
-        parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
-        used.update(name for part in parts.values() for name in parameters_of(part))
-    return KernelCounts(
-        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
-        launches, operations, accesses,
-        tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
-        program, budget, tuple(sorted({access.shift[0] for access in accessed if access.shift})),
-    )
-
-
-def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
-    """Return that on whose parameters lines, strides and footprints of an access depend."""
-    shape = access.shape or ()  # where data decides, any cell may be touched
-    distances = (stride.distance for stride in access.lane_stride)
-    cells = shape if access.cells is None else (access.cells,)
-    return (*access.strides, access.offset, *distances, *cells)
-
-
-def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[OperationCount, ...]:
-    amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
-    for statement in program.statements:
-        for operation in statement.operations:
-            amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
-    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
-    for (domain, dtype, kind), amount in amounts.items():
-        parts[dtype, kind].append(amount * cardinalities.count(domain))
-    return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
-
-
-def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
-    sites: dict[tuple[str, str, str], list[Site]] = defaultdict(list)
-    for statement in program.statements:
-        for access in statement.accesses:
-            sites[access.space, access.direction, access.array].append((statement.domain, access))
-    return tuple(row for key in sorted(sites) for row in _rows_of_array(sites[key], cardinalities))
-
-
-def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
-    sample = sites[0][1]
-    parts: dict[tuple[str, str, int], list[Count]] = defaultdict(list)
-    strides: dict[tuple[str, str, int], LaneStride | None] = {}
-    for domain, access in sites:
-        for stride, executions in _executions(domain, access, cardinalities):
-            key = ("indirect" if stride is None else str(stride.distance), access.dtype, access.bits)
-            parts[key].append(executions)
-            strides.setdefault(key, stride)
-    footprint = once(lambda: Footprint(sites, cardinalities))
-    return [
-        AccessCount.deferred(
-            partial(_cells, footprint, sample, strides[key]),
-            space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
-            indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
-        )
-        for key in sorted(parts)
-    ]
-
-
-def _executions(
-    domain: Domain, access: Access, cardinalities: Cardinalities
-) -> list[tuple[LaneStride | None, Count]]:
-    """Return the executions of an access at each of its lane strides (None: data decides)."""
-    whole = cardinalities.count(domain)
-    if len(access.lane_stride) < 2:
-        return [(access.lane_stride[0] if access.lane_stride else None, whole)]
-    others = []
-    for stride in access.lane_stride[1:]:
-        part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
-        others.append((stride, cardinalities.count(part)))
-    # what is left for the first distance needs no set of its own
-    left = sum((-1 * executions for _, executions in others), whole)
-    return [(access.lane_stride[0], left), *others]
-
-
-def _distance(stride: LaneStride | None) -> Count:
-    return Count.constant(0, "cell") if stride is None else Count(stride.distance, granularity="cell")
-
-
-def _cells(
-    footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
-) -> tuple[Count | None, Count | None]:
-    """Return the distinct cells, and those with the gaps of a stride above 1 in global memory filled.
-
-    The union of cells is made for private arrays too: it leaves out what is redundant in the domains, in place,
-    so that their texts, and the hash of the counts, are those of counts made before.
-    """
-    cells = footprint()
-    if sample.space == "private":
-        return None, None
-    wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
-    return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
-
-# }}}
 
 
 # {{{ changes

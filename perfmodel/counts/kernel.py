@@ -17,7 +17,7 @@ import numpy as np
 from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
-from perfmodel.counts.counters.cells import bank_conflicts
+from perfmodel.counts.counters.cells import Footprint, bank_conflicts
 from perfmodel.counts.counters.groups import GroupWork, group_works
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
@@ -197,6 +197,26 @@ class KernelCounts(Lazy):
 
     @cached_property
     @alone
+    def executions(self) -> tuple[Count, Count]:
+        """How often operations and accesses to shared memory are executed: by work-items, and by sub-groups.
+
+        One that several lanes of a sub-group execute together counts once for the sub-group. What data-bound loops
+        execute is in neither: how far the trips of lanes differ is not known.
+        """
+        amounts: Counter[Domain] = Counter()
+        for statement in self.program.statements:
+            if statement.domain.trips is None:
+                amounts[statement.domain] += sum(each.amount for each in statement.operations)
+                amounts[statement.domain] += sum(access.space != "private" for access in statement.accesses)
+
+        def executed(level: str) -> Count:
+            count = self._cardinalities.count
+            return total((times * count(domain, level) for domain, times in amounts.items() if times), level)
+
+        return executed("workitem"), executed("subgroup")
+
+    @cached_property
+    @alone
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
@@ -265,24 +285,48 @@ class KernelCounts(Lazy):
         return self._answers[key]
 
     @alone
-    def footprint(self, array: str, direction: str = "load") -> Count:
-        """Return the number of distinct cells of an array that are touched in a direction."""
+    def footprint(self, array: str, direction: str | None = "load") -> Count:
+        """Return the number of distinct cells of an array that are touched in a direction; with None in both together.
+
+        With None it is |F_v| of Algorithm 2 of Stevens and Klöckner.
+        """
         for row in self.access_table:
-            if (row.array, row.direction) == (array, direction) and row.footprint is not None:
-                return row.footprint
+            if row.array == array and direction in (row.direction, None) and row.footprint is not None:
+                found = self.cells_together(row)[0] if direction is None else row.footprint
+                if found is not None:
+                    return found
         raise errors.UnknownArrayError(array, self._arrays())
 
-    def utilization(self, array: str, direction: str = "load") -> rows.Utilization:
+    def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the share of cells used among those that lie between the used ones.
 
         That is the number of cells over the number of cells with the gaps along the unit-stride axis filled,
         for the largest lane stride with which the array is accessed; 1 where no stride exceeds 1. Called with
-        sizes it gives a Fraction; its two counts are attributes.
+        sizes it gives a Fraction; its two counts are attributes. The cells are those of a direction, with None those
+        of loads and stores together.
         """
         cells = self.footprint(array, direction)
-        wanted = {"array": array, "direction": direction}
-        filled = [row.filled for row in self.access_table if rows.matches(row, wanted)]
+        matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
+        filled = [row.filled if direction else self.cells_together(row)[1] for row in matching]
         return rows.Utilization(cells, tuple(count for count in filled if count is not None) or (cells,))
+
+    @alone
+    def cells_together(self, row: AccessCount) -> tuple[Count | None, Count | None]:
+        """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together.
+
+        They are the row's own where its array is only loaded or only stored.
+        """
+        if row.footprint is None or len({twin.direction for twin in self.access_table if twin.array == row.array}) < 2:
+            return row.footprint, row.filled
+        if row.array not in self._footprints:
+            self._footprints[row.array] = Footprint(self._sites(row.array, None), self._cardinalities)
+        footprint = self._footprints[row.array]
+        return footprint.count, None if row.filled is None else footprint.filled_at(row.stride)
+
+    @cached_property
+    def _footprints(self) -> dict[str, Footprint]:
+        """The cells of arrays that are loaded and stored, by their names."""
+        return {}
 
     @alone
     def lines(

@@ -111,6 +111,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
             "", "how lanes that are neighbours access a local array whose rows are not a power of two long",
             ("vector", "element"),
         ),
+        "on_chip_bytes": Key("B", "on-chip memory Z of roofline and work_depth; without it, Z has no limit"),
         "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
         "page_bytes": Key("B", "page of a CPU's memory, as a TLB knows it"),

@@ -39,11 +39,11 @@ from scipy.optimize import nnls
 
 from perfmodel.documents import json_text
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import ROOFS_FILE, Fact
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
-from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
+from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
@@ -198,7 +198,10 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
         facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
     counts = measurements.counts[row.counts_hash]
     case = Case(counts, row.parameters, facts, "synchronous_parallel_throughput")
-    core = {name: float(value) for name, value in busiest_core(case).items()}
+    core = {
+        f"{name}_{kind}": float(sum(getattr(one, kind) for one in classes))
+        for name, classes in classes_of(case).items() for kind in ("amount", "waits")
+    }  # fmt: skip
     return {**core, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
 
 
@@ -325,21 +328,34 @@ def _plain_operations(case: Case, dtype: str) -> float:
     return every if plain >= PLAIN * every else 0.0
 
 
+CHASED: Mapping[str, str] = MappingProxyType(
+    {"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"}
+)  # fmt: skip
+"""Latencies, and the plateaus of the pointer chase that give them (:mod:`perfmodel.facts.probed`)."""
+
+
+def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
+    """Return the latencies of the second-level cache and of memory, as far as a pointer chase has measured them."""
+    known = dict(facts.facts)
+    return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
+
+
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 
 
 def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
-    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
-    the result of the regression. Each fact keeps its source. Facts that cannot be derived, for example because counts
-    of an earlier version hold no dataflow, are left out.
+    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one; a measured roof, and a
+    latency of the pointer chase, replace the result of the regression. Each fact keeps its source. Facts that cannot be
+    derived, for example because counts of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):
         return measurements
     derived = known = measurements.known_facts
     with suppress(*_UNKNOWN):
         derived = derived.updated(throughput_facts(throughput(measurements)))
+    derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(roof_facts(roofs(measurements)))
     return measurements.with_facts(derived.updated(dict(known.facts)))

@@ -17,11 +17,14 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
   power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
   use (:mod:`perfmodel.quantities.instructions`); both 1 in counts stored before dataflow was recorded.
-- O_CFdiv, which the paper only describes ("all the instructions in both paths"): the instructions of a work-item
-  that takes every path, less those of the mean work-item: an upper bound. O_bank, likewise: an issue for each
-  serialised access, where the number of ``banks`` is known.
+- O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a sub-group executes beyond its
+  mean work-item (:func:`perfmodel.quantities.instructions.divergence`). O_bank, likewise: an issue for each serialised
+  access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
-- miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to memory.
+- miss_ratio: the share of the kernel's transactions that no cache answers (:mod:`perfmodel.quantities.misses`). Every
+  request waits for the first level; those that miss it wait for the second one too, as the paper says that 4.12 can be
+  expanded: :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. Where the latencies of both levels are known
+  :math:`hit_2` is its multiple of :math:`hit_1`; else there is one hit latency, as printed.
 """
 
 from __future__ import annotations
@@ -32,13 +35,18 @@ import numpy as np
 
 from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.instructions import instruction_parallelism, instructions, memory_parallelism
+from perfmodel.quantities.instructions import (
+    divergence,
+    instruction_parallelism,
+    instructions,
+    memory_parallelism,
+    special_functions,
+)
+from perfmodel.quantities.misses import hit_waits, miss_ratios
 from perfmodel.quantities.occupancy import active_units, launched
 from perfmodel.quantities.traffic import global_accesses, subgroup_transactions, transfer_bytes
 
 FERMI_SPECIAL_SHARE = 4 / 32
-SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")
-MISS_RATIOS = ("l1_miss_ratio", "l2_miss_ratio")
 
 
 def quantities(case: Case) -> dict[str, Any]:
@@ -47,9 +55,11 @@ def quantities(case: Case) -> dict[str, Any]:
     units, groups, warps = active_units(case)
     amounts, apart, sizes = global_accesses(case)
     mem = amounts.sum(0)
-    special = case.total(*SPECIAL) / items
+    special = special_functions(case) / items
     insts = np.maximum(instructions(case) / items - special, 1)
     moves = (amounts * subgroup_transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
+    transactions = mem / items * all_warps * np.maximum(moves, 1)
+    near, far = miss_ratios(case, transactions)
     share = FERMI_SPECIAL_SHARE
     if case.knows("special_units_per_unit", "lanes_per_unit"):
         share = case.fact("special_units_per_unit") / case.fact("lanes_per_unit")
@@ -59,7 +69,7 @@ def quantities(case: Case) -> dict[str, Any]:
         "mem_share": np.minimum(mem / items / insts, 1),
         "sync_insts": case.total("barrier_local") / items,
         "sfu_issues": special / share * np.clip(special / insts - share, 0, 1),  # Eq. 4.9 and 4.10
-        "diverged": divergence(case, items),
+        "diverged": divergence(case),
         "conflicts": bank_conflicts(case) / all_warps,
         "unit_warps": all_warps / units,
         "warps": groups * warps,
@@ -67,19 +77,11 @@ def quantities(case: Case) -> dict[str, Any]:
         "ilp": instruction_parallelism(case),
         "mlp": memory_parallelism(case),
         "more_transactions": np.maximum(moves, 1) - 1,
-        "miss_ratio": float(np.prod([case.known(key, 1.0) for key in MISS_RATIOS])),
+        "miss_ratio": far,
+        "hit_waits": hit_waits(case, near),
         "unit_bytes": transfer_bytes(case) * units,
         "launched": case.total("launches"),
     }
-
-
-def divergence(case: Case, items: Any) -> Any:
-    """Return the instructions of a work-item that takes all paths, over those of the mean one, less 1."""
-    if case.counts.flow is None:
-        return 0.0
-    mean = case.total("op_*", "global_load_*", "global_store_*", "local_*") / items
-    paths = case.value(case.counts.flow.instruction_parallelism.total)
-    return np.maximum(paths / np.where(mean > 0, mean, np.inf) - 1, 0)
 
 
 def bank_conflicts(case: Case) -> Any:
@@ -109,12 +111,12 @@ FAMILY = Family(
     units={
         **dict.fromkeys(("insts", "mem_insts", "sync_insts", "sfu_issues", "conflicts"), "operation"),
         **dict.fromkeys(("mem_share", "diverged", "unit_warps", "warps", "others", "ilp", "mlp"), ""),
-        "more_transactions": "", "miss_ratio": "", "unit_bytes": "B", "launched": "launch",
+        "more_transactions": "", "miss_ratio": "", "hit_waits": "", "unit_bytes": "B", "launched": "launch",
     },
     weights=(
         MEMORY_LATENCY,
-        Weight("w_hit_latency", "s/operation", start=2e-8, fact="l2_latency_s",
-               words="waiting for a request that a cache answers", scale="l2_latency"),
+        Weight("w_hit_latency", "s/operation", start=2e-8, fact="l1_load_s",
+               words="waiting for the first-level cache", scale="l1_latency"),
         Weight("w_departure", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
                words="the gap between two transactions of one request", scale="cycle"),
         Weight("w_arithmetic_latency", "s/operation", start=2e-8, lower=1e-11, fact="arithmetic_latency_s",
@@ -127,7 +129,7 @@ FAMILY = Family(
     ),
     parts={
         "dram": "w_memory_latency + more_transactions*w_departure",  # Eq. 4.13
-        "amat": "dram*miss_ratio + w_hit_latency",  # Eq. 4.12
+        "amat": "dram*miss_ratio + w_hit_latency*hit_waits",  # Eq. 4.12
         "period": f"insts*w_arithmetic_latency/{ITILP}",  # Eq. 4.20
         "parallel": "unit_warps*period",  # Eq. 4.3
         "sync": "unit_warps*sync_insts*w_sync*dram*mem_share",  # Eq. 4.7 and 4.8

@@ -16,7 +16,7 @@ from perfmodel.errors import ExpressionError, MissingFactError
 from perfmodel.expressions.expression import Expression, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
-from perfmodel.features import HOST_LAUNCH, matches, rate, unit
+from perfmodel.features import HOST_LAUNCH, Utilization, Values, matches, rate, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
 
@@ -113,6 +113,8 @@ class Family(Lazy):
         path of a file.
     sha256
         Of that file; empty where the family comes from none.
+    utilization
+        Whose cells the class of a strided access depends on (:data:`perfmodel.features.Utilization`).
     """
 
     name: str
@@ -131,6 +133,7 @@ class Family(Lazy):
     advice: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""
+    utilization: Utilization = "direction"
 
     def __repr__(self) -> str:
         return one_line(f"<Family {self.name}: {self.citation}>")
@@ -188,7 +191,12 @@ class Family(Lazy):
             If the quantities are not what the family declares.
         """
         quantities = computed(self.quantities, self.units, case)
-        return {**case.features, **quantities} if quantities else case.features
+        features = self.features_of(case)
+        return {**features, **quantities} if quantities else features
+
+    def features_of(self, case: Case) -> Values:
+        """Return a case's features, their classes by the family's utilisation."""
+        return case.features_of_arrays if self.utilization == "array" else case.features
 
     def takes(self, feature: str) -> bool:
         """Return whether the family has a weight for a feature.

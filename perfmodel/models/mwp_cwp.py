@@ -16,7 +16,7 @@ later ones the cache hits (section 2.4); they take :math:`h = Mem\_L2\_cache\_hi
 - Eq. 21 for 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
 - Eq. 22 for 2: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
 
-First, the issue of the instructions before the first access, is estimated as Comp / #Mem_insts, a mean period. That
+First is the issue of the instructions before the first access (Table 1, row 21). That
 Eq. 20 and 22 let later warps compute for that long only is printed so, and so is the second condition of Eq. 21.
 Section 2.2 contradicts both: where CWP is below MWP, "the execution cost is dominated by the computation cost", that of
 all N warps. ``mwp_cwp_l2_all_warps`` follows it: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22.
@@ -36,7 +36,7 @@ import numpy as np
 
 from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.instructions import instructions
+from perfmodel.quantities.instructions import first_instructions, instructions
 from perfmodel.quantities.occupancy import active_units, groups_per_launch, launched
 from perfmodel.quantities.traffic import global_accesses, subgroup_transactions
 
@@ -44,7 +44,7 @@ UNITS = {
     **dict.fromkeys(("insts", "mem_insts", "periods"), "operation"), "warp_bytes": "B", "rounds": "launch",
     **dict.fromkeys(("uncoalesced", "coalesced", "per_mw", "more_per_mw", "warps", "units"), ""), "launched": "launch",
 }  # fmt: skip
-CACHED_UNITS = {**UNITS, "misses": "", "hits": ""}
+CACHED_UNITS = {**UNITS, "first_insts": "operation", "misses": "", "hits": ""}
 
 
 def warp_quantities(case: Case) -> dict[str, Any]:
@@ -80,9 +80,9 @@ def warp_quantities(case: Case) -> dict[str, Any]:
 
 
 def cached_warp_quantities(case: Case) -> dict[str, Any]:
-    """Return :func:`warp_quantities`, and of later accesses the shares that miss and that hit the L2 cache."""
+    """Return :func:`warp_quantities`, First_comp_period_insts, and the shares of later accesses that miss L2 or hit."""
     miss = float(case.known("l2_miss_ratio", 0.0))
-    return {**warp_quantities(case), "misses": miss, "hits": 1 - miss}
+    return {**warp_quantities(case), "first_insts": first_instructions(case), "misses": miss, "hits": 1 - miss}
 
 
 MWP = "min(latency/departure, w_bandwidth*latency/(warp_bytes*units), warps)"  # Eq. 5, with 6 and 7
@@ -92,9 +92,9 @@ LATER = "(misses + hits*w_l2_latency/w_memory_latency)"  # h
 EQ_1 = f"memory*warps/{MWP} + period*{OTHERS}"
 EQ_2 = "latency + compute*warps"
 EQ_4 = f"memory + compute + period*{OTHERS}"
-EQ_20 = f"max(period*{OTHERS} + memory*{LATER}, memory + compute)"
+EQ_20 = f"max(first*{OTHERS} + memory*{LATER}, memory + compute)"
 EQ_21 = f"memory + memory*{LATER}*max(warps/{MWP} - 1, 0) + period*{OTHERS}"
-EQ_22 = f"max(period*warps + latency*{LATER}, latency + compute)"
+EQ_22 = f"max(first*warps + latency*{LATER}, latency + compute)"
 BY_SECTION_2_2 = f"{CWP} >= {MWP}"
 AS_PRINTED = f"{BY_SECTION_2_2} or compute > memory"
 
@@ -127,6 +127,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
             "memory": "latency*mem_insts",  # Eq. 16
             "compute": "w_issue*insts",  # Eq. 17
             "period": "compute/periods",
+            **({"first": "w_issue*first_insts"} if cached else {}),
         },
         expression=f"w_launch*launched + rounds*where(mem_insts > 0, {chosen}, compute*warps)",
         additive=False,
@@ -136,6 +137,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
             "memory": "memory requests of one sub-group",
             "compute": "instructions of one sub-group",
             "period": "instructions of one sub-group between two memory requests",
+            **({"first": "instructions of one sub-group before its first memory request"} if cached else {}),
         },
     )  # fmt: skip
 

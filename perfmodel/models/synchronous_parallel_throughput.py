@@ -2,14 +2,15 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
 
 .. math::
 
-    T = |K| L_{sync} + \sum_{\phi \in \{g, s, r, y\}} A_\phi \max(1/B_\phi, L_\phi/M_\phi)
+    T = |K| L_{sync} + \sum_{i=1}^{|K|} \sum_{\phi \in \{g, s, r, y\}} A_{i,\phi} \max(1/B_\phi, L_\phi/M_{i,\phi})
 
-(section 4.8, Definitions 3.1.9 and 3.1.10) with :math:`A_\phi` the operations of the busiest core
+(section 4.8, Definitions 3.1.9 and 3.1.10) with :math:`A_{i,\phi}` the operations of the busiest core in launch i
 (:mod:`perfmodel.quantities.busiest_core`):
 
 - g, global memory (4.2): words in blocks of a sub-group's length, so that accesses whose lanes are s
   words apart count s times, at most once for each lane and block; indirect ones count as
-  uncoalesced. Where the device's transaction is known, it takes the place of the sub-group.
+  uncoalesced. Where the device's transaction is known, it takes the place of the sub-group. The blocks that an access
+  is split into do not wait for each other, so that its :math:`M_I` grows by their number too (6.1.1).
 - s, local memory (4.3): words, times the bank-conflict factor beta where the number of banks is known.
 - r, register operations (4.4): operations; an addition and a multiplication of one type are one (fused, 5.2.3).
 - y, barriers (4.5): those that each work-item meets.
@@ -20,7 +21,8 @@ where it is not known (4.7). :math:`M_o` (4.7) are the work-items for each core:
 into local memory, registers and the device's limits, as far as those are known. :math:`M_o = 1` on a CPU, or where
 measurements say that oversubscription hides nothing (fact ``oversubscription``, :mod:`perfmodel.fitting.throughput`). A
 core is a lane: ``lanes_per_unit`` of each compute unit, else as many as a sub-group has. Latencies are in seconds,
-bandwidths those of the device, in SI units.
+bandwidths those of the device, in SI units. An operation's sum has up to ``CLASSES`` terms: launches, or
+accesses, of which more differ in M are taken together where M is nearest.
 
 The printed 4.7 divides by a b too many; 5.2.5 and 7.1.3 have it as here. A barrier's bandwidth is always fitted.
 """
@@ -32,7 +34,7 @@ from typing import Any
 
 from perfmodel.models.model import GIVEN_LAUNCH, Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
-from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
+from perfmodel.quantities.busiest_core import CLASSES, PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 
 
@@ -53,6 +55,7 @@ _RATES: Mapping[str, tuple[str, str, str, str]] = {
     "register": ("operation/s", "peak_flops_float32", "the rate of operations on registers", "single_operation"),
     "barrier": ("operation/s", "", "the rate of barriers", "lane_cycle"),
 }
+_CLASSES = range(1, CLASSES + 1)
 
 
 def _weights(name: str) -> tuple[Weight, Weight]:
@@ -67,12 +70,12 @@ def _weights(name: str) -> tuple[Weight, Weight]:
 FAMILY = Family(
     name="synchronous_parallel_throughput",
     citation=(
-        "B. Karsin: Performance-Driven Analysis for Massively Parallel Architectures, dissertation, "
-        "University of Hawaii, 2018, chapters 3 and 4"
+        "B. Karsin: A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
+        "dissertation, University of Hawaii, 2018, chapters 3 and 4"
     ),
     quantities=quantities,
     units={
-        **{f"{name}_{kind}": "operation" for name in _RATES for kind in ("amount", "waits")},
+        **{f"{name}_{kind}_{k}": "operation" for name in _RATES for kind in ("amount", "waits") for k in _CLASSES},
         "launched": "launch",
     },
     weights=(
@@ -80,7 +83,10 @@ FAMILY = Family(
         *(weight for name in _RATES for weight in _weights(name)),
     ),
     parts={
-        name: f"max({PER_OPERATION[name]}*{name}_amount/w_{name}_rate, w_{name}_latency*{name}_waits)"
+        name: " + ".join(
+            f"max({PER_OPERATION[name]}*{name}_amount_{k}/w_{name}_rate, w_{name}_latency*{name}_waits_{k})"
+            for k in _CLASSES
+        )
         for name in _RATES
     },
     expression=f"w_launch*launched + {' + '.join(_RATES)}",

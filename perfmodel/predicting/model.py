@@ -402,7 +402,7 @@ class FittedModel(Lazy):
     ) -> Prediction:
         """Return the prediction by the host's clock, where data index arrays anywhere but for what statistics say."""
         case = Case(counts, at, self.facts, self.family.name)
-        features = case.features  # first, since they check all sizes of an array at once
+        features = self.family.features_of(case)  # first, since they check all sizes of an array at once
         values = self.family.values(case) if self.family.resources else features
         unmeasured = self._unmeasured(values)
         if unmeasured and not allow_unmeasured:

@@ -1,18 +1,21 @@
-r"""The operations of a device's busiest core, and how many of them wait for each other: Karsin (2018), chapter 4.
+r"""The operations of a device's busiest core, and how many wait for each other: Karsin (2018), chapters 3 and 4.
 
-Of each operation :math:`\phi` (memory, local, register, barrier) these are :math:`A_\phi` and :math:`A_\phi / M_\phi`
-(Definitions 3.1.9 and 3.1.10), so that it takes :math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)` seconds at
-bandwidth B and latency L.
+Of each operation :math:`\phi` (memory, local, register, barrier) a kernel has *classes*: its launches, each with its
+own multiplicity :math:`M_{i,\phi}` (Theorem 3.1.7), and of accesses to global memory those that are split into equally
+many blocks (section 6.1.1). A class takes :math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)` seconds at bandwidth B and
+latency L (Definitions 3.1.9 and 3.1.10), and the kernel the sum over its classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.counts.tables import by_launch
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import fused_operations, instruction_parallelism, memory_parallelism
 from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_group
@@ -21,30 +24,90 @@ from perfmodel.quantities.traffic import global_accesses
 PER_OPERATION: Mapping[str, float] = MappingProxyType({"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0})
 """Bytes (memory, local) and floating-point operations (register) of one operation: the units of bandwidths."""
 WORD_BITS = 32
+CLASSES = 4
+"""Classes of an operation that a model tells apart; of more, those whose multiplicities are nearest are one."""
+ALIKE = 1e-9
+"""Logarithms of multiplicities that differ by less are of one class."""
+
+
+class Operations(NamedTuple):
+    """A class of operations, summed over all cores: their number A, and A/M, those that wait one after the other."""
+
+    amount: Any
+    waits: Any
 
 
 def busiest_core(case: Case) -> dict[str, Any]:
-    """Return ``<operation>_amount`` and ``<operation>_waits`` of each operation, summed over all cores.
+    """Return ``<operation>_amount_<k>`` and ``<operation>_waits_<k>`` of the classes k = 1 to :data:`CLASSES`.
 
     A core is a lane. The busiest one also waits for the compute units that are idle in the last
     round of work-groups, and for the idle lanes of the last sub-group.
     """
+    found: dict[str, Any] = {}
+    for name, classes in classes_of(case).items():
+        for k, one in enumerate(merged(classes), 1):
+            found[f"{name}_amount_{k}"], found[f"{name}_waits_{k}"] = one
+    return found
+
+
+def classes_of(case: Case) -> dict[str, list[Operations]]:
+    """Return the classes of each operation, launch by launch."""
+    found: dict[str, list[Operations]] = {name: [] for name in PER_OPERATION}
+    for counts in by_launch(case.counts):
+        own = case if counts is case.counts else replace(case, counts=counts)
+        for name, classes in _of_launch(own).items():
+            found[name] += classes
+    return found
+
+
+def _of_launch(case: Case) -> dict[str, list[Operations]]:
     units, size, items = float(case.fact("compute_units")), case.counts.subgroup_size, items_per_group(case)
     groups = groups_per_launch(case)
     rounds = np.maximum(np.ceil(groups / units), 1)
     uneven = rounds * units / np.maximum(groups, 1) * (np.ceil(items / size) * size / items)
     threads = cores(case) * oversubscription(case)
-    instructions = instruction_parallelism(case)
-    inside = {"memory": memory_parallelism(case), "local": instructions, "register": instructions, "barrier": 1.0}
-    amounts = {
-        "memory": global_words(case), "local": local_words(case), "register": fused_operations(case),
-        "barrier": case.value(case.counts.barriers("local")),
-    }  # fmt: skip
-    operations: dict[str, Any] = {}
-    for name, amount in amounts.items():
-        operations[f"{name}_amount"] = amount * uneven
-        operations[f"{name}_waits"] = amount * uneven / (threads * inside[name])
-    return operations
+    loads, instructions = memory_parallelism(case), instruction_parallelism(case)
+
+    def one(amount: Any, parallel: Any) -> Operations:
+        return Operations(amount * uneven, amount * uneven / (threads * parallel))
+
+    words, blocks = global_words(case)
+    return {
+        "memory": [one(*pair) for pair in zip(words, loads * blocks, strict=True)],
+        "local": [one(local_words(case), instructions)],
+        "register": [one(fused_operations(case), instructions)],
+        "barrier": [one(case.value(case.counts.barriers("local")), 1.0)],
+    }
+
+
+def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
+    """Return classes as `most` of them: equal multiplicities are one, then those with the smallest ratio are.
+
+    Missing ones are empty. A class of several launches takes no longer than these apart.
+
+    Examples
+    --------
+    >>> three = [Operations(8.0, 4.0), Operations(2.0, 1.0), Operations(9.0, 1.0)]
+    >>> [tuple(map(float, one)) for one in merged(three, 2)]
+    [(10.0, 5.0), (9.0, 1.0)]
+    """
+    if len(classes) <= most:
+        return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
+    parts = (np.broadcast_arrays(*column) for column in zip(*classes, strict=True))
+    amounts, waits = (np.array(part, dtype=np.float64) for part in parts)
+    some = waits > 0  # what is not executed has no multiplicity, and joins the largest
+    parallel = np.log(np.where(some, amounts, 1) / np.where(some, waits, 1))
+    parallel = np.where(some, parallel, np.where(some, parallel, -np.inf).max(axis=0))
+    order = np.argsort(parallel, axis=0)
+    amounts, waits, parallel = (np.take_along_axis(part, order, axis=0) for part in (amounts, waits, parallel))
+    with np.errstate(invalid="ignore"):
+        ratios = np.nan_to_num(np.diff(parallel, axis=0))  # nothing is executed at all: infinity less infinity
+    largest = np.argsort(np.argsort(-ratios, axis=0, kind="stable"), axis=0) < most - 1
+    number = np.concatenate([0 * waits[:1], np.cumsum(largest & (ratios > ALIKE), axis=0)])
+    return [
+        Operations(*(np.where(number == k, part, 0.0).sum(axis=0)[()] for part in (amounts, waits)))
+        for k in range(most)
+    ]
 
 
 def oversubscription(case: Case) -> Any:
@@ -69,17 +132,20 @@ def oversubscription(case: Case) -> Any:
     return np.maximum(held * items / lanes, 1.0)
 
 
-def global_words(case: Case) -> Any:
-    """Return the 4-byte words of the blocks that sub-groups touch in global memory (section 4.2).
+def global_words(case: Case) -> tuple[Any, Any]:
+    """Return of each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
 
     A block is a transaction, where its size is known, else as many words as a sub-group has lanes.
     An access with lanes s words apart counts s words for each lane, at least the lane's part of one
-    block and at most a whole block; an access that depends on data counts a whole block.
+    block and at most a whole block; an access that depends on data counts a whole block. The words of a lane beyond the
+    first are accesses of their own, which do not wait for each other: an access waits once, whatever it is split into.
+    Both are of shape (n_accesses, and the sizes' shape).
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4
     amounts, apart, sizes = global_accesses(case)
-    return sum(amounts * np.clip(apart * sizes / 4, block / size, block), 0.0)
+    blocks = np.clip(apart * sizes / 4, block / size, block)
+    return amounts * blocks, blocks
 
 
 def local_words(case: Case) -> Any:

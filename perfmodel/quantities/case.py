@@ -16,6 +16,7 @@ from perfmodel.counts.flow.flow import Parallelism
 from perfmodel.display import in_words
 from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError, QuantitiesStoppedError
 from perfmodel.facts import DeviceFacts
+from perfmodel.features import Values
 from perfmodel.lazy import Lazy, cached_property
 
 
@@ -48,10 +49,16 @@ class Case(Lazy):
         """
         return features.evaluate(self.counts.compiled, self.parameters)
 
+    @cached_property
+    def features_of_arrays(self) -> Values:
+        """The same with the utilisation of loads and stores together (:data:`perfmodel.features.Utilization`)."""
+        return features.evaluate(self.counts.compiled, self.parameters, "array")
+
     def with_facts(self, facts: DeviceFacts | None) -> Case:
         """Return the case on a device with other facts; features stay, since they need none."""
         case = replace(self, facts=facts)
-        vars(case)["features"] = self.features
+        known = ("features", "features_of_arrays")
+        vars(case).update({name: value for name, value in vars(self).items() if name in known})
         return case
 
     def total(self, *patterns: str) -> Any:

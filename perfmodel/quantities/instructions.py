@@ -13,12 +13,16 @@ import numpy as np
 from perfmodel.errors import FlowUnknownError
 from perfmodel.features import matches
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.occupancy import launched
 
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; comparisons and signs are not counted at all."""
+
+ORDINARY = SIMPLE | {"madd"}
+"""The same, and a product that is added at once where it is counted as one operation."""
 
 NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 """Kinds that are an instruction too, a slow one, and what quantities call them."""
@@ -99,6 +103,44 @@ def fast_critical_path(case: Case) -> Any:
     return case.sum(
         *(row.count for row in rows if row.is_operation or (row.where == "local" and row.kind in ("load", "store")))
     )
+
+
+def special_functions(case: Case) -> Any:
+    """Return the floating-point divisions, powers and functions: all that no kind of :data:`SIMPLE` is."""
+    rows = case.counts.compiled.operation_table
+    return case.sum(*(row.count for row in rows if row.dtype.startswith("float") and row.kind not in ORDINARY))
+
+
+def divergence(case: Case) -> Any:
+    """Return the instructions that a sub-group executes over those of its mean work-item, less 1.
+
+    A sub-group executes what one of its lanes does, so both paths of a branch that splits it. A branch that no
+    sub-group splits costs nothing. Where data decide a branch, each sub-group is taken to execute it.
+    """
+    by_items, by_subgroups = map(case.value, case.counts.executions)
+    items, subgroups = launched(case)
+    mean = by_items / items
+    return np.maximum(by_subgroups / subgroups / np.where(mean > 0, mean, np.inf) - 1, 0)
+
+
+def first_instructions(case: Case) -> Any:
+    """Return the instructions of a work-item before its first access to global memory, of the mean launch.
+
+    They are those of :func:`instructions`, with one for the access's address. Without such an access they are all
+    instructions. Where dataflow is not recorded, they are the mean period between two accesses.
+    """
+    counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
+    if counts.flow is None:
+        moved = sum((case.value(row.count) for row in counts.access_table if row.space == "global"), 0.0)
+        return all_of_them / np.maximum(moved / launched(case)[0], 1)
+    before: dict[tuple[str, str], Any] = {
+        (row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows
+    }
+    fused = sum((np.minimum(number, before.get((where, "mul"), 0.0)) for (where, kind), number in before.items()
+                 if kind == "add" and where.startswith("float")), 0.0)  # fmt: skip
+    doubled = sum((number for (where, kind), number in before.items() if where == "local" and kind != "barrier"), 0.0)
+    number = (sum(before.values(), 0.0) - fused + doubled) / np.maximum(case.value(counts.launches()), 1)
+    return np.minimum(number + 1, all_of_them)
 
 
 def instruction_parallelism(case: Case) -> Any:

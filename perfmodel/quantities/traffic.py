@@ -7,6 +7,7 @@ work-items, needs for an access: its lanes touch segments of global memory and b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import lru_cache
 from math import gcd
 from typing import Any
@@ -15,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.counts import AccessCount
+from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.traffic import MovedLines
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 
@@ -35,9 +38,14 @@ def global_bytes(case: Case) -> Any:
     For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes move the
     gaps (:func:`transfer_bytes`): :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes. Data that a kernel
     accesses again is taken to be still on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, has no
-    limit here. An array whose cells depend on data counts b bytes for each access.
+    limit here, unless the fact ``on_chip_bytes`` gives it. Then they are the lines that a cache of Z bytes holds for
+    loads, and those that it writes back (:func:`moved_lines`). An array whose cells depend on data counts b bytes for
+    each access, if Z has no limit.
     """
     line = transfer_bytes(case)
+    if case.knows("on_chip_bytes"):
+        moved = moved_lines(case, case.fact("on_chip_bytes"))
+        return (moved.loads + moved.stores) * line
     return sum((_array_bytes(case, rows, line) for rows in _by_array(case)), 0.0)
 
 
@@ -84,6 +92,30 @@ def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
         if row.filled is not None:
             spanned = np.maximum(spanned, case.value(row.filled))
     return np.minimum(spanned * size, touched * line)
+
+
+def moved_lines(case: Case, capacity: Any) -> MovedLines:
+    """Return the lines of global arrays between a cache of some bytes and what is behind it, over all launches.
+
+    Lines are as long as a transfer (:func:`transfer_bytes`). Work-items run one after another where ``lane_order`` is
+    ``serial``, else those of a sub-group together (:meth:`perfmodel.counts.KernelCounts.traffic`). The capacity is a
+    number, or an array of the sizes' shape.
+    """
+    line, counts = int(transfer_bytes(case)), case.counts
+    arrays = sorted({row.array for row in counts.access_table if row.space == "global"})
+    order = "serial" if case.known("lane_order") == "serial" else "vectors"
+    places = counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(case.parameters, line)
+    shape = np.broadcast_shapes(*map(np.shape, case.parameters.values()))
+    caches = [Cache(max(int(octets) // line, 1), line, 0) for octets in np.broadcast_to(capacity, shape).ravel()]
+    if not places:  # nothing is accessed, at whatever size
+        return MovedLines(*(np.zeros(shape) for _ in fields(MovedLines)))
+    moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(places, caches, strict=True)]
+    return MovedLines(*(_of_arrays(moved, part.name, shape) for part in fields(MovedLines)))
+
+
+def _of_arrays(moved: list[list[MovedLines]], part: str, shape: tuple[int, ...]) -> Any:
+    totals = np.array([sum(getattr(lines, part) for lines in of_arrays) for of_arrays in moved], dtype=np.float64)
+    return totals.reshape(shape) if shape else float(totals[0])
 
 
 def local_bytes(case: Case) -> Any:

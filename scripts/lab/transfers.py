@@ -24,7 +24,7 @@ import numpy as np
 from perfmodel.compare import Comparison, summarise
 from perfmodel.compare.figures import Figures
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counting import tabulate
+from perfmodel.counts.tables import tabulate
 from perfmodel.documents import json_text
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts, Fact, published

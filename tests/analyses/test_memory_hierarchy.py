@@ -105,3 +105,16 @@ def test_hierarchy_of_a_device() -> None:
     assert CacheShape(16384, 128, 8) == Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).l1
     facts["device_type"] = Fact("cpu", "", "test")
     assert not Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).shared
+
+
+def test_ways_and_units_of_a_device_count_where_they_are_known() -> None:
+    facts = {key: Fact(value, "B", "test") for key, value in
+             {"l1_bytes": 16384, "l2_bytes": 786432, "cache_line_bytes": 128}.items()}  # fmt: skip
+    assumed = Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
+    assert (8, 16, 4) == (assumed.l1.ways, assumed.l2.ways, assumed.units)
+    facts |= {key: Fact(value, "", "test") for key, value in {"l1_ways": 4, "l2_ways": 12, "compute_units": 2}.items()}
+    known = Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
+    assert (4, 12, 2) == (known.l1.ways, known.l2.ways, known.units)
+    assert (2, 2) == (Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts), ways=(2, 2)).l1.ways, known.resident)
+    facts["compute_units"] = Fact(15, "", "test")  # eight groups, two at once, keep four units busy
+    assert 4 == Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).units

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.work_flow import Latencies, work_flow
+from perfmodel.analyses.work_flow import Latencies, work_flow, work_flow_on
 from perfmodel.counts import KernelCounts, count
+from perfmodel.facts import DeviceFacts, Fact
 
 ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER = 1.0, 10.0, 40.0, 400.0, 30.0, 50.0
 TOY = Latencies(ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER, ISSUE)
@@ -50,3 +51,31 @@ def test_a_linear_subscript_is_walked_once() -> None:
     )
     counts = count(unit, cache=False)
     assert 10 == counts.accesses(array="x")(n=10) == counts.footprint("x")(n=10)
+
+
+def test_transactions_and_banks_are_those_of_the_device() -> None:
+    """32 lanes 16 bytes apart span 512 bytes; of the words that they store 8 bytes apart, 2 share one of 32 banks."""
+    unit = lp.make_kernel(
+        "{[g, l, m]: 0 <= g < n and 0 <= l, m < 32}",
+        "for g\n tile[2*l] = x[g, 4*l] {id=put}\n y[g, m] = tile[2*m] {dep=put}\nend",
+        [lp.GlobalArg("x", FLOAT, shape="n, 128"), lp.GlobalArg("y", FLOAT, shape="n, 32"),
+         lp.TemporaryVariable("tile", FLOAT, shape=(64,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "m": "l.0"}), 32)
+
+    def turns(**known: int) -> tuple[float, float]:
+        facts = {key: Fact(value, "", "test") for key, value in known.items()}
+        nodes = work_flow_on(counts, {"n": 4}, DeviceFacts.from_mapping("toy", "", "", facts)).nodes
+        return tuple(next(n.serial for n in nodes if n.arrays == (array,)) for array in ("x", "tile"))  # type: ignore[return-value]
+
+    assert (8, 2) == turns()
+    assert (8, 2) == turns(banks=32, cache_line_bytes=64)
+    assert (4, 2) == turns(l2_line_bytes=128, cache_line_bytes=64)
+    assert (16, 4) == turns(global_transaction_bytes=32, cache_line_bytes=64, banks=16)
+
+
+def test_operations_of_one_instruction_are_no_special_functions() -> None:
+    assert [ADD, ADD, ADD, SPECIAL, SPECIAL] == [
+        TOY.of_act(("float32", kind)) for kind in ("fabs", "floor", "isnan", "sqrt", "div")
+    ]

@@ -23,6 +23,7 @@ from perfmodel.fitting.throughput import (
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
+from perfmodel.quantities.busiest_core import CLASSES
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 
@@ -80,7 +81,10 @@ def measured(hides, *, sizes=None, planted=PLANTED, noise=0.0, told=None):
             if operation == "launch":
                 seconds = found["launched"] * latency + 1e-12 * counts.work_items()(**size)
             else:
-                seconds = 5e-6 + max(found[f"{operation}_amount"] / bandwidth, found[f"{operation}_waits"] * latency)
+                seconds = 5e-6 + sum(
+                    max(found[f"{operation}_amount_{k}"] / bandwidth, found[f"{operation}_waits_{k}"] * latency)
+                    for k in range(1, CLASSES + 1)
+                )
             seconds *= 1 + noise * generator.standard_normal()
             rows.append(record(name, variant, size, counts, float(seconds)))
     return Measurements(tuple(rows), documents, facts=told or facts(hides))
@@ -174,3 +178,14 @@ def test_without_compute_units_it_says_so():
     unknown = Measurements(rows.rows, rows.counts_documents)
     with pytest.raises(MissingFactError, match="compute_units"):
         throughput(unknown)
+
+
+def test_latencies_are_those_of_the_pointer_chase():
+    """A device that was probed: the plateaus of a load replace the regression's latency, and what is told stays."""
+    probed = {"l1_load_s": 1e-9, "l2_load_s": 4e-9, "l3_load_s": 2e-8, "memory_load_s": 1e-7}
+    rows = with_measured_facts(measured(True, told=facts(True, **probed)))
+    assert rows.facts is not None
+    assert (4e-9, 1e-7) == tuple(rows.facts.value(key) for key in ("l2_latency_s", "memory_latency_s"))
+    told = with_measured_facts(measured(True, told=facts(True, **probed, memory_latency_s=3e-7))).facts
+    assert told is not None
+    assert 3e-7 == told.value("memory_latency_s")

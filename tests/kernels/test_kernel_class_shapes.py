@@ -22,6 +22,11 @@ def test_work_groups_never_exceed_the_device(limit, expected):
     assert expected == work_groups(2, limit)
 
 
+def test_each_set_is_used():
+    used = {work_groups(dimensions, limit) for dimensions in (1, 2) for limit in range(256, 1025)}
+    assert {*WORK_GROUPS.values()} == used
+
+
 def test_one_dimensional_groups_below_the_paper():
     assert ((128,),) == work_groups(1, 255)
     assert ((),) == work_groups(0, 1)

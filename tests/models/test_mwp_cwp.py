@@ -63,12 +63,15 @@ def test_the_titan_x_is_the_paper_s():
 
 # {{{ equations, in cycles as printed
 
-INSTS, MEM_INSTS = 15, 3  # section 3.3
+INSTS, MEM_INSTS, FIRST_INSTS = 15, 3, 10  # section 3.3
 
 
 def inputs(stride, warps):
     """Saxpy's quantities with the instructions of the paper's listing, and some warps on each unit."""
-    changes = {"insts": INSTS, "mem_insts": MEM_INSTS, "periods": MEM_INSTS, "warps": warps, "rounds": 1.0}
+    changes = {
+        "insts": INSTS, "mem_insts": MEM_INSTS, "periods": MEM_INSTS, "first_insts": FIRST_INSTS, "warps": warps,
+        "rounds": 1.0,
+    }  # fmt: skip
     return {**quantities(saxpy(stride), CACHED), **changes}
 
 
@@ -81,14 +84,14 @@ def printed(stride, n, insts=INSTS):
     mwp = min(latency / departure, peak, n)  # 5
     memory, compute = latency * MEM_INSTS, ISSUE * insts  # 16 and 17
     cwp = min((memory + compute) / compute, n)  # 9 and 10
-    period, ratio = compute / MEM_INSTS, HIT / LATENCY
+    period, ratio, first = compute / MEM_INSTS, HIT / LATENCY, FIRST_INSTS * ISSUE
     if mwp == n and cwp == n:
-        cached = max(period * (mwp - 1) + memory * ratio, memory + compute)  # 20
+        cached = max(first * (mwp - 1) + memory * ratio, memory + compute)  # 20
         return memory + compute + period * (mwp - 1), cached, 4
     if cwp >= mwp or compute > memory:
         cached = memory + memory * ratio * max(n / mwp - 1, 0) + period * (mwp - 1)  # 21
         return memory * n / mwp + period * (mwp - 1), cached, 1
-    return latency + compute * n, max(period * n + latency * ratio, latency + compute), 2  # 2 and 22
+    return latency + compute * n, max(first * n + latency * ratio, latency + compute), 2  # 2 and 22
 
 
 @pytest.mark.parametrize("insts", [INSTS, 60, 2000])
@@ -99,6 +102,20 @@ def test_the_printed_equations(stride, warps, insts):
     found = {**inputs(stride, warps), "insts": insts}
     assert pytest.approx(plain * 1e-9) == seconds(PLAIN, found)
     assert pytest.approx(cached * 1e-9) == seconds(CACHED, found)
+
+
+def test_where_the_last_warp_of_22_decides():
+    """60 instructions, 40 of them before the first access: CWP 1260/60 is below MWP 32, and Comp below Mem."""
+    found = {**inputs(1, 32), "insts": 60, "first_insts": 40}
+    assert pytest.approx((40 * 32 + 400 * HIT / LATENCY) * 1e-9) == seconds(CACHED, found)  # 1320 cycles
+    assert pytest.approx((400 + 60) * 1e-9) == seconds(CACHED, {**found, "first_insts": 10})  # the first
+
+
+def test_where_the_last_warp_of_20_decides():
+    """32 warps, of which each issues 245 of its 250 instructions before its first of 20 accesses: CWP is 33."""
+    found = {**inputs(1, 32), "insts": 250, "mem_insts": 20, "periods": 20, "first_insts": 245}
+    assert pytest.approx((245 * 31 + 20 * HIT) * 1e-9) == seconds(CACHED, found)  # 8395 cycles
+    assert pytest.approx((20 * 400 + 250) * 1e-9) == seconds(CACHED, {**found, "first_insts": 12.5})  # the first warp
 
 
 def test_all_three_cases_are_met():

@@ -24,7 +24,7 @@ def test_the_paper_s_saxpy_is_the_same_by_both_readings(stride, warps):
     ("insts", "warps", "read", "as_printed"),
     [
         (2000, 8, 400 + 2000 * 8, 1200 + 2000 / 3 * 7),  # Comp 2000 > Mem 1200; CWP 1.6 < MWP 8: Eq. 2 for 21
-        (60, 32, 400 + 60 * 32, 20 * 32 + 40),  # Comp 60 < Mem; CWP 21 < MWP 32: Eq. 2 for 22
+        (60, 64, 400 + 60 * 64, 10 * 64 + 40),  # Comp 60 < Mem; CWP 21 < MWP 43.8: Eq. 2 for 22
         (2000, 1, 1200 + 2000, 1200 + 2000),  # one warp: Eq. 20
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import loopy as lp
 import numpy as np
 import pytest
@@ -31,6 +33,22 @@ def counted(domain, text, *arguments, width=64, more=(), assumptions="n >= 1 and
 
 def quantities(counts, n=1024, **known):
     return FAMILY.quantities(Case(counts, {"n": n}, facts(**known), FAMILY.name))
+
+
+def summed(counts, n=1024, **known):
+    """The quantities with the classes of each operation added up, as ``memory_amount``."""
+    found = {}
+    for name, value in quantities(counts, n, **known).items():
+        key = re.sub(r"_\d$", "", name)
+        found[key] = found.get(key, 0.0) + value
+    return found
+
+
+def seconds(counts, known, **sizes):
+    """The time on a published device, without its launches [s]."""
+    found = FAMILY.quantities(Case(counts, sizes, known, FAMILY.name))
+    model = bind(FAMILY, (), {**known_weights(FAMILY, known), "w_barrier_rate": 1e12})
+    return model.value({key: found[key] for key in model.features if key != "launched"}, [])
 
 
 # {{{ quantities
@@ -101,7 +119,7 @@ def test_more_parallelism_is_never_slower():
     known = published("gtx-770")
     model = bind(FAMILY, (), {**known_weights(FAMILY, known), "w_barrier_rate": 1e10})
     found = FAMILY.quantities(Case(local(1), {"n": 2**14}, known, FAMILY.name))
-    waits = {key: value for key, value in found.items() if key.endswith("waits")}
+    waits = {key: value for key, value in found.items() if "_waits_" in key}
     times = [
         model.value({**found, **{key: value / more for key, value in waits.items()}}, []) for more in (1, 2, 4, 64, 1e9)
     ]

@@ -41,7 +41,7 @@ def all_doubts(sites: list[Site]) -> list[str]:
 
 
 class Footprint:
-    """The cells of one array that are touched in one direction.
+    """The cells of one array that some of its accesses touch: those of a direction, or all of them.
 
     The cells are None where they depend on data and the array's shape is not known.
     """
@@ -120,6 +120,13 @@ class Footprint:
         anywhere = isl.Set("{ [x] }")
         row = [self._sample.shape[axis] if k == axis else anywhere for k in range(rows.dim(SET))]
         return self._count(rows.intersect(_box(row)).coalesce())
+
+    def filled_at(self, distance: Count) -> Count | None:
+        """Return |F filled| for the accesses whose lanes are so far apart; None where no access is like that."""
+        strides = (stride for _, access in self._sites for stride in access.lane_stride)
+        alike = (stride for stride in strides if str(Count(stride.distance, granularity="cell")) == str(distance))
+        stride = next(alike, None)
+        return None if stride is None else self.filled(stride)
 
     def _count(self, cells: isl.Set) -> Count:
         number = self._cardinalities.size(cells)

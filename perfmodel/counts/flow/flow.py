@@ -27,7 +27,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import LoopNest, Trips
-from perfmodel.counts.flow.walkthrough import Walkthrough, work_of
+from perfmodel.counts.flow.walkthrough import Walkthrough, before_access, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
@@ -259,6 +259,11 @@ class Flow(Lazy):
     def work(self) -> Chain:
         """All that a work-item does, the one with the longest loops."""
         return self._chain(work_of(self.dataflow, self._trips))
+
+    @cached_property
+    def before_access(self) -> Chain:
+        """All that a work-item does before its first access to global memory, summed over launches."""
+        return self._chain(before_access(self.dataflow, self._trips))
 
     @cached_property
     def between_barriers(self) -> Chain:

@@ -325,3 +325,43 @@ def _loop(node: Loop, terms: Terms, dataflow: Dataflow, trips: Trips, runs: int,
             terms[act, (node.iname, *nest)] = terms.get((act, (node.iname, *nest)), 0) + added
     for term in [term for term, amount in terms.items() if not amount]:
         del terms[term]
+
+
+def before_access(dataflow: Dataflow, trips: Trips) -> Terms:
+    """Return the acts of a work-item before its first access to global memory, summed over launches.
+
+    A launch without such an access gives all of its acts. Of the statement that makes the access the acts count only if
+    the access is a store, which is the last one: a compiler moves a load as far up as it can.
+    """
+    return _before_access(trips.program.schedule, dataflow, trips, launched=False)[0]
+
+
+def _before_access(nodes: tuple[Node, ...], dataflow: Dataflow, trips: Trips, launched: bool) -> tuple[Terms, bool]:
+    """Return what siblings do before the access, and whether one of them makes it."""
+    terms: Terms = {}
+    for node in nodes:
+        found, added = False, dict[Term, int]()
+        if isinstance(node, DeviceKernel):
+            added = _before_access(node.body, dataflow, trips, launched=True)[0]
+        elif isinstance(node, Loop) and not launched:
+            inside = _before_access(node.body, dataflow, trips, launched=False)[0]
+            added = {(act, (node.iname, *nest)): amount for (act, nest), amount in inside.items()}
+        elif isinstance(node, Loop) and _accesses(node, dataflow):
+            added, found = _before_access(node.body, dataflow, trips, launched=True)
+        else:
+            found = _accesses(node, dataflow)
+            _block((node,), added, dataflow, trips, runs=1, launched=launched)
+            if found:
+                loads = (("global", "load"), ()) in added
+                added = {} if loads else {term: n for term, n in added.items() if term[0] != ("global", "store")}
+        for term, amount in added.items():
+            terms[term] = terms.get(term, 0) + amount
+        if found:
+            return terms, True
+    return terms, False
+
+
+def _accesses(node: Node, dataflow: Dataflow) -> bool:
+    """Whether a statement of a node accesses global memory."""
+    steps = (dataflow.by_name.get(name) for name in instructions_in(node))
+    return any(act[0] == "global" and act[1] != "barrier" for step in steps if step for act, _ in step.acts)

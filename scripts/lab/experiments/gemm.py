@@ -57,6 +57,6 @@ def _platforms(name: str, places: Sequence[Any], title: str) -> Panel:
 
 STUDY = Study(
     "gemm", "Matrix product as a library does it",
-    "B. Karsin, Performance-Driven Analysis for Massively Parallel Architectures, dissertation, University of Hawaii, "
-    "2018, chapter 5, figures 5.2 to 5.4", ("gemm",), examine,
+    "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
+    "dissertation, University of Hawaii, 2018, chapter 5, figures 5.2 to 5.4", ("gemm",), examine,
 )  # fmt: skip

@@ -68,6 +68,6 @@ def _line(conflicts: Records, form: str, column: str) -> Series:
 
 STUDY = Study(
     "search", "Batched predecessor search: layouts in global memory, bank conflicts in local memory",
-    "B. Karsin, Performance-Driven Analysis for Massively Parallel Architectures, dissertation, University of Hawaii, "
-    "2018, chapter 6, figures 6.1 to 6.3 and 6.7", (own.GLOBAL, own.LOCAL), examine,
+    "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
+    "dissertation, University of Hawaii, 2018, chapter 6, figures 6.1 to 6.3 and 6.7", (own.GLOBAL, own.LOCAL), examine,
 )  # fmt: skip

@@ -59,6 +59,6 @@ def _merging(data: StudyData, family: str) -> Panel:
 
 STUDY = Study(
     "sort", "Sorting",
-    "B. Karsin, Performance-Driven Analysis for Massively Parallel Architectures, dissertation, University of Hawaii, "
-    "2018, chapter 7, figures 7.1 to 7.8", ("merge_step",), examine,
+    "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
+    "dissertation, University of Hawaii, 2018, chapter 7, figures 7.1 to 7.8", ("merge_step",), examine,
 )  # fmt: skip

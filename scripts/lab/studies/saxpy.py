@@ -12,6 +12,8 @@ from perfmodel.quantities.occupancy import active_units, groups_per_launch
 from scripts.lab.studies.study import StudyData
 
 PLAIN, CACHED, ALL_WARPS = "mwp_cwp", "mwp_cwp_l2", "mwp_cwp_l2_all_warps"
+#: The classes: many sizes in groups of 128 work-items, and one size in groups of many.
+SIZES, GROUPS = "saxpy", "saxpy_groups"
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ def families_of(data: StudyData) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in (PLAIN, CACHED, ALL_WARPS, data.recommended) if one in data.families))
 
 
-def saxpy_points(data: StudyData) -> tuple[Point, ...]:
-    """Return the measured launches, by stride and size."""
+def saxpy_points(data: StudyData, kernel: str = SIZES) -> tuple[Point, ...]:
+    """Return the measured launches of a kernel class, by stride, size and work-group."""
     times: dict[tuple[str, str], dict[str, float]] = {}
     for name in families_of(data):
         for one in data.cases(name):
@@ -68,6 +70,8 @@ def saxpy_points(data: StudyData) -> tuple[Point, ...]:
                 times.setdefault((one.form, one.sizes), {})[name] = one.predicted
     found = []
     for row in data.measured or ():
+        if row.kernel != kernel:
+            continue
         counts = data.measured.counts[row.counts_hash]  # type: ignore[union-attr]  # there are rows
         case = Case(counts, row.parameters, data.facts, CACHED)
         units, held, subgroups = active_units(case)
@@ -77,7 +81,7 @@ def saxpy_points(data: StudyData) -> tuple[Point, ...]:
             int(row.variant["stride"]), groups, groups / float(units) * subgroups, float(held) * subgroups,
             row.seconds, predicted,
         ))  # fmt: skip
-    return tuple(sorted(found, key=lambda one: (one.stride, one.groups)))
+    return tuple(sorted(found, key=lambda one: (one.stride, one.groups, one.at_once)))
 
 
 def by_stride(points: Iterable[Point]) -> dict[int, list[Point]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import loopy as lp
@@ -43,6 +44,36 @@ def test_cells_and_filled_cells(code, offsets, stride, n):
 def test_directions_apart():
     counts = counts_of("a[i + 2*n] = out[i] + a[i] + a[i + 1]")
     assert (10, 9) == (counts.footprint("a", "load")(n=9), counts.footprint("a", "store")(n=9))
+
+
+@pytest.mark.parametrize(
+    ("code", "loaded", "stored", "stride"),
+    [
+        ("a[2*i + 1] = a[2*i]", [0], [1], 2),
+        ("a[2*i] = 2*a[2*i]", [0], [0], 2),
+        ("a[3*i] = a[3*i + 1]", [1], [0], 3),
+        ("a[4*i + 3] = a[4*i] + a[4*i + 1]", [0, 1], [3], 4),
+        ("a[8*i] = a[8*i + 4]", [4], [0], 8),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2, 21])
+def test_loads_and_stores_together(code, loaded, stored, stride, n):
+    """Algorithm 2: F_v is the union over all accesses to v, whichever their direction."""
+    counts, before = counts_of(f"{code} + out[i]"), counts_of(f"{code} + out[i]").hash
+    for direction, offsets in (("load", loaded), ("store", stored), (None, loaded + stored)):
+        cells = {stride * i + offset for i in range(n) for offset in offsets}
+        filled = {cell + k for cell in cells for k in range(stride)}
+        assert len(cells) == counts.footprint("a", direction)(n=n)
+        assert Fraction(len(cells), len(filled)) == counts.utilization("a", direction)(n=n)
+    assert before == counts.hash
+    again = KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))  # as a store keeps it
+    assert counts.utilization("a", None)(n=n) == again.utilization("a", None)(n=n)
+
+
+def test_of_one_direction_together_is_the_same():
+    counts = counts_of("out[i] = a[2*i]")
+    assert counts.footprint("a") is counts.footprint("a", None)
+    assert Fraction(1, 2) == counts.utilization("a", None)(n=32)
 
 
 def test_the_cells_of_an_unknown_index_are_the_whole_array():

@@ -84,7 +84,7 @@ def test_points_are_the_launches_with_warps_for_each_unit(data):
 def test_findings_of_a_recorded_device(data):
     found = STUDY.examine(data)
     assert 6 == len(found.tables[""])
-    assert {"time", "error", "card"} == found.pictures.keys()
+    assert {"time", "error", "card", "card-strides"} == found.pictures.keys()
     assert all(one.found for one in found.claims)
     stride = next(one for one in found.claims if one.source == "Section 3.2")
     assert "a stride of 16 takes 16 times as long as one of 1" in stride.found

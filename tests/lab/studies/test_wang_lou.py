@@ -68,6 +68,19 @@ def test_what_the_paper_s_numbers_decide():
     assert min(cache_effects((4.0,), MOST)) > 1.5
 
 
+def test_records_vary_the_warps_by_the_work_group():
+    """32 work-items to a warp: one group up to 1024 of them, then two."""
+    own = [one for one in card_records() if one["issue_cycles"] == 1.0]
+    assert all(one["warps"] == one["work_group"] / 32 * (1 if one["warps"] <= 32 else 2) for one in own)
+    assert max(one["work_group"] for one in own) == 1024
+    for stride in STRIDES:
+        errors = [one["error_without"] for one in own if one["stride"] == stride]
+        assert errors[0] == 0
+        assert max(errors[:4]) < 0.08 < errors[-1]  # figure 8: alike up to 8 warps, beyond the 8 % with many
+    most = {one["stride"]: one["with_l2_printed"] for one in own if one["warps"] == MOST}
+    assert pytest.approx(most[1], rel=0.02) == most[16]
+
+
 def test_records_hold_both_readings():
     (one,) = (r for r in card_records() if (r["stride"], r["issue_cycles"], r["warps"]) == (1, 4.0, 64))
     assert pytest.approx((4240, 2600, 4240)) == (one["without_l2"], one["with_l2_printed"], one["with_l2_section_2_2"])

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import islpy as isl
 
-from perfmodel.counts.counting import tabulate
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import (
     Access,
@@ -20,6 +19,7 @@ from perfmodel.counts.program.program import (
     Statement,
 )
 from perfmodel.counts.rows import LaunchShape
+from perfmodel.counts.tables import tabulate
 
 ZERO, ONE, TWO = (isl.PwQPolynomial(f"{{ {k} }}") for k in range(3))
 # n groups of 16 lanes; every lane runs k from 0 to 2

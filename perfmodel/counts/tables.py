@@ -1,0 +1,196 @@
+"""The tables of a program's counts, each distinct set counted once; and the launches of a kernel one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache as once, partial
+from itertools import count as numbers
+from weakref import WeakKeyDictionary
+
+import islpy as isl
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.cells import Footprint, Site
+from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program
+from perfmodel.counts.quasipoly.arguments import parameters_of
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
+from perfmodel.threads import alone
+
+PARAM = isl.dim_type.param
+
+
+# {{{ tables
+
+def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
+    """Return the counts of a program (Algorithm 1), each distinct set counted once."""
+    cardinalities = Cardinalities(program, subgroup_size, budget)
+    launches = tuple(
+        LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i), cardinalities.work_groups(i))
+        for i, launch in enumerate(program.launches)
+    )
+    operations = _operation_rows(program, cardinalities)
+    accesses = _access_rows(program, cardinalities)
+    barriers: dict[str, list[Count]] = defaultdict(list)
+    for site in program.barriers:
+        barriers[site.scope].append(cardinalities.barriers(site))
+    numbers = [row.count for table in (operations, accesses) for row in table]
+    numbers += [launch.work_groups for launch in launches]
+    numbers += [number for met in barriers.values() for number in met]
+    used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
+    used.update(*(number.parameters for number in numbers))
+    accessed = [access for statement in program.statements for access in statement.accesses]
+    if not used.issuperset(program.parameters):
+        parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
+        used.update(name for part in parts.values() for name in parameters_of(part))
+    return KernelCounts(
+        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
+        launches, operations, accesses,
+        tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
+        program, budget, tuple(sorted({access.shift[0] for access in accessed if access.shift})),
+    )
+
+
+def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
+    """Return that on whose parameters lines, strides and footprints of an access depend."""
+    shape = access.shape or ()  # where data decides, any cell may be touched
+    distances = (stride.distance for stride in access.lane_stride)
+    cells = shape if access.cells is None else (access.cells,)
+    return (*access.strides, access.offset, *distances, *cells)
+
+
+def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[OperationCount, ...]:
+    amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
+    for statement in program.statements:
+        for operation in statement.operations:
+            amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
+    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+    for (domain, dtype, kind), amount in amounts.items():
+        parts[dtype, kind].append(amount * cardinalities.count(domain))
+    return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
+
+
+def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
+    sites: dict[tuple[str, str, str], list[Site]] = defaultdict(list)
+    for statement in program.statements:
+        for access in statement.accesses:
+            sites[access.space, access.direction, access.array].append((statement.domain, access))
+    return tuple(row for key in sorted(sites) for row in _rows_of_array(sites[key], cardinalities))
+
+
+def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
+    sample = sites[0][1]
+    parts: dict[tuple[str, str, int], list[Count]] = defaultdict(list)
+    strides: dict[tuple[str, str, int], LaneStride | None] = {}
+    for domain, access in sites:
+        for stride, executions in _executions(domain, access, cardinalities):
+            key = ("indirect" if stride is None else str(stride.distance), access.dtype, access.bits)
+            parts[key].append(executions)
+            strides.setdefault(key, stride)
+    footprint = once(lambda: Footprint(sites, cardinalities))
+    return [
+        AccessCount.deferred(
+            partial(_cells, footprint, sample, strides[key]),
+            space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
+            indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
+        )
+        for key in sorted(parts)
+    ]
+
+
+def _executions(
+    domain: Domain, access: Access, cardinalities: Cardinalities
+) -> list[tuple[LaneStride | None, Count]]:
+    """Return the executions of an access at each of its lane strides (None: data decides)."""
+    whole = cardinalities.count(domain)
+    if len(access.lane_stride) < 2:
+        return [(access.lane_stride[0] if access.lane_stride else None, whole)]
+    others = []
+    for stride in access.lane_stride[1:]:
+        part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
+        others.append((stride, cardinalities.count(part)))
+    # what is left for the first distance needs no set of its own
+    left = sum((-1 * executions for _, executions in others), whole)
+    return [(access.lane_stride[0], left), *others]
+
+
+def _distance(stride: LaneStride | None) -> Count:
+    return Count.constant(0, "cell") if stride is None else Count(stride.distance, granularity="cell")
+
+
+def _cells(
+    footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
+) -> tuple[Count | None, Count | None]:
+    """Return the distinct cells, and those with the gaps of a stride above 1 in global memory filled.
+
+    The union of cells is made for private arrays too: it leaves out what is redundant in the domains, in place,
+    so that their texts, and the hash of the counts, are those of counts made before.
+    """
+    cells = footprint()
+    if sample.space == "private":
+        return None, None
+    wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
+    return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
+
+# }}}
+
+
+# {{{ launches
+
+_by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyDictionary()
+
+
+@alone
+def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
+    """Return the counts of each launch, all its repeats together; they add up to those of the kernel.
+
+    A launch that does not access local memory is taken to hold none, and any other the bytes of the whole kernel.
+    """
+    if len(counts.launch_table) < 2:
+        return (counts,)
+    if counts not in _by_launch:
+        _by_launch[counts] = tuple(_alone(counts, number) for number in range(len(counts.launch_table)))
+    return _by_launch[counts]
+
+
+def _alone(counts: KernelCounts, number: int) -> KernelCounts:
+    program = _program_of(counts.program, number)
+    local = any(access.space == "local" for statement in program.statements for access in statement.accesses)
+    shape = LaunchShape(
+        program.launches[0].group_shape, counts.launch.local_bytes if local else 0, counts.launch.private_bytes
+    )
+    tables = tabulate(program, counts.subgroup_size, shape, counts.budget)
+    return replace(tables, parameters=counts.parameters, types=counts.types)
+
+
+def _program_of(program: Program, number: int) -> Program:
+    """Return the program of one launch, with the host's loops around it."""
+    domains: dict[Domain, Domain] = {}
+    statements = []
+    for statement in program.statements:
+        if statement.domain.launch == number:
+            if statement.domain not in domains:
+                domains[statement.domain] = replace(statement.domain, launch=0)
+            statements.append(replace(statement, domain=domains[statement.domain]))
+    return replace(
+        program, launches=(program.launches[number],), statements=tuple(statements),
+        barriers=tuple(replace(site, launch=0) for site in program.barriers if site.launch == number),
+        schedule=tuple(_kept(program.schedule, number, numbers())),
+    )
+
+
+def _kept(nodes: tuple[Node, ...], number: int, places: Iterator[int]) -> Iterator[Node]:
+    """Yield the nodes of the host's part of a schedule that are, or contain, the launch of a number."""
+    for node in nodes:
+        if isinstance(node, DeviceKernel):
+            if next(places) == number:
+                yield node
+        elif isinstance(node, Loop):
+            body = tuple(_kept(node.body, number, places))
+            if body:
+                yield replace(node, body=body)
+
+# }}}

@@ -1,0 +1,62 @@
+"""The shares of a kernel's requests to global memory that caches miss, and what it waits for those that they answer.
+
+They are the miss_ratio and the hit_lat of Kim et al. (2012), Eq. 4.12, which the authors read off hardware counters.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from perfmodel.errors import FlowUnknownError, PlacesUnknownError
+from perfmodel.quantities.bottleneck.device import UNBOUNDED, cold_share
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.occupancy import active_units
+from perfmodel.quantities.traffic import last_cache, moved_lines, transfer_bytes
+
+
+def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
+    """Return the share of the transactions that miss the first-level cache, and the share that no cache answers.
+
+    `requests` are the transactions of all sub-groups with global memory. A cache misses a transaction for each line
+    that it fetches (:func:`~perfmodel.quantities.traffic.moved_lines`). The first level (``l1_bytes``) is shared by the
+    work-groups that a unit holds at once. The last one (``l3_bytes``, else ``l2_bytes`` or ``cache_bytes``) is that of
+    all units, and holds what is left of the run before
+    (:func:`~perfmodel.quantities.bottleneck.device.cold_share`): kernels are run often. A cache of unknown size misses
+    all that reach it. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share of the first, replace a ratio.
+    """
+    first, memory = 1.0, 1.0
+    with suppress(FlowUnknownError, PlacesUnknownError):
+        first, memory = _fetched(case, np.where(requests > 0, requests, 1))
+    first = case.known("l1_miss_ratio", first)
+    if case.knows("l2_miss_ratio"):
+        return first, first * float(case.fact("l2_miss_ratio"))
+    return first, np.minimum(first, memory)
+
+
+def hit_waits(case: Case, missed: Any) -> Any:
+    """Return the latencies of the first-level cache that a request waits for the caches, `missed` of it for the second.
+
+    The latency of the second is a multiple of the first's, where both are known; else both are one.
+    """
+    second = case.known("l2_latency_s", case.known("l2_load_s"))
+    if second is None or not case.knows("l1_load_s"):
+        return 1.0
+    return 1.0 + missed * (float(second) / float(case.fact("l1_load_s")))
+
+
+def _fetched(case: Case, requests: Any) -> tuple[Any, Any]:
+    """Return the lines that the first and the last cache fetch, over the requests; 1 where a size is not known."""
+    line = int(transfer_bytes(case))
+    near, last = case.known("l1_bytes"), last_cache(case, line)
+    first: Any = 1.0
+    if near is not None:
+        _, groups, _ = active_units(case)
+        first = np.minimum(moved_lines(case, np.maximum(near / groups, line)).fetched / requests, 1)
+    if last is None:
+        return first, 1.0
+    touched = moved_lines(case, UNBOUNDED).fetched
+    warm = 1 - np.vectorize(cold_share, otypes=[float])(touched * line, last)
+    return first, np.clip((moved_lines(case, last).fetched - touched * warm) / requests, 0, 1)
