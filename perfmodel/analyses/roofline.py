@@ -193,7 +193,8 @@ def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]
     ))  # fmt: skip
     lowest = np.argmax(np.where(np.isnan(times), np.inf, times), axis=0)
     least = np.take_along_axis(times, lowest[None], axis=0)[0]
-    return (*np.broadcast_arrays(single + double, global_bytes(case), least, lowest),)
+    operations, moved, least, lowest = np.broadcast_arrays(single + double, global_bytes(case), least, lowest)
+    return operations, moved, least, lowest
 
 
 def _memory_time(case: Case, roofs: Mapping[str, float]) -> Any:
