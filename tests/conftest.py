@@ -57,8 +57,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No load: what others do on this machine changes no test."""
+    """No load: what others do on this machine changes no test, and no command that a test starts waits for them."""
     monkeypatch.setattr("perfmodel.measuring.load.reading", lambda: None)
+    monkeypatch.setenv("PERFMODEL_WAIT_S", "0")
 
 
 @pytest.fixture(autouse=True)

@@ -334,17 +334,17 @@ def report_command(
     if kernel is None and (size or statistic or keep):
         raise _no_kernel("report")
     at, known = numbers.sizes(size), numbers.statistics(statistic)
-    units = load_kernel_file(kernel).variants if kernel else {}
+    builders = load_kernel_file(kernel).builders if kernel else {}
     timed = None if keep is None else read(keep)
     folder, model = _shown_model(source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
     bar = output.CommandBar()
-    bar.start(f"report on {model.device}", len(units) + analyses.report_data.steps_of(folder))
+    bar.start(f"report on {model.device}", len(builders) + analyses.report_data.steps_of(folder))
     try:
-        for name, unit in units.items():
+        for name, build in builders.items():
             try:
-                counts[name] = count(unit, model.fitted.subgroup_size, check=True, statistics=known)
+                counts[name] = count(build(), model.fitted.subgroup_size, check=True, statistics=known)
             except PerfModelError as error:
                 uncounted[name] = str(error)
             bar.advance(name)

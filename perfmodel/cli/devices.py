@@ -198,17 +198,20 @@ def calibrate_command(
     with target_device(asked.scheduler, asked.device) as target:
         own = asked.budget is not None or asked.kernels or tests  # a user's budget is for all, and any kernel may fail
         counted_first = asked.quick and not own
-        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first)
+        here = asked.scheduler is None
+        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first, here)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool, here: bool,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.store import read
 
     folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
+    if here:
+        output.wait_until_quiet()
     output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, documents, errors, predicting, progress
+from perfmodel import analyses, display, documents, errors, measuring, predicting, progress
 from perfmodel.cli.streams import begin_result
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
@@ -91,6 +91,12 @@ class CommandBar(progress.Bar):
 
     def __init__(self, failures: bool = True) -> None:
         super().__init__(settings().quiet, failures)
+
+
+def wait_until_quiet() -> None:
+    """Wait a while for a quiet machine before something is measured, and say so; once in a supervised command."""
+    if measuring.supervised.spent_s() < 1.0:  # not where another process takes over
+        measuring.wait_until_quiet(lambda text: tell(text, beside_json=True))
 
 
 @contextmanager

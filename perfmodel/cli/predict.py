@@ -144,6 +144,7 @@ class _Request(Lazy):
             return plain, predicting.rankings(plain)
 
         measuring.pin_threads()
+        output.wait_until_quiet()
         kept = self.file.only(plain.variants)
         anchored = tuning.anchoring.predict_anchored(
             asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
@@ -265,6 +266,9 @@ def _prediction_lines(
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
     roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
+    warned = [set(variant.warnings) for variant in ranking]
+    shared = set.intersection(*warned) if len(warned) > 1 else set()
+    yield from (f"note: {warning}" for warning in ranking[0].warnings if warning in shared)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
         yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
@@ -272,7 +276,7 @@ def _prediction_lines(
             yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
         if variant.name in rates:
             yield report.bounds.rates_text(rates[variant.name])
-        yield from (f"note: {warning}" for warning in variant.warnings)
+        yield from (f"note: {warning}" for warning in variant.warnings if warning not in shared)
         if variant.unmeasured:
             yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
         yield from filter(None, [output.terms_text(variant)])
@@ -373,11 +377,17 @@ def _show_ranking(request: _Request) -> None:
         lines = [*request.verdict_lines, table, request.model.clock_text]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
-        lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
+        lines += _notes(len(ranking), [ranking])
         lines += report.bounds.above_lines(rates.values())
         return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
+
+
+def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
+    """Return what predictions warn of, each warning once for all variants and sizes that have it."""
+    warned = [(variant.name, note) for ranking in rankings for variant in ranking for note in variant.warnings]
+    return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 
 
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
@@ -407,10 +417,9 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     def text() -> str:
         made = report.sweeps.winners_table if winners else report.sweeps.sweep_table
         table = made(points, output.table_width(), places)
-        warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
-        lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
+        lines += _notes(len(predictions.variants), points)
         lines += report.bounds.above_lines(point for here in places for point in here.values())
         return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 

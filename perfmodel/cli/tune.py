@@ -60,6 +60,7 @@ def tune_command(
 
     measuring.pin_threads()
     model, loaded = by.load(told=True), asked.load()
+    output.wait_until_quiet()
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
         kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,

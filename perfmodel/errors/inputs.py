@@ -87,6 +87,7 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
     line: int | None = field(init=False)
     place: str = field(init=False)  # file and line
     code: str = field(init=False)  # the line's text
+    function: str = field(init=False)  # whose line it is; empty outside of functions
     raised: str = field(init=False)
 
     def __post_init__(self, cause: BaseException) -> None:
@@ -98,11 +99,15 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
                 last = traceback.FrameSummary(file, line, frame.f_code.co_name)
         place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
         raised = f"{type(cause).__name__} ({_said(cause)})"
-        vars(self).update(line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised)
+        function = last.name if last and not last.name.startswith("<") else ""
+        vars(self).update(
+            line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised, function=function
+        )
 
     def __str__(self) -> str:
         code = f" in '{self.code}'" if self.code else ""
-        return f"{self.place}: raised {self.raised}{code}; the file must run by itself: try 'python {self.path}'."
+        alone = f"the file must run by itself: try 'python {self.path}'"
+        return f"{self.place}: raised {self.raised}{code}; {f'mend {self.function}()' if self.function else alone}."
 
 
 def _said(cause: BaseException) -> str:

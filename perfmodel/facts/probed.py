@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log, log2, sqrt
+from math import ceil, log, log2, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,15 +184,16 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
     """Return the ways of the first two caches, from chases over lines a power of two apart.
 
     Lines that far apart share a set. The ways are the most lines before the time of a load has risen half of the way
-    to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if
-    capacity / (ways x line) is a power of two as far as the capacity is known.
+    to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if a
+    power of two of sets gives a capacity that the step leaves open, from its last place to before its first: lines that
+    are many pages apart may be fewer, as they share a set of a TLB.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
         fewest = _fewest_lines(runs, sqrt(step.before * step.after))
         ways = min(fewest.values(), default=0)
         strides = [stride for stride, lines in fewest.items() if lines == ways]
-        if ways and len(strides) > 1 and _power_of_two(step.last / (ways * line), step.first / step.last):
+        if ways and len(strides) > 1 and _sets_fit(ways * line, step):
             kept = f"up to {ways} lines at strides from {bytes_text(min(strides))} stay in the cache"
             facts[f"{name}_ways"] = Fact(ways, "", f"measured, lines in one set: {kept}")
     return facts
@@ -211,9 +212,9 @@ def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, in
     return fewest
 
 
-def _power_of_two(sets: float, tolerance: float) -> bool:
-    """Return whether a number is a power of two, within a factor."""
-    return sets >= 1 and abs(log2(sets) - round(log2(sets))) <= log2(tolerance)
+def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
+    """Return whether a power of two of sets has a capacity in the step."""
+    return bool(step.last <= set_bytes * 2 ** ceil(log2(step.last / set_bytes)) < step.first)
 
 
 def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:

@@ -13,7 +13,7 @@ from pymbolic.primitives import Call, Variable
 
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError, MissingFactError
-from perfmodel.expressions.expression import Expression, parse, weight_units
+from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, Utilization, Values, matches, rate, unit
@@ -325,9 +325,15 @@ class RunTime(Lazy):
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
             return sum(terms.values(), 0.0), terms
-        expression, weights = self._whole
-        parts = {name: part.value(values, weights_of_part) for name, (part, weights_of_part) in self._parts.items()}
-        return expression.value(values, weights), parts
+        seconds, *parts = self._together.values(values)
+        return seconds, dict(zip(self.family.parts, parts, strict=True))
+
+    def seconds(self, values: Mapping[str, Any]) -> Any:
+        """Return the run time [s] of :meth:`evaluate`."""
+        if self.family.plain_sum:
+            return self.evaluate(values)[0]
+        seconds = self._whole[0].value(values, self._whole[1])
+        return seconds if self.launch_s is None else seconds + self.launch_s
 
     def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
         """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
@@ -375,8 +381,12 @@ class RunTime(Lazy):
         return self._with_weights(family)
 
     @cached_property
-    def _parts(self) -> dict[str, tuple[Expression, list[float]]]:
-        return {name: self._with_weights(replace(self.family, expression=name)) for name in self.family.parts}
+    def _together(self) -> Expressions:
+        """The expression and each part of it."""
+        names = (self.family.expression, *self.family.parts)
+        every = [self._with_weights(replace(self.family, expression=name)) for name in names]
+        known = {name: value for each, weights in every for name, value in zip(each.weights, weights, strict=True)}
+        return Expressions(tuple(each for each, _ in every), known)
 
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
         """Return a family's expression, with the values of the weights in it."""

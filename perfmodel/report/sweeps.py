@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -15,8 +15,8 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 
-MOST_NAMES = 8
-"""Most variants that a sentence names."""
+MOST_NAMES, LONGEST = 8, 80
+"""Most variants that a sentence names, and how long their names may be together [characters]."""
 UNKNOWN = (
     "ties cannot be told: the weights do not keep how errors scatter between variants of one kernel; fit again "
     "(perfmodel fit), with two variants of some kernels among the measurements"
@@ -130,20 +130,50 @@ def left_out_lines(errors: Mapping[str, object]) -> list[str]:
     >>> left_out_lines({"tile=8": "needs 99 B", "tile=16": "needs 396 B", "wide": "cannot be built"})
     ['2 variants are left out (tile=8 and tile=16): needs 99 B', 'wide: cannot be built']
     """
-    reasons: dict[str, list[str]] = {}
-    for name, error in errors.items():
-        reasons.setdefault(re.sub(r"\d+", "0", str(error).replace(name, "")), []).append(name)
     return [
-        f"{names[0]}: {errors[names[0]]}" if len(names) == 1
-        else f"{len(names)} variants are left out ({_listed(names)}): {errors[names[0]]}"
-        for names in reasons.values()
+        f"{names[0]}: {text}" if len(names) == 1
+        else f"{len(names)} variants are left out ({_listed(names)}): {text}"
+        for names, text in _by_reason(errors.items())
     ]  # fmt: skip
 
 
+def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
+    """Return what to know of variants, a line for each text; texts that differ only in numbers are one.
+
+    A text on all of the variants, `every` in number, names none of them.
+
+    Examples
+    --------
+    >>> noted_lines([("a", "of the cache"), ("b", "of the cache"), ("b", "slow")], 2)
+    ['of the cache', 'b: slow']
+    """
+    return [
+        str(text) if len(names) == every > 1 else f"{_listed(names)}: {text}"
+        for names, text in _by_reason(notes)
+    ]  # fmt: skip
+
+
+def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], object]]:
+    """Return the variants of each text, and the text of the first of them."""
+    reasons: dict[str, tuple[dict[str, None], object]] = {}
+    for name, text in texts:
+        alike = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)|\d+", "0", str(text))
+        names, _ = reasons.setdefault(alike, ({}, text))
+        names[name] = None
+    return [([*names], text) for names, text in reasons.values()]
+
+
 def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; of many the first."""
-    if len(names) > MOST_NAMES:
-        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    """Return names as ``a, b and c``; of many or long ones the first.
+
+    >>> _listed([f"width=16 height={2**k} tile=local" for k in range(9)])
+    'width=16 height=1 tile=local, width=16 height=2 tile=local and 7 more'
+    """
+    most = min(len(names), MOST_NAMES)
+    while most > 2 and len(", ".join(names[:most])) > LONGEST:
+        most -= 1
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -172,6 +172,30 @@ def test_variants_that_fail_are_told_and_the_rest_goes_on(here):
     assert "note: wrong: prediction withheld" not in result.stdout
 
 
+def test_variants_of_a_space_that_cannot_be_built_are_one_line(here):
+    Path("space.py").write_text(SCALE + """
+
+def kernel(width, tile):
+    if tile == "none":
+        raise ValueError("no such tile")
+    return scale("out[i] = a[i] + 1", width)
+
+
+def space():
+    return {"width": (32, 64), "tile": ("some", "none")}
+""")
+    result = here("time", "space.py", *N, "-w", "weights.json", *ONCE)
+    assert 0 == result.exit_code, result.stderr
+    assert ["width=32", "width=64"] == sorted(line.split()[0] for line in result.stdout.splitlines()[2:4])
+    (left_out,) = (line for line in result.stdout.splitlines() if "tile=none" in line)
+    assert left_out.startswith("note: 2 variants are left out (width=32 tile=none and width=64 tile=none): compile: ")
+    assert "raised ValueError (no such tile)" in left_out
+    assert left_out.endswith("mend kernel().")
+    assert "timing 2 variants at 1 size" in result.stderr
+    found = document(here("time", "space.py", *N, *ONCE, "--json"))["points"][0]
+    assert ["compile", "compile", "ok", "ok"] == sorted(one["status"] for one in found["variants"])
+
+
 def test_of_two_that_differ_none_is_called_wrong(here):
     two = ("--variant", "right", "--variant", "wrong")
     result = here("time", "wrong.py", *N, *ONCE, *two)

@@ -72,6 +72,16 @@ def test_ways_that_do_not_fit_the_capacity_are_not_told():
     assert "l1_ways" not in cache_facts([capacity(), pairs(64), conflicts(10, 64 * 64)])  # 76.8 sets
 
 
+def test_fewer_lines_that_share_a_set_of_the_tlb_are_no_ways_of_the_cache():
+    # As on a Xeon whose L1 has 12 ways: 7 lines 64 KiB apart. 128 sets of 7 lines are 56 KiB, where loads are slow.
+    points = [
+        ({"stride": stride, "lines": lines}, 10, MIDDLE if lines > (7 if stride >= 2**16 else 12) else NEAR)
+        for stride in STRIDES
+        for lines in LINES
+    ]
+    assert "l1_ways" not in cache_facts([capacity(), pairs(64), probe("conflicts", points)])
+
+
 def test_ways_that_only_one_stride_shows_are_not_told():
     assert "l1_ways" not in cache_facts([capacity(), pairs(64), conflicts(12, STRIDES[-1])])
 

@@ -74,8 +74,13 @@ LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24,
 """Distances of lines that may share a set [B], and numbers of such lines."""
 PAGES = tuple(2**power * step // 4 for power in range(6, 14) for step in STEPS)
 """Numbers of pages."""
-STREAMED, STREAMS = 2**26, tuple(2**power * step // 4 for power in range(20, 27) for step in STEPS)
-"""Bytes that a run reads at least, and footprints."""
+STREAMED, STREAMS = 2**26, (
+    *(2**power * step // 4 for power in range(20, 27) for step in STEPS),
+    *(int(2 ** (power / 2)) // 2**20 * 2**20 for power in range(54, 61)),
+)
+"""Bytes that a run reads at least, and footprints: a virtual machine may use much of its host's last level."""
+FARTHER = 4
+"""Streams are so much longer than the longest chase."""
 STREAM_PART = 128
 """Bytes that a unit reads in a step."""
 PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)
@@ -231,7 +236,7 @@ def _stream(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -
         return
     units, kernel = instrument.known("compute_units", 1), instrument.kernel(STREAM)
     memory = instrument.known("global_memory_bytes", 2**28) // 4
-    most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
+    most = min(FARTHER * settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
     with instrument.memory(np.zeros(most // CELL, np.float32), units * CELL) as (numbers, out):
         for octets in (octets for octets in STREAMS if octets <= most):
             part = octets // units // STREAM_PART * STREAM_PART
