@@ -9,6 +9,7 @@ import math
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -271,7 +272,8 @@ def _own_points(
     times = {name: variant.prediction.seconds for name, variant in predicted.variants.items()}
     for name, error in predicted.errors.items():
         output.tell(f"{name}: {error}")
-    return tuple(analyses.roofline.points_of(facts, counts, at, times).values()), facts
+    points = analyses.roofline.points_of(facts, counts, at, times)
+    return tuple(replace(point, kernel=kernel.stem, form=name) for name, point in points.items()), facts
 
 
 def _no_kernel(command: str) -> OptionError:

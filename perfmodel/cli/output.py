@@ -124,18 +124,27 @@ def announce(text: str) -> None:
 def as_notes() -> Iterator[None]:
     """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
 
-    Other warnings are shown as Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
+    Those of Loopy are notes too, each once however often it comes with other numbers. Other warnings are shown as
+    Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
     """
     rest: list[str] = []
+    of_loopy: set[str] = set()
     told = False
 
     def show(message: Any, category: type[Warning], *place: Any) -> None:
         nonlocal told
-        if not issubclass(category, PerfModelWarning):
+        if category.__module__.startswith("loopy"):
+            message = f"Loopy warns: {str(message).partition(' (add ')[0]}"
+            alike = re.sub(r"\d+", "0", message)
+            if alike in of_loopy:
+                return
+            of_loopy.add(alike)
+        elif not issubclass(category, PerfModelWarning):
             otherwise(message, category, *place)
-        elif settings().quiet:
             return
-        elif told and not settings().verbose:
+        if settings().quiet:
+            return
+        if told and not settings().verbose:
             rest.append(str(message))
         else:
             told = True

@@ -57,7 +57,7 @@ def time_command(
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():
         counted = tuning.timing.counted_at(builders, points, subgroup_size, known)
-    campaign, bar = tuning.trials.TRIALS, output.CommandBar()
+    campaign, bar = tuning.trials.TRIALS, output.CommandBar(failures=False)
     if visits is not None:
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
@@ -92,10 +92,10 @@ def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
     """Return the result as text; `problem` says why there is no model."""
     model, device = timing.model, timing.trials.device
-    points = [point.without(timing.uncounted) for point in timing.points]
+    points = [point.without(timing.left_out) for point in timing.points]
     failures = {
         variant.name: f"{variant.row.status}: {variant.row.message}"
-        for variant in timing.points[0].variants if variant.name in timing.uncounted
+        for variant in timing.points[0].variants if variant.name in timing.left_out
     }  # fmt: skip
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
@@ -194,13 +194,14 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
         if len(point.variants) < 2 or not point.ran:
             continue
         at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
-        if len(points) == 1:
+        short = len(points) == 1 and len(point.ran) <= report.sweeps.MOST_NAMES  # else the table has the order
+        if short:
             yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
         if len(point.tied) > 1:
             yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
         if point.regret is None:
             continue
-        if len(points) == 1:
+        if short:
             yield f"order predicted: {', '.join(point.order_predicted)}"
         right, pairs = point.pairs
         which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"

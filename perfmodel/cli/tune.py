@@ -103,7 +103,10 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 def _text(tuned: tuning.tuned.Tuned) -> str:
     above = [] if output.settings().quiet else [""]
     lines = [*above, display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
-    failures = {trial.name: f"{trial.status}: {trial.message}" for trial in tuned.tried if trial.message}
+    failures = {
+        trial.name: f"{trial.status}: {trial.message}"
+        for trial in tuned.tried if trial.message and trial.name not in tuned.outputs.wrong  # the summary has those
+    }  # fmt: skip
     lines += report.sweeps.left_out_lines(failures)
     return "\n".join([*lines, *tuned.summary])
 

@@ -21,7 +21,7 @@ from perfmodel.facts import Fact
 from perfmodel.fitting.design import fit_to_design
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
@@ -273,12 +273,14 @@ def contenders(
     plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
     folds = folds_of(tests)
     fits = [made.get(family.name) or FamilyFits(plain, family, options, tests, folds) for family in chosen]
-    known = with_measured_facts(plain)
-    tests = tests and tests.with_facts(known.facts)
-    twice = (replace(family, name=f"{family.name} (measured)") for family in chosen
-             if has_measured_weight(family, plain, known))  # fmt: skip
-    fits += [FamilyFits(known, family, options, tests, folds) for family in twice]
-    begin(f"families on {known.device}", len(fits))
+    known: dict[bool, Measurements] = {}
+    for family in chosen:
+        kind = takes_regression(family)
+        own = known[kind] = known.get(kind) or with_measured_facts(plain, family)
+        if has_measured_weight(family, plain, own):
+            twice = replace(family, name=f"{family.name} (measured)")
+            fits.append(FamilyFits(own, twice, options, tests and tests.with_facts(own.facts), folds))
+    begin(f"families on {plain.device}", len(fits))
     judged = []
     for contender in map(contender_of, fits):
         advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)

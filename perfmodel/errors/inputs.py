@@ -167,7 +167,7 @@ class VariantError(PerfModelError, ValueError):
 
     name: str
     problem: str  # the text of its error
-    message = "variant '{name}': {problem} Or leave this variant out of the file."
+    message = "variant '{name}': {problem}"
 
 
 class SpaceError(AdviceError):

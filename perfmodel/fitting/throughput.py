@@ -43,6 +43,7 @@ from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
+from perfmodel.models import Family
 from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
@@ -340,22 +341,31 @@ def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
     return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
 
 
+def takes_regression(family: Family) -> bool:
+    """Return whether a family has latencies of several operations of the regression, which belong together: SPT's."""
+    of_regression = {latency for latency, _, _ in _KEYS.values()} - {*CHASED, "launch_s"}
+    return any(weight.fact in of_regression for weight in family.weights)
+
+
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 
 
-def with_measured_facts(measurements: Measurements) -> Measurements:
+def with_measured_facts(measurements: Measurements, family: Family | None = None) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
-    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one; a measured roof, and a
-    latency of the pointer chase, replace the result of the regression. Each fact keeps its source. Facts that cannot be
-    derived, for example because counts of an earlier version hold no dataflow, are left out.
+    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
+    the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
+    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived, for example
+    because counts of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):
         return measurements
-    derived = known = measurements.known_facts
+    known = measurements.known_facts
+    derived = known.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(throughput_facts(throughput(measurements)))
-    derived = derived.updated(chased_facts(known))
+    if family is not None and not takes_regression(family):
+        derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(roof_facts(roofs(measurements)))
     return measurements.with_facts(derived.updated(dict(known.facts)))

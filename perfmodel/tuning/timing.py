@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import AssumptionError, NegativeTimeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    LaunchLimitError,
+    NegativeTimeError,
+    ParameterError,
+    PerfModelError,
+    UnmeasuredFeatureError,
+)
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
@@ -39,7 +46,7 @@ class Timing:
     points: tuple[TimedPoint, ...]
     outputs: tuple[Agreement, ...]  # of the variants, at each point
     withheld: Mapping[str, PerfModelError]  # why variants have no prediction
-    uncounted: frozenset[str] = frozenset()  # variants that cannot be built or counted: nothing of them ran
+    left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched: nothing of them ran
 
 
 def place_of_device(model: FittedModel) -> str | None:
@@ -103,7 +110,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError))
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, LaunchLimitError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {
@@ -111,7 +118,8 @@ def time_kernel(
         for ranking in predicted.values() for variant in ranking if ranking.sizes
     }  # fmt: skip
     with trials:
-        progress.tell(_beforehand(trials, points, [*counted], run_s))
+        names = [name for name in counted if predictions is None or name not in predictions.errors]
+        progress.tell(_beforehand(trials, points, names or [*counted], run_s))
         time_variants(trials, points, progress, run_s)
         facts = facts_with_roofs(model) if model else trials.device.facts
         timed = tuple(
@@ -122,8 +130,11 @@ def time_kernel(
             for point in points
         )  # fmt: skip
         outputs = tuple(trials.agreement(point) for point in points)
-    uncounted = frozenset(trials.variants) - counted.keys()
-    return Timing(trials, model, timed, outputs, predictions.errors if predictions else {}, uncounted)
+    ran = {one.name for point in timed for one in point.variants if one.row.status not in ("compile", "constraint")}
+    left_out = frozenset(trials.variants) - ran
+    errors = predictions.errors if predictions else {}
+    withheld = {name: error for name, error in errors.items() if name in ran}  # records of the others say why
+    return Timing(trials, model, timed, outputs, withheld, left_out)
 
 
 def _beforehand(

@@ -18,7 +18,7 @@ from perfmodel import store
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
-from perfmodel.errors import NegativeTimeError, PerfModelError, TuningError
+from perfmodel.errors import NegativeTimeError, PerfModelError, TrialError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
@@ -268,7 +268,10 @@ class _Course:
                     self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
                 elif isinstance(outcome, PerfModelError):
                     failures.append(outcome)
-                    self.tried[name] = TunedVariant(name, status="constraint", message=str(outcome))
+                    status, message = "constraint", str(outcome)
+                    if isinstance(outcome, TrialError):
+                        status, message = outcome.status, outcome.problem
+                    self.tried[name] = TunedVariant(name, status=status, message=message)
                 else:
                     self.names.append(name)
                     self.predictions.append(outcome.prediction)

@@ -42,7 +42,7 @@ def told(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
     monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts, given=None: (measured, tests))
-    monkeypatch.setattr(module, "with_measured_facts", lambda rows: rows.with_facts(FOUND))
+    monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows.with_facts(FOUND))
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
     monkeypatch.setattr(module, "find_family", lambda name: known[name])

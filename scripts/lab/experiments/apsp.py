@@ -61,5 +61,5 @@ def _panel(curves: Curves, at: At, axis: str, by: str, time: At) -> Panel:
 STUDY = Study(
     "apsp", "All-pairs shortest paths: sub-blocks, work-items and local memory",
     "L. Ma, R. D. Chamberlain, K. Agrawal, Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
-    "sections II to V, figures 1 to 5", ("apsp",), examine,
+    "sections II to V, figures 1 to 5", "ma-2014", ("apsp",), examine,
 )  # fmt: skip
