@@ -264,6 +264,8 @@ def judge_family(
 EXPECTED_S = {"quick": (120.0, 40.0), "default": (400.0, 145.0), "full": (2560.0, 545.0)}
 #: A quick calibration begins no measurement later than this, unless a budget is given [s].
 QUICK_S = 130.0
+#: Share of a quick calibration's own budget that probes leave to measuring, also on a busy machine [1].
+LEAST = 0.6
 #: Share of a budget after which no measurement kernel is begun; the rest is for test kernels [1].
 MEASURED = 0.8
 
@@ -361,6 +363,7 @@ def calibrate(
     NothingMeasuredError
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
+    store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     if counted_first:
         count_kernels(discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, device, campaign, progress)
         check = discovered(None, TEST_KERNELS) if tests is None else tests
@@ -368,7 +371,8 @@ def calibrate(
     began = monotonic()
     probe_device(device, folder, campaign, progress)
     if campaign.budget_s is not None:
-        campaign = replace(campaign, budget_s=max(0.0, campaign.budget_s - (monotonic() - began)))
+        least_s = LEAST * campaign.budget_s if counted_first else 0.0
+        campaign = replace(campaign, budget_s=max(least_s, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, progress, kernels, tests)
     measured = store.read(folder)
     if not len(measured):

@@ -18,7 +18,7 @@ from typer import Argument, Option
 from perfmodel import analyses, calibration, compare, fitting, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError, UnmeasuredFeatureError
-from perfmodel.io import is_standard_output, write_whole
+from perfmodel.io import check_place, is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -332,6 +332,7 @@ def report_command(
     report.html.page.check_extra()
     if out.is_dir():
         raise OutputFolderError(out, "it is a folder")
+    check_place(out)
     if kernel is None and (size or statistic or keep):
         raise _no_kernel("report")
     at, known = numbers.sizes(size), numbers.statistics(statistic)

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
 FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil",)}
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_the_command_is_a_module_that_runs_as_a_program():
 def test_a_device_in_one_command(place, monkeypatch):
     monkeypatch.setattr(module, "BRIEF", SHORT)
     monkeypatch.setattr(run, "sleep", lambda seconds: None)  # no pause between visits
-    done = calibrate("--quick", "--budget", "120", "--out", "out", *FOLDERS)
+    done = calibrate("--quick", "--budget", "600", "--out", "out", *FOLDERS)
     assert 0 == done.exit_code, done.stderr
     device = find()
     folder = place / "out" / device.slug
@@ -83,7 +83,7 @@ def test_a_device_in_one_command(place, monkeypatch):
     assert f"of {len(checked)} cases predicted" in text
     assert "withheld" in text
     assert "perfmodel.device/1" == json.loads((folder / "device.json").read_text())["schema"]
-    again = calibrate("--quick", "--budget", "120", "--out", "out", *FOLDERS, "--json")  # nothing is left to measure
+    again = calibrate("--quick", "--budget", "600", "--out", "out", *FOLDERS, "--json")  # nothing is left to measure
     document = json.loads(again.stdout)
     assert "perfmodel.calibration/1" == document["schema"]
     assert (device.name, "quick") == (document["device"], document["campaign"])

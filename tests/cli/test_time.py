@@ -22,7 +22,7 @@ from tests.cli.program import RUN
 from tests.machine import device
 from tests.shadow import ROOT
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 PAIR = SCALE + '''
 

@@ -20,7 +20,7 @@ from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 OTHER = replace(SCALE, name="other")
 
