@@ -1,4 +1,4 @@
-"""What Furo's pages lack for a screen reader: levels of the headings of its menu, names of its two asides, and cells.
+"""What Furo's pages lack: levels of the headings of its menu, names of its two asides, and scrolling by the keyboard.
 
 A heading of a table without a text is an empty cell.
 """
@@ -15,6 +15,8 @@ MENDED = (
     (re.compile(r'<p class="caption" role="heading">'), '<p class="caption" role="heading" aria-level="2">'),
     (re.compile(r'<aside class="sidebar-drawer">'), '<aside class="sidebar-drawer" aria-label="All pages">'),
     (re.compile(r'<aside class="toc-drawer( no-toc)?">'), r'<aside class="toc-drawer\1" aria-label="This page">'),
+    (re.compile(r"<pre>"), '<pre tabindex="0">'),
+    (re.compile(r'<div class="(table-wrapper|math )'), r'<div tabindex="0" class="\1'),
     (re.compile(r'<th class="head([^"]*)">(?:<p>\s*</p>)?\s*</th>'), r'<td class="head\1"></td>'),
 )
 
