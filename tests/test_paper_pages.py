@@ -23,7 +23,13 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
             for number in range(1, most + 1)
         ],
     },
-    "kim-2012.md": {},
+    "kim-2012.md": {
+        "Eq.": [f"{k}.{n}" for k, last in ((2, 5), (3, 1), (4, 31)) for n in range(1, last + 1)],
+        "Table": ["1.1", "1.2", "1.3", "1.4", "4.1", "4.2"],
+        "Figure": [f"{k}.{n}" for k, last in ((1, 19), (2, 7), (3, 5), (4, 11)) for n in range(1, last + 1)],
+        "Algorithm": ["1"],
+        "Listing": ["3.1", "4.1"],
+    },
     "ma-2014.md": {},
     "stevens-kloeckner-2016.md": {},
     "wang-lou.md": {

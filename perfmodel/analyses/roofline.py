@@ -41,6 +41,7 @@ BOUNDS = ("compute", "memory", "local")
 LOCAL = "local_bandwidth_bytes_per_s"
 L2 = "l2_bandwidth_bytes_per_s"
 """Stands in for the caches' bandwidth, where that was not measured."""
+WITHOUT_FMA, WITHOUT_VECTORS = "without_multiply_adds", "without_vectors"
 COLUMNS = ("GFLOP/s", "GB/s", "of the roof")
 """Names of :attr:`KernelPoint.cells`."""
 
@@ -109,6 +110,20 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
     return roofs
+
+
+def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
+    """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
+
+    Half the peak, as a fused multiply-add counts as two operations; and the peak over the lanes that compute together,
+    the fact ``vector_lanes``, else ``subgroup_size``, where one is known. Kim et al. (2012),
+    section 4.2.4: "other roofs and ridges below the peak roofline".
+    """
+    if PEAKS[0] not in facts:
+        return {}
+    peak = float(facts.value(PEAKS[0]))
+    lanes = next((float(facts.value(key)) for key in ("vector_lanes", "subgroup_size") if key in facts), None)
+    return {WITHOUT_FMA: peak / 2} | ({} if lanes is None else {WITHOUT_VECTORS: peak / lanes})
 
 
 def points_of(

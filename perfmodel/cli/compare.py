@@ -338,7 +338,7 @@ def report_command(
     at, known = numbers.sizes(size), numbers.statistics(statistic)
     builders = load_kernel_file(kernel).builders if kernel else {}
     timed = None if keep is None else read(keep)
-    folder, model = _shown_model(source, family)
+    folder, model = _shown_model(_with_rows() if source is None else source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
     bar = output.CommandBar()
@@ -374,6 +374,21 @@ def _shown_model(source: Path | None, family: str | None) -> tuple[Path, predict
         weights = options.weights_in_use(family)
         return weights.folder, predicting.load(weights.path, family)
     return source, predicting.load(calibration.recommended.folder_weights(source, family), family)
+
+
+def _with_rows() -> Path | None:
+    """Return the user's own folder of the device in use where weights that ship, without measured rows, come first."""
+    from perfmodel.store import paths
+
+    folder = calibration.recommended.find_weights().folder
+    own = calibration.recommended.data_folder() / folder.name
+    if paths(folder)[0].is_file():
+        return None
+    if paths(own)[0].is_file():
+        output.tell(f"the weights in use ship without measurements, so the report is on {own}")
+        return own
+    problem = f"'{folder}' has weights, and not the measurements that a report shows"
+    raise OptionError(problem, "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from")
 
 
 def _made(kernel: Path | None) -> dict[str, str]:

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.roofline import facts_with_roofs, largest, points_at, points_of, roof_values, roofline_points
+from perfmodel.analyses.roofline import (
+    ceilings,
+    facts_with_roofs,
+    largest,
+    points_at,
+    points_of,
+    roof_values,
+    roofline_points,
+)
 from perfmodel.facts import Fact
 from perfmodel.fitting.throughput import save_roofs
 from perfmodel.predicting.model import load
@@ -109,3 +117,11 @@ def test_local_memory_whose_bandwidth_nobody_measured():
     """Each of 4 units moves 4 bytes a cycle from each of 32 banks."""
     numbers = {"banks": 32, "compute_units": 4, "clock_hz": 1e9}
     assert {"local_bandwidth_bytes_per_s": 5.12e11} == roof_values(facts(**numbers))
+
+
+def test_ceilings_below_the_peak_by_hand():
+    """A multiply-add is two operations, so that without it half of 4 Top/s is left; eight lanes leave an eighth."""
+    assert {} == ceilings(facts())
+    assert {"without_multiply_adds": 2e12} == ceilings(facts(peak_flops_float32=4e12))
+    found = ceilings(facts(peak_flops_float32=4e12, vector_lanes=8))
+    assert {"without_multiply_adds": 2e12, "without_vectors": 5e11} == found
