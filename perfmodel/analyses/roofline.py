@@ -225,6 +225,21 @@ def _time(amount: Any, rate: float | None) -> Any:
     return np.asarray(amount) / rate if rate else np.where(np.asarray(amount) == 0, 0.0, np.nan)
 
 
+ABOVE = "the clock was above that of the roofs' kernels, or this time is too short"
+
+
+def above_lines(points: Iterable[KernelPoint]) -> list[str]:
+    """Return a line on the kernels that are above a roof, where some are.
+
+    Examples
+    --------
+    >>> above_lines([KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.21, "memory")])
+    ["above 100 % of the roof (axpy): the clock was above that of the roofs' kernels, or this time is too short"]
+    """
+    names = dict.fromkeys(point.kernel for point in points if point.share > 1)
+    return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []
+
+
 def largest(points: Iterable[KernelPoint]) -> tuple[KernelPoint, ...]:
     """Return of each kernel's variant the last point: that of its largest sizes, if they are in order."""
     return tuple({(point.kernel, point.form): point for point in points}.values())

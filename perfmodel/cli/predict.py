@@ -396,7 +396,7 @@ def _show_ranking(request: _Request) -> None:
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += _notes(len(ranking), [ranking])
-        lines += report.bounds.above_lines(rates.values())
+        lines += analyses.roofline.above_lines(rates.values())
         return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
@@ -438,7 +438,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
         lines += _notes(len(predictions.variants), points)
-        lines += report.bounds.above_lines(point for here in places for point in here.values())
+        lines += analyses.roofline.above_lines(point for here in places for point in here.values())
         return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)

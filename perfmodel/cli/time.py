@@ -185,7 +185,8 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = 
                 cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
             rows.append(tuple(cells))
     reached = (variant.reached for point in points for variant in point.variants if variant.reached)
-    return "\n".join([display.fitted_text(rows, len(names) + 1, DROPPED, width), *report.bounds.above_lines(reached)])
+    table = display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    return "\n".join([table, *analyses.roofline.above_lines(reached)])
 
 
 def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:

@@ -6,13 +6,12 @@ The command line prints the numbers with the equations of Kim et al. (2012); the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance, work_optimality
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.report_data import KernelTerms
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
@@ -125,21 +124,6 @@ def rates_text(point: KernelPoint) -> str:
         return ", ".join(rates)
     roof = f"{percent(point.share)} of what the device allows, by its {LOWEST[point.bound]}"
     return f"{', '.join(rates)}: {roof}{f' ({ABOVE})' if point.share > 1 else ''}"
-
-
-ABOVE = "the clock was above that of the roofs' kernels, or this time is too short"
-
-
-def above_lines(points: Iterable[KernelPoint]) -> list[str]:
-    """Return a line on the kernels that are above a roof, where some are.
-
-    Examples
-    --------
-    >>> above_lines([KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.21, "memory")])
-    ["above 100 % of the roof (axpy): the clock was above that of the roofs' kernels, or this time is too short"]
-    """
-    names = dict.fromkeys(point.kernel for point in points if point.share > 1)
-    return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []
 
 
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.report_models import FamilyLine
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import KernelPoint, above_lines
 from perfmodel.analyses.words import FactLine, WeightLine, term_words
 from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells
 from perfmodel.display import interval_text, percent, rate_text
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report.bounds import LOWEST, above_lines
+from perfmodel.report.bounds import LOWEST
 
 
 @dataclass(frozen=True)
