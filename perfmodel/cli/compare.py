@@ -64,11 +64,10 @@ def compare_command(source: Folders = None, family: Families = None, csv: Figure
 
     It takes a minute or two for each device, several devices at once; it says beforehand how long.
     """
-    from perfmodel.models import families
-
     folders, names = source or _measured_folders(), tuple(family or ())
-    seconds = compare.contenders.expected_s(len(folders), len(names or families()))
-    output.tell(f"this takes about {seconds / 60:.1f} minutes: each family is fitted again and again, groups left out")
+    seconds = compare.contenders.expected_s(folders, names)
+    span = f"{seconds / 60:.1f} minutes" if seconds > 90 else f"{max(seconds, 1):.0f} s"
+    output.tell(f"this takes about {span}: each family is fitted again and again, groups left out")
     judged = compare.contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:

@@ -279,10 +279,7 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
 
 def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:
     """Return what a kernel reaches in its time for JSON; empty where that is not known, null where a roof is not."""
-    if point is None:
-        return {}
-    share = display.finite(point.share)
-    return {"operations_per_s": point.rate, "bytes_per_s": point.bytes_rate, "share_of_roof": share}
+    return {} if point is None else point.document
 
 
 def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:

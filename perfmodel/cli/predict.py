@@ -396,6 +396,7 @@ def _show_ranking(request: _Request) -> None:
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += _notes(len(ranking), [ranking])
+        lines += analyses.roofline.above_lines(rates.values())
         return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
@@ -417,23 +418,27 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         _check_picture(picture, request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
     errors = predictions.errors
+    facts = analyses.roofline.facts_with_roofs(request.model)
+    places = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
+        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}, places), end="")
         return
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
         level, notes = request.accuracy.level, list(request.model.notes)
-        records = report.sweeps.sweep_records(points)
+        records = report.sweeps.sweep_records(points, places)
         return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
     def text() -> str:
-        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
+        made = report.sweeps.winners_table if winners else report.sweeps.sweep_table
+        table = made(points, output.table_width(), places)
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
         lines += _notes(len(predictions.variants), points)
+        lines += analyses.roofline.above_lines(point for here in places for point in here.values())
         return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
@@ -499,7 +504,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
 
     def text() -> str:
-        lines = [report.sweeps.lead_text(lead, parameter, tied) for lead in leads]
+        lines = report.sweeps.leads_lines(leads, parameter, tied)
         return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

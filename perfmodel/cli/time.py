@@ -184,7 +184,9 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = 
                 cells.append(NONE if variant.factor is None else f"{variant.factor:.3g}")
                 cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
             rows.append(tuple(cells))
-    return display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    reached = (variant.reached for point in points for variant in point.variants if variant.reached)
+    table = display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    return "\n".join([table, *analyses.roofline.above_lines(reached)])
 
 
 def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:

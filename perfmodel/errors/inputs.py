@@ -67,12 +67,18 @@ class KernelFileMissingError(PerfModelError, FileNotFoundError):
 
 
 class KernelFileSyntaxError(PerfModelError, ValueError):
-    """A kernel file is not valid Python."""
+    """A kernel file is not valid Python: a mistake in a line, or a file of another kind."""
 
     path: str | Path
     line: int | None
     problem: str
-    message = "'{path}' line {line}: not valid Python ({problem}); mend that line and run again."
+
+    def __str__(self) -> str:
+        if self.line is None or Path(self.path).suffix not in (".py", ""):
+            advice = "give a Python file with kernel() or variants(), which return kernels of Loopy"
+            line = "" if self.line is None else f" in line {self.line}"
+            return f"'{self.path}' is no file of Python ({self.problem}{line}); {advice}."
+        return f"'{self.path}' line {self.line}: not valid Python ({self.problem}); mend that line and run again."
 
 
 class KernelFileExecutionError(PerfModelError, RuntimeError):
@@ -107,6 +113,8 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
     def __str__(self) -> str:
         code = f" in '{self.code}'" if self.code else ""
         alone = f"the file must run by itself: try 'python {self.path}'"
+        if self.raised.startswith(ModuleNotFoundError.__name__):
+            alone = "install what it imports into the environment of perfmodel, or leave the import out"
         return f"{self.place}: raised {self.raised}{code}; {f'mend {self.function}()' if self.function else alone}."
 
 

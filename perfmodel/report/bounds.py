@@ -11,7 +11,7 @@ from pathlib import Path
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance, work_optimality
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.report_data import KernelTerms
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
@@ -123,10 +123,7 @@ def rates_text(point: KernelPoint) -> str:
     if not point.bound_s or not math.isfinite(point.share):
         return ", ".join(rates)
     roof = f"{percent(point.share)} of what the device allows, by its {LOWEST[point.bound]}"
-    return f"{', '.join(rates)}: {roof}{CACHED if point.share > 1 and point.bound == 'memory' else ''}"
-
-
-CACHED = " (more, where caches hold the data)"
+    return f"{', '.join(rates)}: {roof}{f' ({ABOVE})' if point.share > 1 else ''}"
 
 
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
