@@ -11,7 +11,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 
 project, author = "perfmodel", "the perfmodel developers"
 copyright = f"2026, {author}"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "public_names"]
+extensions = [
+    "myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "public_names", "accessible",
+]  # fmt: skip
 exclude_patterns = ["_ext", "_build"]
 suppress_warnings: list[str] = []
 nitpicky = True

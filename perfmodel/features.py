@@ -10,11 +10,10 @@ touched over the same with the gaps of the stride filled in), and :math:`m = \mi
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
   :math:`1 \ldots m`.
 
-F are the cells that an array's accesses in one direction touch, or, where :data:`Utilization` is ``array``, those of
-its loads and stores together, as in the paper's Algorithm 2: a load of ``a[2*i]`` beside a store to ``a[2*i+1]`` is
-then ``2of2`` in both directions, else ``1of2``.
+F are the cells that an array's accesses in one direction touch. :class:`Classes` has what a family may ask for instead:
+those of loads and stores together, and classes of accesses to local memory.
 
-Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1 and 3.2.
+Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1, 3.2 and 6.2.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil, gcd
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -39,7 +39,7 @@ from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import ParameterError, UnknownFeatureError
 
 __all__ = [
-    "FEATURE_NAMES", "Feature", "Utilization", "Values", "evaluate", "feature", "matches", "nearest_names",
+    "FEATURE_NAMES", "Classes", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names",
     "operation_feature", "rate", "stride_class", "total", "unit",
 ]  # fmt: skip
 
@@ -62,7 +62,12 @@ GLOBAL = ("global", "constant")
 STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
 """Classes of a global access; data that a kernel finds through another array is ``indirect``."""
 
+MOST_BANKS = 32
+LOCAL_CLASSES = ("uniform", *(f"stride{2**power}" for power in range(6)), "varying", "indirect")
+"""Classes of a local access: its stride, or the largest power of two up to 32 that divides it."""
+
 _STRIDE_CLASS = "|".join(STRIDE_CLASSES)
+_LOCAL_CLASS = "|".join(LOCAL_CLASSES)
 _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
@@ -88,6 +93,11 @@ _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "access",
         "{bits}-bit {direction}s of local memory, summed over all work-items",
     ),
+    (
+        re.compile(rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_LOCAL_CLASS})"),
+        "access",
+        "{bits}-bit {direction}s of local memory of stride class {cls}, summed over all work-items",
+    ),
     (re.compile("barrier_local"), "barrier", "local barriers times the work-items that meet them"),
     (re.compile("work_groups"), "work-group", "work-groups launched"),
     (re.compile("launches"), "launch", "device kernels launched"),
@@ -102,7 +112,10 @@ FEATURE_NAMES: tuple[str, ...] = (
         for bits in ACCESS_BITS
         for stride in STRIDE_CLASSES
     ),
-    *(f"local_{direction}_{bits}" for direction in ("load", "store") for bits in ACCESS_BITS),
+    *(
+        f"local_{direction}_{bits}{end}"
+        for direction in ("load", "store") for bits in ACCESS_BITS for end in ("", *(f"_{c}" for c in LOCAL_CLASSES))
+    ),
     "barrier_local", "work_groups", "launches",
 )  # fmt: skip
 """Features of the common types. (Other types, such as uint16, have names too.)"""
@@ -295,27 +308,56 @@ class FeatureSources:
     unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
 
-Utilization: TypeAlias = Literal["direction", "array"]
-"""Whose cells tell how many of those between lanes are used: of accesses in one direction, or of all to the array."""
+@dataclass(frozen=True)
+class Classes:
+    """What the class of an access depends on.
+
+    Parameters
+    ----------
+    utilization
+        Whose cells tell how many of those between lanes are used: ``direction``, of the array's accesses in one
+        direction; ``array``, of its loads and stores together (Algorithm 2 of the paper). A load of ``a[2*i]`` beside a
+        store to ``a[2*i+1]`` is then ``2of2`` in both directions, else ``1of2``.
+    local_strides
+        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): lanes whose distance
+        a power of two divides meet in as many banks fewer.
+    """
+
+    utilization: Literal["direction", "array"] = "direction"
+    local_strides: bool = False
 
 
-def find_sources(counts: KernelCounts, utilization: Utilization = "direction") -> FeatureSources:
+PLAIN = Classes()
+
+
+def local_class(stride: Number) -> str:
+    """Return the class of an access to local memory by its lane stride [access size].
+
+    Examples
+    --------
+    >>> [local_class(stride) for stride in (0, 1, 6, 33, 96)]
+    ['uniform', 'stride1', 'stride2', 'stride1', 'stride32']
+    """
+    return f"stride{gcd(ceil(stride), MOST_BANKS)}" if stride else "uniform"
+
+
+def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
     """Return the counts that the features of a counted kernel are made of."""
     position = DistinctCounts()
     sums: dict[str, list[int]] = {}
-    for name, count in _settled(counts):
+    for name, count in _settled(counts, classes):
         sums.setdefault(name, []).append(position(count))
     rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
-    unclassified = tuple(_unclassified(row, *_cells(counts, row, utilization), position) for row in rows)
+    unclassified = tuple(_unclassified(row, *_cells(counts, row, classes), position) for row in rows)
     return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
 
 
-def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
+def _settled(counts: KernelCounts, classes: Classes) -> Iterable[tuple[str, Count]]:
     for operation in counts.operation_table:
         yield operation_feature(operation.dtype, operation.kind), operation.count
     for row in counts.access_table:
         if row.space == "local":
-            yield f"local_{row.direction}_{row.bits}", row.count
+            yield f"local_{row.direction}_{row.bits}{_local_end(row) if classes.local_strides else ''}", row.count
         elif row.space in GLOBAL:
             settled = _settled_class(row)
             if settled is not None:
@@ -323,6 +365,15 @@ def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
     yield "barrier_local", counts.barriers(scope="local")
     yield "work_groups", counts.work_groups()
     yield "launches", counts.launches()
+
+
+def _local_end(row: AccessCount) -> str:
+    if row.indirect:
+        return "_indirect"
+    try:
+        return f"_{local_class(row.stride())}"
+    except ParameterError:  # a function of the sizes
+        return "_varying"
 
 
 def _settled_class(row: AccessCount) -> str | None:
@@ -335,8 +386,8 @@ def _settled_class(row: AccessCount) -> str | None:
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
 
-def _cells(counts: KernelCounts, row: AccessCount, utilization: Utilization) -> tuple[Count | None, Count | None]:
-    return counts.cells_together(row) if utilization == "array" else (row.footprint, row.filled)
+def _cells(counts: KernelCounts, row: AccessCount, classes: Classes) -> tuple[Count | None, Count | None]:
+    return counts.cells_together(row) if classes.utilization == "array" else (row.footprint, row.filled)
 
 
 def _unclassified(
@@ -350,20 +401,18 @@ def _unclassified(
     )
 
 
-_known: WeakKeyDictionary[KernelCounts, dict[Utilization, FeatureSources]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[KernelCounts, dict[Classes, FeatureSources]] = WeakKeyDictionary()
 
 
-def sources_of(counts: KernelCounts, utilization: Utilization = "direction") -> FeatureSources:
+def sources_of(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
     """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
     known = _known.setdefault(counts, {})
-    if utilization not in known:
-        known[utilization] = find_sources(counts, utilization)
-    return known[utilization]
+    if classes not in known:
+        known[classes] = find_sources(counts, classes)
+    return known[classes]
 
 
-def evaluate(
-    counts: KernelCounts, parameters: Mapping[str, Any], utilization: Utilization = "direction"
-) -> Values:
+def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Classes = PLAIN) -> Values:
     """Return the values of all features of a kernel at given sizes.
 
     Parameters
@@ -373,9 +422,8 @@ def evaluate(
     parameters
         Every size parameter of the kernel with an integer, or with an integer array; arrays are broadcast against each
         other, to the *sizes' shape*. Offsets of arrays may be given, but no feature depends on them.
-    utilization
-        ``direction``: the cells that an access's class depends on are those of its array in its direction.
-        ``array``: they are those of loads and stores together.
+    classes
+        What the classes of accesses depend on.
 
     Returns
     -------
@@ -397,7 +445,7 @@ def evaluate(
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
-    sources = sources_of(counts, utilization)
+    sources = sources_of(counts, classes)
     _check_names(counts, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(sources, parameters)

@@ -68,6 +68,16 @@ def write_whole(path: str | Path, content: bytes) -> None:
         raise output_error(path, error) from error
 
 
+def check_place(path: str | Path) -> None:
+    """Raise an OutputError where no file can be at a path, before anything that takes long is done for it."""
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        pass  # it is made, with its folders
+    except OSError as error:
+        raise output_error(path, error) from error
+
+
 def output_error(path: str | Path, error: OSError) -> OutputError:
     """Return the error that says what to do where the system did not let a file be written."""
     kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}

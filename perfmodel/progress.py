@@ -45,6 +45,10 @@ class FailedStep(str):
         return self.name, self.problem
 
 
+class Reminder(str):
+    """A message that a bar shows only once, though several tasks of a command tell it, each with its own numbers."""
+
+
 class Progress(Protocol):
     """Receives the reports of one task after another."""
 
@@ -103,6 +107,7 @@ class Bar:
         self._expected, self._expected_done = 0.0, 0.0
         self._began = self._shown = monotonic()
         self._ends: list[float] = []
+        self._reminded = False
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
         """Begin a task of `total` steps, expected to take `seconds` together [s]."""
@@ -139,7 +144,11 @@ class Bar:
             self._line(f"{self._task}: {self._state()}")
 
     def tell(self, message: str) -> None:
-        """Show a message and leave it there."""
+        """Show a message and leave it there; of :class:`Reminder` ones the first alone."""
+        if isinstance(message, Reminder):
+            if self._reminded:
+                return
+            self._reminded = True
         if self._progress is not None:
             self._progress.console.print(visible(message), markup=False, highlight=False)
         else:

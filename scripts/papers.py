@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             slugs = [device.slug]
             options.names = [study.name for study in chosen]
             weights_folder(device.slug, options.device)  # before minutes of measuring
-            print(f"all experiments take about {6 if options.quick else 14} minutes on two cores", file=sys.stderr)
+            print(f"all experiments take about {7 if options.quick else 17} minutes on two cores", file=sys.stderr)
             for study in chosen:
                 measure_study(
                     study, device, pages.data_folder(options.out, device.slug),

@@ -214,6 +214,7 @@ class Addresses(HTMLParser):
     def __init__(self):
         super().__init__()
         self.loaded: list[str] = []
+        self.unnamed: list[str] = []  # what a screen reader cannot name
         self.equations = 0
 
     def handle_starttag(self, tag, attrs):
@@ -223,6 +224,10 @@ class Addresses(HTMLParser):
         if tag == "link" and given.get("rel") in ("stylesheet", "preload", "icon"):
             self.loaded.append(given.get("href") or "")
         self.equations += "math" in (given.get("class") or "").split()
+        if tag == "aside" and not given.get("aria-label"):
+            self.unnamed.append(given.get("class") or tag)
+        if given.get("role") == "heading" and not given.get("aria-level"):
+            self.unnamed.append(given.get("class") or tag)
 
 
 @pytest.mark.nightly
@@ -234,6 +239,7 @@ def test_the_site_builds_without_a_warning_and_asks_no_server(tmp_path):
         page.feed(path.read_text(encoding="utf-8"))
         outside = [address for address in page.loaded if address.startswith(("http:", "https:", "//"))]
         assert [] == outside, path
+        assert [] == page.unnamed, path
         if path.name == "models.html":
             assert page.equations >= len(MODELS)
             assert any("tex-svg.js" in address for address in page.loaded)

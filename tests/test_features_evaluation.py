@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import loopy as lp
 import numpy as np
 import pytest
@@ -79,14 +81,37 @@ def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, apart, 
     cells = {stride * i + offset for i in range(n) for offset in (loaded, stored)}
     filled = {cell + k for cell in cells for k in range(stride)}
     assert together == f"{-(-len(cells) * stride // len(filled))}of{stride}"
-    for utilization, quantised in (("direction", apart), ("array", together)):
+    for classes, quantised in ((features.PLAIN, apart), (features.Classes(utilization="array"), together)):
         for sizes in (n, np.array([n])):
-            values = features.evaluate(counts, {"n": sizes}, utilization)
+            values = features.evaluate(counts, {"n": sizes}, classes)
             names = {name for name in values if name.startswith("global_")}
             assert {f"global_{way}_32_stride{stride}_{quantised}" for way in ("load", "store", "minloadstore")} == names
     family = find_family("stevens_kloeckner_2016")
     values = family.values(Case(counts, {"n": n}, None, family.name))
     assert n == values[f"global_load_32_stride{stride}_{together}"]
+
+
+@pytest.mark.parametrize("stride", [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 33, 64])
+def test_a_local_stride_has_the_class_of_its_conflicts(stride):
+    """32 lanes so far apart meet in banks: the class is how many of them share one, counted lane by lane."""
+    unit = lp.make_kernel(
+        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }",
+        f"tile[{stride}*i] = a[g, i] {{id=put}}\nb[g, i] = tile[{stride}*i] {{dep=put}}",
+        [lp.TemporaryVariable("tile", np.float32, shape=(31 * stride + 1,), address_space=lp.AddressSpace.LOCAL),
+         lp.GlobalArg("a, b", np.float32, shape="n, 32"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count_kernel(lp.tag_inames(unit, {"g": "g.0", "i": "l.0"}), cache=False)
+    words = {stride * lane for lane in range(32)}
+    conflicts = max(Counter(word % 32 for word in words).values())
+    found = features.evaluate(counts, {"n": 3}, features.Classes(local_strides=True))
+    end = f"stride{conflicts}" if stride else "uniform"
+    assert {f"local_load_32_{end}": 96.0, f"local_store_32_{end}": 96.0} == {
+        name: value for name, value in found.items() if name.startswith("local_")
+    }
+    assert {"local_load_32", "local_store_32"} == {
+        name for name in features.evaluate(counts, {"n": 3}) if name.startswith("local_")
+    }
 
 
 def test_arrays_of_sizes_give_the_values_of_each_size():

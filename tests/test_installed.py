@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,13 +13,16 @@ import pytest
 
 from perfmodel.calibration import recommended
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
+from perfmodel.cli.program import COMMANDS
 from perfmodel.io import shipped
+from tests import journey
+from tests.journey import sources
+from tests.pages import pages
 from tests.shadow import ROOT
 
-FILES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
-FOLDERS = ("perfmodel", MEASUREMENT_KERNELS, TEST_KERNELS, recommended.FOLDER)
 WEIGHTS = ("*/*.json", "*/*.yaml", "*/verdict.txt")
 MOST_BYTES = 8e6
+FIRST_PAGES = ("README.md", "docs/get-started.md")
 KERNEL = '''
 import loopy as lp
 import numpy as np
@@ -33,15 +35,6 @@ def kernel():
         assumptions="n >= 1 and n mod 128 = 0", lang_version=(2018, 2))
     return lp.split_iname(t_unit, "i", 128, outer_tag="g.0", inner_tag="l.0")
 '''
-
-
-def sources(folder: Path) -> Path:
-    """Copy what an installation is made of into a folder, without what a clone has beside it."""
-    for name in FILES:
-        shutil.copy(ROOT / name, folder)
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.jsonl"))
-    return folder
 
 
 def runner(python: Path | str, here: Path, **settings: str):
@@ -127,6 +120,21 @@ def test_what_is_built_serves_a_new_user_in_an_empty_environment(kind, tmp_path)
     assert "kernel: " in run("-m", "perfmodel", "predict", *asked, "--allow-unmeasured")
     assert "measured" in run("-m", "perfmodel", "time", *asked, "--visits", "1")
     assert "best: kernel, " in run("-m", "perfmodel", "tune", *asked)
+
+
+@pytest.mark.nightly
+@pytest.mark.device
+def test_the_journey_of_a_stranger(tmp_path):
+    """Every command that the first pages name, with kernels of users' kinds, from a wheel outside of the clone."""
+    python, seconds = journey.installed(tmp_path, ["report"])
+    assert [] == journey.travelled(tmp_path, python, seconds), (tmp_path / "journey.txt").read_text(encoding="utf-8")
+
+
+def test_the_journey_has_the_commands_of_the_first_pages():
+    named = {command.split()[0] for command in journey.COMMANDS}
+    first = {words[1] for page in pages() for words in page.commands if page.name in FIRST_PAGES and len(words) > 1}
+    assert {"doctor", "count", "calibrate", "predict", "rank", "time", "tune", "report"} <= named
+    assert first & set(COMMANDS) <= named | {"measure"}
 
 
 def contents(file: Path) -> set[str]:

@@ -17,7 +17,7 @@ import pytest
 
 from perfmodel import io
 from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
-from perfmodel.io import file_part, replace_file, shipped, write_whole
+from perfmodel.io import check_place, file_part, replace_file, shipped, write_whole
 
 ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
@@ -69,6 +69,15 @@ def test_the_error_names_the_path_and_what_the_system_said(tmp_path):
         write_whole(tmp_path / "file" / "below", b"new")
     assert str(tmp_path / "file" / "below") == caught.value.path
     assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_a_place_below_a_file_is_told_before_anything_is_written(tmp_path):
+    (tmp_path / "file").write_text("old")
+    for place in ("file", "new", "new/below"):
+        check_place(tmp_path / place)
+    with pytest.raises(OutputError, match="below': Not a directory"):
+        check_place(tmp_path / "file" / "below")
+    assert [tmp_path / "file"] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("step", ["perfmodel.io.os.open", "perfmodel.io.os.fsync", "pathlib.Path.replace"])

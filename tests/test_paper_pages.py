@@ -14,10 +14,30 @@ FOLDER = ROOT / "docs" / "papers"
 PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "index.md")
 #: What each paper numbers: kind to the numbers, in the paper's order. A page has a row for each.
 NUMBERED: dict[str, dict[str, list[str]]] = {
-    "karsin-2018.md": {},
-    "kim-2012.md": {},
-    "ma-2014.md": {},
-    "stevens-kloeckner-2016.md": {},
+    "karsin-2018.md": {
+        "Algorithm": ["1"], "Corollary": ["6.2.1"], "Lemma": ["6.2.2"], "Theorem": ["3.1.5", "3.1.7", "6.2.1"],
+        "Definition": ["3.1.1", "3.1.2", "3.1.3", "3.1.4", "3.1.6", "3.1.8", "3.1.9", "3.1.10", "6.0.1"],
+        "Table": ["3.1", "3.2", "4.1", "4.2"],
+        "Figure": [
+            f"{chapter}.{number}" for chapter, most in ((1, 4), (2, 1), (3, 4), (4, 6), (5, 4), (6, 7), (7, 10))
+            for number in range(1, most + 1)
+        ],
+    },
+    "kim-2012.md": {
+        "Eq.": [f"{k}.{n}" for k, last in ((2, 5), (3, 1), (4, 31)) for n in range(1, last + 1)],
+        "Table": ["1.1", "1.2", "1.3", "1.4", "4.1", "4.2"],
+        "Figure": [f"{k}.{n}" for k, last in ((1, 19), (2, 7), (3, 5), (4, 11)) for n in range(1, last + 1)],
+        "Algorithm": ["1"],
+        "Listing": ["3.1", "4.1"],
+    },
+    "ma-2014.md": {
+        "Eq.": [str(number) for number in range(1, 16)], "Table": ["1"],
+        "Figure": [str(number) for number in range(1, 6)],
+    },
+    "stevens-kloeckner-2016.md": {
+        "Eq.": ["1"], "Table": ["1", "2"], "Figure": ["1"], "Algorithm": ["1", "2"],
+        "Class": [str(number) for number in range(1, 10)],
+    },
     "wang-lou.md": {
         "Eq.": ["1", "2", *map(str, range(4, 23))], "Table": ["1"], "Figure": [str(number) for number in range(1, 9)],
     },
@@ -25,7 +45,8 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
 #: A row: what the paper has, what it says, where it is here, what tests it, where we depart.
 COLUMNS = 5
 #: What a first cell names: "Eq. 4.25 to 4.27", "Tables 1 and 2".
-NUMBERS = re.compile(r"(Eq\.|Table|Figure|Algorithm|Listing|Theorem)s? ((?:[\d.]+[a-z]?(?:, | and | to )?)+)")
+KINDS = r"Eq\.|Table|Figure|Algorithm|Class|Listing|Theorem|Lemma|Definition|Corollary"
+NUMBERS = re.compile(rf"({KINDS})s? ((?:[\d.]+[a-z]?(?:, | and | to )?)+)")
 #: Names of files in a cell, with or without a name inside of the file.
 NAMES = re.compile(r"`([\w./-]+\.(?:py|yaml|json|md|jsonl|png|csv|xz|gz))(?:::([\w.]+))?`")
 

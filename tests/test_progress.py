@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from perfmodel import progress
-from perfmodel.progress import Bar, FailedStep, Progress, Silent, shown, task
+from perfmodel.progress import Bar, FailedStep, Progress, Reminder, Silent, shown, task
 
 
 class Notes(Silent):
@@ -43,6 +43,19 @@ def test_silence_is_a_progress():
     silent.advance("step", 1.0)
     silent.tell("message")
     silent.stop()
+
+
+def test_a_reminder_is_shown_once_for_all_tasks(capsys):
+    """Each of the campaigns of a calibration finds the same load."""
+    bar = Bar()
+    for cores in (1.5, 1.8):
+        with task(bar, "measuring", 1):
+            bar.tell(Reminder(f"others use {cores} cores"))
+            bar.tell("something else")
+    lines = capsys.readouterr().err.splitlines()
+    assert ["others use 1.5 cores", "something else", "something else"] == [
+        line for line in lines if not line.startswith("measuring")
+    ]
 
 
 def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):

@@ -10,6 +10,9 @@ transfers of size L if its time to compute (Eq. 2.1) is not below its time to mo
     \le \frac{W}{Q L} \left(1 + \frac{p - 1}{W / D}\right)
 
 The paper prints p for p - 1; only with p - 1 is this the same as :math:`T_{comp} \ge T_{mem}`.
+
+An algorithm that does :math:`\epsilon` times the work :math:`W_0` of the best sequential one gains at most
+:math:`p/\epsilon` on p cores (section 2.2): :func:`work_optimality`.
 """
 
 from __future__ import annotations
@@ -129,6 +132,25 @@ class Balance:
         return self.latency_s + self.transfer_s
 
     @property
+    def machine_side(self) -> float:
+        r"""Left side of Eq. 2.4, :math:`(p C_0/\beta)(1 + (\alpha\beta/L)/(Q/D))` [nodes/B]."""
+        waits = self.hidden / self.memory_parallelism if self.memory_parallelism else math.inf
+        return self.machine * (1 + waits) if self.machine else 0.0
+
+    @property
+    def kernel_side(self) -> float:
+        """Right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
+        return self._kernel_side(self.cores - 1)
+
+    @property
+    def printed_kernel_side(self) -> float:
+        """The same as the paper prints it, with p for p - 1, which does not follow from Eq. 2.1 [nodes/B]."""
+        return self._kernel_side(self.cores)
+
+    def _kernel_side(self, cores: float) -> float:
+        return self.intensity * (1 + cores / self.parallelism) if self.parallelism else 0.0
+
+    @property
     def holds(self) -> bool:
         """Whether Eq. 2.4 holds: the data can be moved while the machine computes."""
         return self.compute_s >= self.memory_s
@@ -169,6 +191,46 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
         cores=cores(case), rate=_inverse(weights["w_operation"]), latency=weights["w_latency"],
         bandwidth=_inverse(weights["w_byte"]), transfer_bytes=line,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WorkOptimality:
+    r"""How far a computation's additional work takes its speedup away, by section 2.2 of the paper.
+
+    Parameters
+    ----------
+    epsilon
+        :math:`\epsilon = W/W_0`, its work over that of the best sequential one [1]; 1 is work-optimal. So many cores it
+        takes to be as fast.
+    speedup
+        The best sequential time over that by Brent's bound, :math:`W_0/(D + (W - D)/p)` [1].
+    most
+        :math:`p/\epsilon`, which the speedup nears where :math:`W \gg p D` [1].
+
+    """
+
+    epsilon: float
+    speedup: float
+    most: float
+
+
+def work_optimality(balance: Balance, least_work: float) -> WorkOptimality:
+    r"""Return how far a computation is from work-optimal, where the best sequential one does `least_work` :math:`W_0`.
+
+    Among variants of a kernel, that is the least work of all of them.
+
+    Examples
+    --------
+    The tree of figure 2.3 does the work of a loop, 31 nodes. On 64 processors it takes 5 + 26/64 steps for 31:
+
+    >>> tree = Balance(31, 5, 1, cores=64, rate=1e9, latency=0.0, bandwidth=1e12, transfer_bytes=64)
+    >>> found = work_optimality(tree, 31)
+    >>> found.epsilon, round(found.speedup, 2), found.most
+    (1.0, 5.73, 64.0)
+    """
+    epsilon = balance.work / least_work if least_work else 1.0
+    steps = balance.depth + max(balance.work - balance.depth, 0.0) / balance.cores
+    return WorkOptimality(epsilon, least_work / steps if steps else 1.0, balance.cores / epsilon if epsilon else 0.0)
 
 
 def _inverse(cost: float) -> float:

@@ -13,6 +13,7 @@ All of it is estimated from static counts, as in :mod:`perfmodel.models.gpuperf`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,7 @@ _IDEALS = {
     "itilp_max": "unit_warps*insts*w_issue",  # the second term of Eq. 4.27, as avg_inst_lat / ITILP_max is an issue
     "fp": "parallel*fp_insts/insts",  # Eq. 4.25: the kernel's ITILP, as in Eq. 4.3
     "mem_min": "moved/w_bandwidth",  # Eq. 4.26
+    "most_itilp": "w_arithmetic_latency/w_issue",  # Eq. 4.5
 }
 _FP = tuple(f"op_float*_{kind}" for kind in ("add", "mul", "minmax"))
 _METRICS = ("itilp", "serial", "fp", "memlp")
@@ -51,6 +53,9 @@ class Benefits:
         B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max.
     serial_s
         B_serial: by less serialised work.
+    most_itilp
+        ITILP_max, the instructions in flight that hide the latency of an instruction [1]. Up to 1 none has to be
+        hidden, so that B_itilp is 0 for every kernel and says nothing.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class Benefits:
     memlp_s: float
     fp_s: float
     serial_s: float
+    most_itilp: float = math.inf
 
     @property
     def seconds(self) -> float:
@@ -109,7 +115,7 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
         compute_s=terms["compute"], memory_s=terms["memory"], overlap_s=terms["overlap"],
         ideal_compute_s=terms["fp"], ideal_memory_s=terms["mem_min"], itilp_s=itilp, serial_s=terms["serial"],
         fp_s=terms["compute"] - terms["fp"] - itilp - terms["serial"],
-        memlp_s=max(terms["memory"] - terms["overlap"] - terms["mem_min"], 0.0),
+        memlp_s=max(terms["memory"] - terms["overlap"] - terms["mem_min"], 0.0), most_itilp=terms["most_itilp"],
     )  # fmt: skip
 
 

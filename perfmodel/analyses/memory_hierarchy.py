@@ -7,8 +7,9 @@ requests of different sub-groups and work-groups reach the caches is not known. 
    likely;
 2. work-groups are dealt in turn to the compute units; the requests of all work-groups that the units hold at once are
    merged at random in the same way;
-3. the requests of a unit go through its own first-level cache in that order; those that miss go through the
-   second-level cache, which all units share.
+3. the requests of a unit go through its own first-level cache in that order;
+4. those that miss wait for the second-level cache, which all units share. Their order there is drawn anew in the same
+   way: the time that a miss takes is not known either.
 
 A cache is set-associative and replaces the line least recently used (LRU). Each order gives a hit rate of each level.
 Their spread shows how much the unknown order matters. Loads and stores are treated alike: both load the line into
@@ -17,7 +18,7 @@ the cache.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -163,6 +164,7 @@ class HitRates:
     requests: int  # in the traces
     groups: int  # work-groups traced, of all launches
     drawn: tuple[str, ...] = ()  # arrays whose cells were drawn at random, since the index depends on data
+    by_access: tuple[tuple[str, float, float], ...] = ()  # as by_array, of each access of the program
 
     @property
     def miss_ratio_l1(self) -> float:
@@ -204,53 +206,75 @@ def hit_rates(
     `groups` work-groups of each launch are traced. The caches are empty when a launch begins. Equal seeds give
     equal rates. Raises what :func:`perfmodel.counts.trace.trace` raises.
     """
-    traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
+    return traced_hit_rates(trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed), hierarchy, orders, seed)
+
+
+def traced_hit_rates(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int = 20, seed: int = 0) -> HitRates:
+    """Send the traces of some launches through the caches in random orders, drawn for each level."""
     generator = np.random.default_rng(seed)
-    requests = sum(map(len, traces))
-    names = tuple(dict.fromkeys(name for launch in traces for name in launch.arrays))
-    array = np.concatenate([launch.array for launch in traces]) if traces else np.zeros(0, np.int64)
-    l1, l2 = [], []
-    first, memory, total = (np.zeros(len(names)) for _ in range(3))
-    for _ in range(orders):
-        levels = [_levels(launch, hierarchy, generator) for launch in traces]
-        level = np.concatenate(levels) if levels else np.zeros(0, np.int64)
-        missed = int((level > 1).sum())
-        l1.append(1.0 - missed / max(requests, 1))
-        l2.append(1.0 - int((level > 2).sum()) / max(missed, 1))
-        first += np.bincount(array[level == 1], minlength=len(names))
-        memory += np.bincount(array[level > 2], minlength=len(names))
-        total += np.bincount(array, minlength=len(names))
-    rows = tuple(
+    levels = [[levels_of(launch, hierarchy, generator) for launch in traces] for _ in range(orders)]
+    level = np.array([np.concatenate([np.zeros(0, np.int64), *drawn]) for drawn in levels])
+    missed = (level > 1).sum(axis=1)
+    requests = level.shape[1]
+    return HitRates(
+        tuple((1.0 - missed / max(requests, 1)).tolist()),
+        tuple((1.0 - (level > 2).sum(axis=1) / np.maximum(missed, 1)).tolist()),
+        _shares(level, [(launch.arrays, launch.array) for launch in traces]),
+        requests, sum(len(launch.groups) for launch in traces),
+        tuple(sorted({name for launch in traces for name in launch.drawn})),
+        _shares(level, [(_sites(launch, len(traces) > 1), launch.access) for launch in traces]),
+    )  # fmt: skip
+
+
+def _sites(launch: Trace, several: bool) -> tuple[str, ...]:
+    """Return the names of a launch's accesses, with that of the launch where there are several."""
+    return tuple(f"{launch.launch}: {name}" for name in launch.sites) if several else launch.sites
+
+
+def _shares(
+    level: Ints, requests: Sequence[tuple[tuple[str, ...], Ints]]
+) -> tuple[tuple[str, float, float], ...]:
+    """Return of each name the mean share of its requests that the first level answers, and that go to memory.
+
+    `level` has shape (orders, requests); of each launch the names are given, and each request's place among them.
+    """
+    names = list(dict.fromkeys(name for own, _ in requests for name in own))
+    places = [np.array([names.index(name) for name in own], np.int64)[place] for own, place in requests]
+    place = np.concatenate([np.zeros(0, np.int64), *places])
+    total, first, memory = (
+        np.bincount(place, weights=part, minlength=len(names))
+        for part in (np.ones(len(place)), (level == 1).mean(axis=0), (level > 2).mean(axis=0))
+    )
+    return tuple(
         (name, float(first[k] / total[k]), float(memory[k] / total[k])) for k, name in enumerate(names) if total[k]
     )
-    drawn = tuple(sorted({name for launch in traces for name in launch.drawn}))
-    return HitRates(tuple(l1), tuple(l2), rows, requests, sum(len(launch.groups) for launch in traces), drawn)
 
 
-def _levels(launch: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
-    """Return the level that answers each request in a random order: 1 or 2 (a cache), or 3 (memory)."""
-    order = drawn_order(launch, hierarchy.units, hierarchy.resident, generator)
-    unit, line = launch.group[order] % hierarchy.units, launch.line[order]
-    level = np.ones(len(line), np.int64)
-    missed = np.flatnonzero(~hits(line, hierarchy.l1, unit))
-    again = hits(line[missed], hierarchy.l2, None if hierarchy.shared else unit[missed])
-    level[missed] = np.where(again, 2, 3)
-    result = np.empty_like(level)
-    result[order] = level
-    return result
+def levels_of(launch: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
+    """Return the level that answers each request, 1 or 2 (a cache), or 3 (memory), in a random order at each level."""
+    level, waiting = np.ones(len(launch), np.int64), np.arange(len(launch))
+    for number, shape, shared in ((2, hierarchy.l1, False), (3, hierarchy.l2, hierarchy.shared)):
+        order = waiting[drawn_order(launch, hierarchy.units, hierarchy.resident, generator, waiting)]
+        unit = None if shared else launch.group[order] % hierarchy.units
+        waiting = np.sort(order[~hits(launch.line[order], shape, unit)])
+        level[waiting] = number
+    return level
 
 
-def drawn_order(launch: Trace, units: int, resident: int, generator: np.random.Generator) -> Ints:
-    """Return the requests' positions in a random order that the program allows.
+def drawn_order(
+    launch: Trace, units: int, resident: int, generator: np.random.Generator, waiting: Ints | None = None
+) -> Ints:
+    """Return places of requests in a random order that the program allows.
 
-    Sorting drawn numbers within each stream, and then all of them, makes every merge of the streams as likely as any
-    other.
+    `waiting` are the rising positions of the requests, all by default; the places are in it. Sorting drawn numbers
+    within each stream, and then all of them, makes every merge of the streams as likely as any other.
     """
-    moment = _sorted_within((launch.subgroup, launch.phase, launch.group), generator)
-    inside = np.lexsort((moment, launch.phase, launch.group))
-    group = launch.group[inside]
-    wave = group // (units * resident)
-    return inside[np.lexsort((_sorted_within((group,), generator), wave))]
+    pool = slice(None) if waiting is None else waiting
+    subgroup, phase, group = (column[pool] for column in (launch.subgroup, launch.phase, launch.group))
+    moment = _sorted_within((subgroup, phase, group), generator)
+    inside = np.lexsort((moment, phase, group))
+    wave = group[inside] // (units * resident)
+    return inside[np.lexsort((_sorted_within((group[inside],), generator), wave))]
 
 
 def _sorted_within(keys: tuple[Ints, ...], generator: np.random.Generator) -> NDArray[np.float64]:

@@ -89,7 +89,7 @@ class KernelBounds:
 
 @dataclass(frozen=True)
 class BoundModels:
-    """Weights of the two models; None where the folder has none of this device that can be read."""
+    """Weights of the two models; None where the folder has none of this device that can be used."""
 
     balance: FittedModel | None = None  # of the family ``work_depth``
     benefits: FittedModel | None = None  # of the family ``gpuperf``
@@ -107,13 +107,18 @@ class BoundModels:
         return KernelBounds(**known)
 
 
+def _is_cpu(model: FittedModel) -> bool:
+    facts = model.facts
+    return facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
+
+
 def bounds_beside(model: FittedModel) -> BoundModels:
     """Return the weights of both models that lie beside a model's own."""
     return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
 
 
 def bound_models(folder: str | Path, device: str) -> BoundModels:
-    """Return the weights of both models that a folder holds for a device."""
+    """Return the weights of both models that a folder holds for a device; those of benefits are for GPUs only."""
     known: dict[str, Any] = {}
     problems = []
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):
@@ -126,7 +131,9 @@ def bound_models(folder: str | Path, device: str) -> BoundModels:
         except PerfModelError as error:
             problems.append(_one_line(error))
             continue
-        if model.device == device:
+        if name == "benefits" and _is_cpu(model):
+            problems.append(f"{family} supposes that work-items hide each other's waits, as on GPUs; this is a CPU")
+        elif model.device == device:
             known[name] = model
         else:
             problems.append(f"the weights of {family} are of {model.device}")

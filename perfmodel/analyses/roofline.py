@@ -1,29 +1,47 @@
-"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
+r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
 The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
-memory, each at the device's measured peak.
+memory, each at the device's measured peak. What the caches hold from one run to the next does not come from memory:
+
+.. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
+
+with the bytes Q that move at least (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
+bandwidths B of memory and :math:`B_{cache}` of the caches. Where the latter is not known, no cache was faster than the
+memory roof, and the time is Q/B.
+
+So a share above 1 comes from no roof of another thing. What remains is a time that is shorter than that of every kernel
+which measured the roofs (a clock boost, or a published peak at a lower clock), or a predicted time that is too short.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from perfmodel.compare.comparison import volume
 from perfmodel.counts import KernelCounts
-from perfmodel.display import in_words, percent
+from perfmodel.display import finite, in_words, percent
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
 from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.predictions import together
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
-from perfmodel.quantities.traffic import global_bytes, local_bytes
+from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurements
 
 PEAKS = ("peak_flops_float32", "peak_flops_float64")
 BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
+BOUNDS = ("compute", "memory", "local")
 LOCAL = "local_bandwidth_bytes_per_s"
+L2 = "l2_bandwidth_bytes_per_s"
+"""Stands in for the caches' bandwidth, where that was not measured."""
+WITHOUT_FMA, WITHOUT_VECTORS = "without_multiply_adds", "without_vectors"
 COLUMNS = ("GFLOP/s", "GB/s", "of the roof")
 """Names of :attr:`KernelPoint.cells`."""
 
@@ -73,6 +91,11 @@ class KernelPoint:
         return flops, f"{self.bytes_rate / 1e9:.3g}", percent(self.share)
 
     @property
+    def document(self) -> dict[str, float | None]:
+        """The same numbers for JSON; null where a roof is not known."""
+        return {"operations_per_s": self.rate, "bytes_per_s": self.bytes_rate, "share_of_roof": finite(self.share)}
+
+    @property
     def drawable(self) -> bool:
         """Whether it has a place on logarithmic axes."""
         return self.operations > 0 and self.bytes > 0
@@ -87,6 +110,20 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
     return roofs
+
+
+def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
+    """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
+
+    Half the peak, as a fused multiply-add counts as two operations; and the peak over the lanes that compute together,
+    the fact ``vector_lanes``, else ``subgroup_size``, where one is known. Kim et al. (2012),
+    section 4.2.4: "other roofs and ridges below the peak roofline".
+    """
+    if PEAKS[0] not in facts:
+        return {}
+    peak = float(facts.value(PEAKS[0]))
+    lanes = next((float(facts.value(key)) for key in ("vector_lanes", "subgroup_size") if key in facts), None)
+    return {WITHOUT_FMA: peak / 2} | ({} if lanes is None else {WITHOUT_VECTORS: peak / lanes})
 
 
 def points_of(
@@ -127,27 +164,80 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     return tuple(kernel_point(case, roofs, row.kernel, in_words(row.variant), row.median) for row, case in cases)
 
 
+def points_at(
+    facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], rankings: Sequence[Ranking]
+) -> tuple[dict[str, KernelPoint], ...]:
+    """Return at each of several sizes what :func:`points_of` does at one, of the variants ranked there."""
+    roofs, points = roof_values(facts) if facts else {}, tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
+    times: dict[str, dict[int, float]] = {}
+    for place, ranking in enumerate(rankings):
+        for variant in ranking:
+            if variant.name in counts and variant.seconds > 0:
+                times.setdefault(variant.name, {})[place] = variant.seconds
+    try:
+        for name, of_variant in times.items():
+            case = Case(counts[name], together([rankings[i].sizes for i in of_variant]), facts, "roofline")
+            placed = zip(*(np.ravel(values).tolist() for values in _placed(case, roofs)), strict=True)
+            for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), placed, strict=True):
+                sizes = in_words(rankings[i].sizes)
+                points[i][name] = KernelPoint(name, "", sizes, operations, moved, seconds, bound_s, BOUNDS[bound])
+    except MissingFactError:
+        return tuple({} for _ in rankings)
+    return points
+
+
 def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
     """Return a counted kernel at given sizes, with its measured or predicted time [s], below roofs.
 
     It raises MissingFactError if the size of a transfer is not known.
     """
-    single, double = map(float, float_operations(case))
-    moved = float(global_bytes(case))
-    times = {
-        "compute": _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),
-        "memory": _time(moved, roofs.get(BANDWIDTHS[0])),
-        "local": _time(float(local_bytes(case)), roofs.get(LOCAL)),
-    }
-    bound = max(times, key=lambda name: (math.isnan(times[name]), times[name]))
-    sizes = in_words(case.parameters)
-    return KernelPoint(kernel, form, sizes, single + double, moved, seconds, times[bound], bound)
+    operations, moved, bound_s, bound = (values.item() for values in _placed(case, roofs))
+    return KernelPoint(kernel, form, in_words(case.parameters), operations, moved, seconds, bound_s, BOUNDS[bound])
 
 
-def _time(amount: float, rate: float | None) -> float:
-    if not amount:
-        return 0.0
-    return amount / rate if rate else math.nan
+def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+    """Return operations, bytes, the least time [s] and the lowest roof's place in :data:`BOUNDS`, of the sizes' shape.
+
+    A roof that is not known is the lowest one, with NaN for the time.
+    """
+    single, double = float_operations(case)
+    times = np.stack(np.broadcast_arrays(
+        _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),
+        _memory_time(case, roofs),
+        _time(local_bytes(case), roofs.get(LOCAL)),
+    ))  # fmt: skip
+    lowest = np.argmax(np.where(np.isnan(times), np.inf, times), axis=0)
+    least = np.take_along_axis(times, lowest[None], axis=0)[0]
+    operations, moved, least, lowest = np.broadcast_arrays(single + double, global_bytes(case), least, lowest)
+    return operations, moved, least, lowest
+
+
+def _memory_time(case: Case, roofs: Mapping[str, float]) -> Any:
+    """Return the least time in which what a kernel accesses can move [s]; NaN where the memory's roof is not known."""
+    least, cache = least_bytes(case), roofs.get(BANDWIDTHS[1], case.known(L2))
+    if not cache:
+        return _time(least, roofs.get(BANDWIDTHS[0]))
+    beyond = np.maximum(least - cached_bytes(case.facts), 0.0)
+    return np.maximum(_time(beyond, roofs.get(BANDWIDTHS[0])), _time(least, cache))
+
+
+def _time(amount: Any, rate: float | None) -> Any:
+    return np.asarray(amount) / rate if rate else np.where(np.asarray(amount) == 0, 0.0, np.nan)
+
+
+ABOVE = "the clock was above that of the roofs' kernels, or this time is too short"
+
+
+def above_lines(points: Iterable[KernelPoint]) -> list[str]:
+    """Return a line on the kernels that are above a roof, where some are.
+
+    Examples
+    --------
+    >>> above_lines([KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.21, "memory")])
+    ["above 100 % of the roof (axpy): the clock was above that of the roofs' kernels, or this time is too short"]
+    """
+    names = dict.fromkeys(point.kernel for point in points if point.share > 1)
+    return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []
 
 
 def largest(points: Iterable[KernelPoint]) -> tuple[KernelPoint, ...]:

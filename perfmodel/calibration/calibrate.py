@@ -101,6 +101,11 @@ class FittedDevice(Lazy):
     @cached_property
     def text(self) -> str:
         """The content of ``verdict.txt``: the chosen family in detail, and all families side by side."""
+        return f"{self.core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
+
+    @cached_property
+    def core(self) -> str:
+        """The chosen family in detail, and what to know of the measurements."""
         if not self.chosen:
             lost = (name for name in CANDIDATES if name in self.problems)
             core = "\n".join(f"{name} was not fitted: {self.problems[name]}" for name in lost)
@@ -108,11 +113,11 @@ class FittedDevice(Lazy):
             reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
             errors, clock = error_table(self.comparisons), self.models[self.chosen].clock_text
             why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
+            why = why if len(self.candidates) > 1 else "It is the only family that can be used here."
             errors += f"\n\n{self._beside_samples}" if self.samples else ""
             head = f"{self.chosen} on {self.device}, {clock}\n{why}"
             core = f"{head}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
-        core += "".join(f"note: {note}\n" for note in self.notes)
-        return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
+        return core + "".join(f"note: {note}\n" for note in self.notes)
 
     @property
     def _beside_samples(self) -> str:
@@ -187,7 +192,7 @@ def _loads_of(measured: store.Measurements) -> Iterator[str]:
     if loaded := sum(LOADED in row.flags for row in measured):
         yield (
             f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
-            "shorter: calibrate again into another folder (--out)"
+            "shorter: run the same command again then, which measures these again"
         )
 
 
@@ -232,7 +237,7 @@ def fit_family(
             raise OptionError(f"nothing in '{source}' was measured with the driver '{driver}'", f"give one of {known}")
         measured = measured.of_driver(driver)
     if measured_facts:
-        measured = with_measured_facts(measured)
+        measured = with_measured_facts(measured, family)
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
     tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
@@ -259,6 +264,8 @@ def judge_family(
 EXPECTED_S = {"quick": (120.0, 40.0), "default": (400.0, 145.0), "full": (2560.0, 545.0)}
 #: A quick calibration begins no measurement later than this, unless a budget is given [s].
 QUICK_S = 130.0
+#: Share of a quick calibration's own budget that probes leave to measuring, also on a busy machine [1].
+LEAST = 0.6
 #: Share of a budget after which no measurement kernel is begun; the rest is for test kernels [1].
 MEASURED = 0.8
 
@@ -356,6 +363,7 @@ def calibrate(
     NothingMeasuredError
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
+    store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     if counted_first:
         count_kernels(discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, device, campaign, progress)
         check = discovered(None, TEST_KERNELS) if tests is None else tests
@@ -363,7 +371,8 @@ def calibrate(
     began = monotonic()
     probe_device(device, folder, campaign, progress)
     if campaign.budget_s is not None:
-        campaign = replace(campaign, budget_s=max(0.0, campaign.budget_s - (monotonic() - began)))
+        least_s = LEAST * campaign.budget_s if counted_first else 0.0
+        campaign = replace(campaign, budget_s=max(least_s, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, progress, kernels, tests)
     measured = store.read(folder)
     if not len(measured):

@@ -160,11 +160,16 @@ def fact_parts(index: int) -> Iterator[Part]:
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
-    """Yield the cards that are in the machine but in no OpenCL platform."""
+    """Yield the cards that are in the machine, and the runtime of this environment, that no OpenCL platform is of."""
+    from perfmodel.opencl.device import INTEL
+
     for file, word, mend in _CARDS:
         if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
             message = "the card is installed, but OpenCL's loader does not know its driver"
             yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
+    if INTEL.is_file() and platforms and not any("Intel" in platform for platform in platforms):
+        message = "it is in this environment (pip's extra 'cpu'), and OpenCL's loader knows other drivers"
+        yield Part("OpenCL", "Intel's runtime", NOTE, message, f"export OCL_ICD_VENDORS={INTEL}")
 
 
 def _mend_device(slug: str) -> str:

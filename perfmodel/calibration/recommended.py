@@ -166,10 +166,18 @@ class FoundWeights:
 
     @property
     def text(self) -> str:
-        """Which weights these are, in one line."""
+        """Which weights these are, in one line, with their verdict."""
+        return "; ".join(filter(None, [self._where, self.verdict, *self.passed_over]))
+
+    @property
+    def place(self) -> str:
+        """The same without the verdict."""
+        return "; ".join([self._where, *self.passed_over])
+
+    @property
+    def _where(self) -> str:
         recorded = f"; others recorded its times: {self.device.recorded}" if self.device.recorded else ""
-        words = [f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}", self.verdict]
-        return "; ".join(filter(None, [*words, *self.passed_over]))
+        return f"weights of {self.device.name}: {shown(self.path)} ({self.origin}){recorded}"
 
     @property
     def verdict(self) -> str:
@@ -418,15 +426,17 @@ def fit(
 
 
 def model_in_use(
-    path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None]
+    path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
     """Return the model of a weights file, or without a path of the device in use; `tell` gets which weights these are.
+
+    Their verdict is told too, unless they are not `judged` there since the result says it.
 
     A ForeignWeightsWarning says what tells the device of given weights from the one in use.
     """
     if path is None:
         weights = find_weights(device, family)
-        tell(weights.text)
+        tell(weights.text if judged else weights.place)
         return read_model(weights.path, family)
     model = read_model(path, family)
     if differ := foreign(model, device):

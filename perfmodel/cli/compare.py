@@ -9,6 +9,7 @@ import math
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from typer import Argument, Option
 from perfmodel import analyses, calibration, compare, fitting, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError, UnmeasuredFeatureError
-from perfmodel.io import is_standard_output, write_whole
+from perfmodel.io import check_place, is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -63,11 +64,10 @@ def compare_command(source: Folders = None, family: Families = None, csv: Figure
 
     It takes a minute or two for each device, several devices at once; it says beforehand how long.
     """
-    from perfmodel.models import families
-
     folders, names = source or _measured_folders(), tuple(family or ())
-    seconds = compare.contenders.expected_s(len(folders), len(names or families()))
-    output.tell(f"this takes about {seconds / 60:.1f} minutes: each family is fitted again and again, groups left out")
+    seconds = compare.contenders.expected_s(folders, names)
+    span = f"{seconds / 60:.1f} minutes" if seconds > 90 else f"{max(seconds, 1):.0f} s"
+    output.tell(f"this takes about {span}: each family is fitted again and again, groups left out")
     judged = compare.contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:
@@ -272,7 +272,8 @@ def _own_points(
     times = {name: variant.prediction.seconds for name, variant in predicted.variants.items()}
     for name, error in predicted.errors.items():
         output.tell(f"{name}: {error}")
-    return tuple(analyses.roofline.points_of(facts, counts, at, times).values()), facts
+    points = analyses.roofline.points_of(facts, counts, at, times)
+    return tuple(replace(point, kernel=kernel.stem, form=name) for name, point in points.items()), facts
 
 
 def _no_kernel(command: str) -> OptionError:
@@ -331,20 +332,21 @@ def report_command(
     report.html.page.check_extra()
     if out.is_dir():
         raise OutputFolderError(out, "it is a folder")
+    check_place(out)
     if kernel is None and (size or statistic or keep):
         raise _no_kernel("report")
     at, known = numbers.sizes(size), numbers.statistics(statistic)
-    units = load_kernel_file(kernel).variants if kernel else {}
+    builders = load_kernel_file(kernel).builders if kernel else {}
     timed = None if keep is None else read(keep)
-    folder, model = _shown_model(source, family)
+    folder, model = _shown_model(_with_rows() if source is None else source, family)
     counts: dict[str, KernelCounts] = {}
     uncounted: dict[str, str] = {}
     bar = output.CommandBar()
-    bar.start(f"report on {model.device}", len(units) + analyses.report_data.steps_of(folder))
+    bar.start(f"report on {model.device}", len(builders) + analyses.report_data.steps_of(folder))
     try:
-        for name, unit in units.items():
+        for name, build in builders.items():
             try:
-                counts[name] = count(unit, model.fitted.subgroup_size, check=True, statistics=known)
+                counts[name] = count(build(), model.fitted.subgroup_size, check=True, statistics=known)
             except PerfModelError as error:
                 uncounted[name] = str(error)
             bar.advance(name)
@@ -372,6 +374,21 @@ def _shown_model(source: Path | None, family: str | None) -> tuple[Path, predict
         weights = options.weights_in_use(family)
         return weights.folder, predicting.load(weights.path, family)
     return source, predicting.load(calibration.recommended.folder_weights(source, family), family)
+
+
+def _with_rows() -> Path | None:
+    """Return the user's own folder of the device in use where weights that ship, without measured rows, come first."""
+    from perfmodel.store import paths
+
+    folder = calibration.recommended.find_weights().folder
+    own = calibration.recommended.data_folder() / folder.name
+    if paths(folder)[0].is_file():
+        return None
+    if paths(own)[0].is_file():
+        output.tell(f"the weights in use ship without measurements, so the report is on {own}")
+        return own
+    problem = f"'{folder}' has weights, and not the measurements that a report shows"
+    raise OptionError(problem, "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from")
 
 
 def _made(kernel: Path | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from perfmodel.documents import MOST_LANES, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
-    from perfmodel.counts import AccessCount, KernelCounts
+    from perfmodel.counts import AccessCount, Count, KernelCounts
     from perfmodel.counts.nests.nest import Nest
     from perfmodel.facts import DeviceFacts
 
@@ -219,8 +219,11 @@ def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:
     """Yield what is counted, its details and the expression, over the whole launch."""
     for operation in counts.operation_table:
         yield "operations", f"{operation.dtype} {operation.kind}", str(operation.count)
+    accesses: dict[tuple[str, str], Count] = {}  # rows that differ in nothing shown are one
     for row in counts.access_table:
-        yield f"{row.space} {row.direction}s", _access_detail(row), str(row.count)
+        key = f"{row.space} {row.direction}s", _access_detail(row)
+        accesses[key] = accesses[key] + row.count if key in accesses else row.count
+    yield from ((*key, str(number)) for key, number in accesses.items())
     yield "barriers", "local", str(counts.barriers(scope="local"))
     yield "work-groups", "", str(counts.work_groups())
     yield "launches", "", str(counts.launches())

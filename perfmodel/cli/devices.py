@@ -82,8 +82,10 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
     if not all(map(_reports_width, known)):
         yield "* not reported by the device: its preferred work-group size multiple"
     for device in known:
-        for key, fact in assumed_facts(device.facts).items():
-            yield f"device {device.index}: {key} = {fact.value}, {fact.source}"
+        assumed = assumed_facts(device.facts)
+        if assumed:
+            values = " and ".join(f"{key} = {fact.value}" for key, fact in assumed.items())
+            yield f"device {device.index}: {values}, {next(iter(assumed.values())).source}"
     for _, folder, facts in calibration.recommended.fitted_devices():
         if facts.recorded:
             yield f"not here: {facts.name} (--device {folder.name}), whose times others recorded: {facts.recorded}"
@@ -153,9 +155,9 @@ def doctor_command() -> None:
 def _part_line(part: calibration.installation.Part) -> str:
     comment = f" ({part.message})" if part.message and part.status == "ok" else ""
     if part.status == "ok":
-        return f"{part.name:<13}{part.found + ' ' if part.found else ''}ok{comment}"
+        return f"{part.name:<17} {part.found + ' ' if part.found else ''}ok{comment}"
     found = f"{part.found}: " if part.found else ""
-    return f"{part.name:<13}{part.status}: {found}{part.message}; mend it with: {part.mend}"
+    return f"{part.name:<17} {part.status}: {found}{part.message}; mend it with: {part.mend}"
 
 # }}}
 
@@ -198,17 +200,20 @@ def calibrate_command(
     with target_device(asked.scheduler, asked.device) as target:
         own = asked.budget is not None or asked.kernels or tests  # a user's budget is for all, and any kernel may fail
         counted_first = asked.quick and not own
-        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first)
+        here = asked.scheduler is None
+        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first, here)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool, here: bool,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.store import read
 
     folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
+    if here:
+        output.wait_until_quiet()
     output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
@@ -225,8 +230,8 @@ def _calibrate_device(
     if json:
         output.print_document({**fitted_document(fitted), "campaign": campaign.name, "seconds": monotonic() - began})
     else:
-        output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.text}")
-        print(f"wrote {folder} in {monotonic() - began:.0f} s")
+        output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.core}")
+        print(f"wrote {folder} in {monotonic() - began:.0f} s ({calibration.calibrate.VERDICT_FILE} has all families)")
 
 
 def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any]:

@@ -96,6 +96,8 @@ def measure_command(
             if not kernels:
                 output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
+        if asked.scheduler is None:
+            output.wait_until_quiet()
         began, chooser = monotonic(), None if part is None else fitting.choice.chooser(part)
         measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, chooser)
         document = campaign_document(measured, path, campaign.name, monotonic() - began)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, documents, errors, predicting, progress
+from perfmodel import analyses, display, documents, errors, measuring, predicting, progress
 from perfmodel.cli.streams import begin_result
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
@@ -93,6 +93,12 @@ class CommandBar(progress.Bar):
         super().__init__(settings().quiet, failures)
 
 
+def wait_until_quiet() -> None:
+    """Wait a while for a quiet machine before something is measured, and say so; once in a supervised command."""
+    if measuring.supervised.spent_s() < 1.0:  # not where another process takes over
+        measuring.wait_until_quiet(lambda text: tell(text, beside_json=True))
+
+
 @contextmanager
 def counting(shown: bool = True) -> Iterator[None]:
     """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
@@ -118,18 +124,27 @@ def announce(text: str) -> None:
 def as_notes() -> Iterator[None]:
     """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
 
-    Other warnings are shown as Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
+    Those of Loopy are notes too, each once however often it comes with other numbers. Other warnings are shown as
+    Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
     """
     rest: list[str] = []
+    of_loopy: set[str] = set()
     told = False
 
     def show(message: Any, category: type[Warning], *place: Any) -> None:
         nonlocal told
-        if not issubclass(category, PerfModelWarning):
+        if category.__module__.startswith("loopy"):
+            message = f"Loopy warns: {str(message).partition(' (add ')[0]}"
+            alike = re.sub(r"\d+", "0", message)
+            if alike in of_loopy:
+                return
+            of_loopy.add(alike)
+        elif not issubclass(category, PerfModelWarning):
             otherwise(message, category, *place)
-        elif settings().quiet:
             return
-        elif told and not settings().verbose:
+        if settings().quiet:
+            return
+        if told and not settings().verbose:
             rest.append(str(message))
         else:
             told = True
@@ -264,10 +279,7 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
 
 def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:
     """Return what a kernel reaches in its time for JSON; empty where that is not known, null where a roof is not."""
-    if point is None:
-        return {}
-    share = display.finite(point.share)
-    return {"operations_per_s": point.rate, "bytes_per_s": point.bytes_rate, "share_of_roof": share}
+    return {} if point is None else point.document
 
 
 def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:

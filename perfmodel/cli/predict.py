@@ -26,6 +26,7 @@ SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
+MANY = 8  # so many variants are counted behind a bar
 
 Why = Annotated[bool, Option("--why", help="Say in words what bounds each variant, and what to try.")]
 Picture = Annotated[
@@ -59,14 +60,19 @@ class PredictionOptions:
         """Read the sizes."""
         return numbers.size_points(self.size, self.paired)
 
-    def model(self, facts: str | None = None, like: str | None = None) -> predicting.FittedModel:
-        """Find the model, with other facts of its device, or transferred to another device."""
+    def model(
+        self, facts: str | None = None, like: str | None = None, judged: bool = False
+    ) -> predicting.FittedModel:
+        """Find the model, with other facts of its device, or transferred to another device.
+
+        With `judged` standard error says the verdict of the weights, as where the result does not.
+        """
         recommended = calibration.recommended
         device = options.facts_of(facts)
         if like is not None and (device is None or self.weights or self.device):
             raise OptionError("--like was given without --facts, or beside other weights", "give both, and no others")
         if device is None or (like is None and options.is_facts_file(str(facts))):
-            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell)
+            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell, judged)
             if device is None:
                 return model
             predicting.transfer.check_types(model.facts, device)
@@ -131,7 +137,8 @@ class _Request(Lazy):
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each; those that fail are left out."""
-        alone, bar = self.jobs is None, output.CommandBar(failures=False)
+        alone = self.jobs is None and len(self.file.builders) < MANY
+        bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
             self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
@@ -144,6 +151,7 @@ class _Request(Lazy):
             return plain, predicting.rankings(plain)
 
         measuring.pin_threads()
+        output.wait_until_quiet()
         kept = self.file.only(plain.variants)
         anchored = tuning.anchoring.predict_anchored(
             asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
@@ -182,7 +190,7 @@ def predict_command(
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
     keep = supervised_store(context, None) if accuracy.anchor else None
-    model = asked.model(facts, like).by_clock(clock)
+    model = asked.model(facts, like, judged=csv).by_clock(clock)
     request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -216,7 +224,7 @@ def rank_command(
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     keep = supervised_store(context, None) if accuracy.anchor else None
-    request = _Request(asked, accuracy, asked.model(), points, known, jobs, keep)
+    request = _Request(asked, accuracy, asked.model(judged=csv or span is not None), points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -255,16 +263,24 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     ))  # fmt: skip
 
 
+def _title(request: _Request) -> str:
+    """Return which model predicts, for which size, and by whose clock."""
+    return ", ".join(filter(None, [request.title, output.sizes_text(request.points[0]), request.model.clock_text]))
+
+
 def _prediction_lines(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
 ) -> Iterator[str]:
 
-    at, level = output.sizes_text(request.points[0]), request.accuracy.level
-    yield ", ".join(filter(None, [request.title, at, request.model.clock_text]))
+    level = request.accuracy.level
+    yield _title(request)
     yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
     yield from anchor_lines(predictions.anchors)
     roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
+    warned = [set(variant.warnings) for variant in ranking]
+    shared = set.intersection(*warned) if len(warned) > 1 else set()
+    yield from (f"note: {warning}" for warning in ranking[0].warnings if warning in shared)
     for variant in ranking:
         interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
         yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
@@ -272,7 +288,7 @@ def _prediction_lines(
             yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
         if variant.name in rates:
             yield report.bounds.rates_text(rates[variant.name])
-        yield from (f"note: {warning}" for warning in variant.warnings)
+        yield from (f"note: {warning}" for warning in variant.warnings if warning not in shared)
         if variant.unmeasured:
             yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
         yield from filter(None, [output.terms_text(variant)])
@@ -328,7 +344,10 @@ def _bounds(
         raise OptionError(f"--why cannot draw a picture with the weights of {model.family.name}", advice)
     if model.family.name == analyses.balance.FAMILY:
         judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
-        return {name: {"text": bounds.balance_text(verdict), **asdict(verdict)} for name, verdict in judged.items()}
+        least = min((verdict.work for verdict in judged.values()), default=0.0)
+        return {
+            name: {"text": bounds.balance_text(verdict, least), **asdict(verdict)} for name, verdict in judged.items()
+        }
     if model.family.name == analyses.benefits.FAMILY:
         saved = {name: analyses.benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
         if picture is not None:
@@ -347,7 +366,10 @@ def _bounds(
         )
         for variant in ranking
     }
-    return {name: {"text": "\n".join([*lines, *advice]), "bounds": lines, "advice": advice}
+    texts = {
+        name: "\n".join([*lines, *(f"Try: {words}" for words in advice)]) for name, (lines, advice) in said.items()
+    }
+    return {name: {"text": texts[name], "bounds": lines, "advice": advice}
             for name, (lines, advice) in said.items()}  # fmt: skip
 
 
@@ -370,13 +392,20 @@ def _show_ranking(request: _Request) -> None:
 
     def text() -> str:
         table = report.sweeps.ranking_table(ranking, output.table_width(), rates)
-        lines = [*request.verdict_lines, table, request.model.clock_text]
+        lines = [_title(request), *request.verdict_lines, table]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
-        lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
+        lines += _notes(len(ranking), [ranking])
+        lines += analyses.roofline.above_lines(rates.values())
         return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
 
     output.show(document, text)
+
+
+def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
+    """Return what predictions warn of, each warning once for all variants and sizes that have it."""
+    warned = [(variant.name, note) for ranking in rankings for variant in ranking for note in variant.warnings]
+    return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 
 
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
@@ -389,24 +418,27 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         _check_picture(picture, request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
     errors = predictions.errors
+    facts = analyses.roofline.facts_with_roofs(request.model)
+    places = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
+        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}, places), end="")
         return
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
         level, notes = request.accuracy.level, list(request.model.notes)
-        records = report.sweeps.sweep_records(points)
+        records = report.sweeps.sweep_records(points, places)
         return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
     def text() -> str:
-        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, output.table_width())
-        warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
+        made = report.sweeps.winners_table if winners else report.sweeps.sweep_table
+        table = made(points, output.table_width(), places)
         lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table]
-        lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
+        lines += _notes(len(predictions.variants), points)
+        lines += analyses.roofline.above_lines(point for here in places for point in here.values())
         return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
 
     output.show(document, text)
@@ -472,7 +504,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
 
     def text() -> str:
-        lines = [report.sweeps.lead_text(lead, parameter, tied) for lead in leads]
+        lines = report.sweeps.leads_lines(leads, parameter, tied)
         return "\n".join([*lines, *report.sweeps.left_out_lines(withheld)])
 
     output.show(document, text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, errors, measuring, predicting, tuning
+from perfmodel import analyses, display, errors, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
@@ -52,16 +53,18 @@ def time_command(
     loaded = asked.load()
     model, problem = _model(by)
     device = find(by.device or (tuning.timing.place_of_device(model) if model else None))
+    builders = {name: cache(build) for name, build in loaded.builders.items()}
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():
-        counted = tuning.timing.counted_at(loaded.variants, points, subgroup_size, known)
-    campaign, bar = tuning.trials.TRIALS, output.CommandBar()
+        counted = tuning.timing.counted_at(builders, points, subgroup_size, known)
+    campaign, bar = tuning.trials.TRIALS, output.CommandBar(failures=False)
     if visits is not None:
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
-        device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
+        device, builders, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
         progress=bar, compare=check != "none", tolerance=tolerance, keep=store, reference=loaded.reference,
     )  # fmt: skip
+    output.wait_until_quiet()
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
     begin_result()
     ran = any(point.ran for point in timing.points)
@@ -69,7 +72,7 @@ def time_command(
         output.print_document(_document(timing, asked.kernel, keep))
     elif csv:
         print(timed_csv(timing.points), end="")
-    elif ran or len(loaded.variants) > 1:
+    elif ran or len(builders) > 1:
         output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
     if not ran:
         first = timing.points[0].variants[0]
@@ -88,7 +91,12 @@ def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str
 
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
     """Return the result as text; `problem` says why there is no model."""
-    points, model, device = timing.points, timing.model, timing.trials.device
+    model, device = timing.model, timing.trials.device
+    points = [point.without(timing.left_out) for point in timing.points]
+    failures = {
+        variant.name: f"{variant.row.status}: {variant.row.message}"
+        for variant in timing.points[0].variants if variant.name in timing.left_out
+    }  # fmt: skip
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
     lines = [f"{kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
@@ -104,6 +112,7 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
         notes.append(f"no predictions: {problem}")
     elif model.device != device.name:
         notes.append(f"the predictions are of another device, '{model.device}'")
+    notes += report.sweeps.left_out_lines(failures)
     return [*lines, *(f"note: {note}" for note in notes), *([f"records: {keep}"] if keep else [])]
 
 
@@ -175,7 +184,9 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = 
                 cells.append(NONE if variant.factor is None else f"{variant.factor:.3g}")
                 cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
             rows.append(tuple(cells))
-    return display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    reached = (variant.reached for point in points for variant in point.variants if variant.reached)
+    table = display.fitted_text(rows, len(names) + 1, DROPPED, width)
+    return "\n".join([table, *analyses.roofline.above_lines(reached)])
 
 
 def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
@@ -184,13 +195,14 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
         if len(point.variants) < 2 or not point.ran:
             continue
         at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
-        if len(points) == 1:
+        short = len(points) == 1 and len(point.ran) <= report.sweeps.MOST_NAMES  # else the table has the order
+        if short:
             yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
         if len(point.tied) > 1:
             yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
         if point.regret is None:
             continue
-        if len(points) == 1:
+        if short:
             yield f"order predicted: {', '.join(point.order_predicted)}"
         right, pairs = point.pairs
         which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"
@@ -199,8 +211,9 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 
 
 def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
-    """Say what failed, which times are suspicious, and what the predictions warn of; each once."""
+    """Say what failed, which times are suspicious, and what the predictions warn of; each once for all variants."""
     places: dict[tuple[str, str], list[str]] = {}
+    names = {variant.name for point in points for variant in point.variants}
     for point in points:
         for variant in point.variants:
             notes = [f"{variant.row.status}: {variant.row.message}"] * (variant.seconds is None)
@@ -210,7 +223,9 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
                 notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
             for note in notes:
                 places.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
-    yield from (f"{name}{_where(at, points)}: {note}" for (name, note), at in places.items())
+    everywhere = [(name, note) for (name, note), at in places.items() if not _where(at, points)]
+    yield from report.sweeps.noted_lines(everywhere, len(names))
+    yield from (f"{name}{where}: {note}" for (name, note), at in places.items() if (where := _where(at, points)))
 
 
 def output_lines(

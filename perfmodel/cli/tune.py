@@ -34,6 +34,9 @@ OfRoof = Annotated[
     float | None,
     Option("--of-roof", metavar="SHARE", help="End once a variant reaches this share of the device's roof, as 0.8."),
 ]
+Strategy = Annotated[
+    str, Option("--strategy", help="`model`, or `stepwise`: always the one change of a space that gains most.")
+]
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
@@ -44,6 +47,7 @@ def tune_command(
     size: options.Sizes = None,
     budget: Budget = None,
     of_roof: OfRoof = None,
+    strategy: Strategy = "model",
     tolerance: options.Tolerance = None,
     check: options.Check = "outputs",
     keep: Keep = None,
@@ -60,8 +64,10 @@ def tune_command(
 
     measuring.pin_threads()
     model, loaded = by.load(told=True), asked.load()
+    output.wait_until_quiet()
     tuned = tuning.tuning.tune(
-        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
+        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof,
+        strategy=strategy, keep=store,
         kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
         compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
         progress=output.CommandBar(failures=False), watch=_step_printer(),
@@ -102,7 +108,10 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 def _text(tuned: tuning.tuned.Tuned) -> str:
     above = [] if output.settings().quiet else [""]
     lines = [*above, display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
-    failures = {trial.name: f"{trial.status}: {trial.message}" for trial in tuned.tried if trial.message}
+    failures = {
+        trial.name: f"{trial.status}: {trial.message}"
+        for trial in tuned.tried if trial.message and trial.name not in tuned.outputs.wrong  # the summary has those
+    }  # fmt: skip
     lines += report.sweeps.left_out_lines(failures)
     return "\n".join([*lines, *tuned.summary])
 

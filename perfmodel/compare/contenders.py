@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,12 +21,13 @@ from perfmodel.facts import Fact
 from perfmodel.fitting.design import fit_to_design
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
-from perfmodel.store import Measurements
+from perfmodel.store import TESTS_FILE, Measurements
+from perfmodel.store.files import ROWS_FILE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -271,12 +273,14 @@ def contenders(
     plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
     folds = folds_of(tests)
     fits = [made.get(family.name) or FamilyFits(plain, family, options, tests, folds) for family in chosen]
-    known = with_measured_facts(plain)
-    tests = tests and tests.with_facts(known.facts)
-    twice = (replace(family, name=f"{family.name} (measured)") for family in chosen
-             if has_measured_weight(family, plain, known))  # fmt: skip
-    fits += [FamilyFits(known, family, options, tests, folds) for family in twice]
-    begin(f"families on {known.device}", len(fits))
+    known: dict[bool, Measurements] = {}
+    for family in chosen:
+        kind = takes_regression(family)
+        own = known[kind] = known.get(kind) or with_measured_facts(plain, family)
+        if has_measured_weight(family, plain, own):
+            twice = replace(family, name=f"{family.name} (measured)")
+            fits.append(FamilyFits(own, twice, options, tests and tests.with_facts(own.facts), folds))
+    begin(f"families on {plain.device}", len(fits))
     judged = []
     for contender in map(contender_of, fits):
         advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)
@@ -299,26 +303,39 @@ def contenders_of_devices(
             bar.stop()
     from joblib import Parallel, cpu_count, delayed, parallel_config
 
-    judged = []
+    order = sorted(range(len(folders)), key=lambda place: -_device_s(folders[place], names))  # the longest first
+    judged: dict[int, Contenders] = {}
     with (
         reported(bar, "families of devices", len(folders)),
         parallel_config("loky", n_jobs=min(len(folders), cpu_count()), inner_max_num_threads=1),
     ):
-        for rivals in Parallel(return_as="generator")(delayed(contenders)(folder, names) for folder in folders):
+        made = Parallel(return_as="generator")(delayed(contenders)(folders[place], names) for place in order)
+        for place, rivals in zip(order, made, strict=True):
             bar.advance(rivals[0].device)
-            judged.append(rivals)
-    return judged
+            judged[place] = rivals
+    return [judged[place] for place in range(len(folders))]
 
 
-def expected_s(folders: int, families: int) -> float:
-    """Return about how long :func:`contenders_of_devices` takes [s]."""
+RESOURCES_S, FAMILY_S = 0.05, 0.0035
+"""Time that a family takes for each counted kernel of a device, with resources and without, on average [s]."""
+
+
+def expected_s(folders: Sequence[Path], names: tuple[str, ...] = ()) -> float:
+    """Return about how long :func:`contenders_of_devices` takes on the cores of this machine [s]."""
     from joblib import cpu_count
 
-    return math.ceil(folders / int(cpu_count())) * families * FAMILY_S
+    ends = [0.0] * max(min(int(cpu_count()), len(folders)), 1)
+    for seconds in sorted((_device_s(folder, names) for folder in folders), reverse=True):
+        ends[ends.index(min(ends))] += seconds
+    return max(ends)
 
 
-FAMILY_S = 5.0
-"""Time that one family takes on one device, on average over all of them [s]."""
+def _device_s(folder: Path, names: tuple[str, ...]) -> float:
+    """Return about how long the families of one device's folder take [s]: by its kernels, and by the families."""
+    texts = (path.read_bytes() for path in (folder / ROWS_FILE, folder / TESTS_FILE) if path.is_file())
+    kernels = {found for text in texts for found in re.findall(rb'"counts_hash": ?"(\w+)"', text)}
+    chosen = [find_family(name) for name in names or families()]
+    return len(kernels) * sum(RESOURCES_S if family.resources else FAMILY_S for family in chosen)
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
 
-from perfmodel.counts.points.set_counter import can_count, warn_once
+from perfmodel.counts.points.set_counter import can_count
 from perfmodel.counts.reading.values import structured_types
 from perfmodel.io import replace_file
 from perfmodel.libraries import installed
@@ -67,8 +67,6 @@ def key_of(t_unit: Any, *options: object) -> str | None:
 
 def remembered(key: str | None, make: Callable[[], T], kind: type[T]) -> T:
     """Return the value of a kind with this key, made where no cache has it."""
-    if not can_count():
-        warn_once()
     if key is None:
         return make()
     with _lock:

@@ -288,7 +288,7 @@ class KernelCounts(Lazy):
     def footprint(self, array: str, direction: str | None = "load") -> Count:
         """Return the number of distinct cells of an array that are touched in a direction; with None in both together.
 
-        With None it is |F_v| of Algorithm 2 of Stevens and Klöckner.
+        With None it is the size of F_v in Algorithm 2 of Stevens and Klöckner.
         """
         for row in self.access_table:
             if row.array == array and direction in (row.direction, None) and row.footprint is not None:

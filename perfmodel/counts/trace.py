@@ -4,12 +4,17 @@ What a work-item accesses, and when, follows from the polyhedral domains and the
 points of isl's sets are listed at fixed sizes, and arrays are laid out in global memory. A sub-group runs in step: one
 access by its active lanes makes a request for each line that they touch. Kim et al. 2012, section 4.2.3, collect such
 traces with probes in the kernel's source.
+
+A loop whose length is data, as along the rows of a sparse matrix, has the mean m of the ``statistics``: work-item i
+goes from cell floor(i m) to before cell floor((i + 1) m), so that rows follow one another and are as even as can be.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from math import prod
 
 import islpy as isl
@@ -87,14 +92,35 @@ def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[st
     return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
 
 
-def drawn_addresses(access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int) -> Ints:
-    """Return addresses drawn evenly from the whole array."""
+def drawn_addresses(
+    access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int,
+    along: NDArray[np.float64] | float = 0.0,
+) -> Ints:  # fmt: skip
+    """Return addresses drawn evenly from the whole array, or from as many neighbours as its span has.
+
+    `along` is where each of the `count` accesses stands among all work-items, from 0 to 1: the neighbours move on with
+    it from the first cells to the last.
+    """
     extents = _extents(access, sizes)
     if extents is None:
         raise UntraceableError(
             f"data give the index into '{access.array}', whose shape is not known", "declare the array's shape"
         )
-    return generator.integers(0, max(int(np.prod(extents)), 1), count)
+    cells = max(int(np.prod(extents)), 1)
+    span = cells if access.span is None or len(extents) > 1 else min(max(int(access.span.indices), 1), cells)
+    return generator.integers(0, span, count) + np.floor(np.asarray(along) * (cells - span)).astype(np.int64)
+
+
+def rows_of(item: Ints, mean: Fraction) -> tuple[Ints, Ints]:
+    """Return the first cell of each work-item's row, and the cells in it: rows follow one another, m cells on average.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in rows_of(np.arange(4), Fraction(5, 2))]
+    [[0, 2, 5, 7], [2, 3, 2, 3]]
+    """
+    starts, ends = (one * mean.numerator // mean.denominator for one in (item, item + 1))
+    return starts, ends - starts
 
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
@@ -134,65 +160,78 @@ class LaunchRequests:
         host = fixed(self.launch.repeats, sizes)
         self.host = {name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))}
         self.depth = max((len(loops_of(placed.place)) for placed in self.accesses), default=0)
-        for placed in self.accesses:
-            if placed.domain.trips is not None:
-                raise UntraceableError(
-                    f"data decide how often a loop around an access to '{placed.access.array}' runs",
-                    "trace a variant whose loops have bounds in the sizes",
-                )
+        self.data_loops = {id(placed): _data_loop(placed) for placed in self.accesses}
+        self.grid = [value_of(isl.PwQPolynomial.from_pw_aff(extent), sizes) for extent in self.launch.grid]
         self.copies = {id(placed): self._copies(placed) for placed in self.accesses}
         self.most_copies = max(map(len, self.copies.values()), default=0)
 
     def trace(self, number: int) -> Trace:
         """Return the trace of ``number`` work-groups in the middle of the launch."""
-        extents = [value_of(isl.PwQPolynomial.from_pw_aff(extent), self.sizes) for extent in self.launch.grid]
-        total = prod(extents)
+        total = prod(self.grid)
         number = min(number, total)
         groups = tuple(range((total - number) // 2, (total - number) // 2 + number))
-        parts = [self.of_group(k, np.unravel_index(group, extents, order="F")) for k, group in enumerate(groups)]
-        rows = np.concatenate([np.zeros((0, 6), np.int64), *parts])
-        drawn = tuple(sorted({placed.access.array for placed in self.accesses if placed.access.cells is None}))
-        exact = not drawn and all(placed.domain.exact and placed.domain.chance == 1 for placed in self.accesses)
-        group, subgroup, phase, line, array, store = rows.T
+        parts = [self.of_group(k, group) for k, group in enumerate(groups)]
+        rows = np.concatenate([np.zeros((0, 7), np.int64), *parts])
+        by_data = [placed for placed in self.accesses if placed.access.cells is None and not placed.access.walks]
+        exact = not by_data and not any(self.data_loops.values())
+        exact &= all(placed.domain.exact and placed.domain.chance == 1 for placed in self.accesses)
+        group, subgroup, phase, access, line, array, store = rows.T
         return Trace(
             self.launch.name, groups, self.line_bytes, tuple(self.first_lines), tuple(self.first_lines.values()),
-            group, subgroup, phase, line, array, store, drawn, exact,
+            group, subgroup, phase, line, array, store, tuple(sorted({placed.access.array for placed in by_data})),
+            exact, access, _sites(self.accesses),
         )
 
-    def of_group(self, k: int, position: Sequence[np.intp]) -> Ints:
-        """Return the requests of the group at a position of the grid, sorted.
+    def of_group(self, k: int, group: int) -> Ints:
+        """Return the requests of the group of a number in the grid, axis 0 fastest, sorted.
 
-        Each is a row (``k``, sub-group, phase, line, array, store).
+        Each is a row (``k``, sub-group, phase, access, line, array, store).
         """
+        position = np.unravel_index(group, self.grid, order="F")
         held = {**self.host, **{f"g.{axis}": int(value) for axis, value in enumerate(position)}}
-        rows = np.concatenate([*(self._requests(placed, held) for placed in self.accesses), self._waits(held)])
+        rows = np.concatenate([*(self._requests(placed, held, group) for placed in self.accesses), self._waits(held)])
         rows = rows[np.lexsort(rows[:, ::-1].T)]
-        subgroup, line, array, store = rows[:, 0], rows[:, -3], rows[:, -2], rows[:, -1]
+        subgroup, access, line, array, store = (rows[:, column] for column in (0, -4, -3, -2, -1))
         wait = array == BARRIER
         met = np.cumsum(wait)
         starts = np.flatnonzero(np.diff(subgroup, prepend=-1))
         lengths = np.diff(np.append(starts, len(rows)))
         phase = met - np.repeat(met[starts] - wait[starts] if len(starts) else met, lengths)
-        requests = np.stack([np.full(len(rows), k), subgroup, phase, line, array, store], axis=1)
+        requests = np.stack([np.full(len(rows), k), subgroup, phase, access, line, array, store], axis=1)
         return np.asarray(requests[~wait], dtype=np.int64)
 
-    def _requests(self, placed: AccessPlace, held: Mapping[str, int]) -> Ints:
+    def _requests(self, placed: AccessPlace, held: Mapping[str, int], group: int) -> Ints:
         """Return an access's requests as rows (sub-group, key, number, line, array, store)."""
         domain, access = placed.domain, placed.access
         points = self._points(domain.points, domain.axes, held)
         columns, count = enumerate_points(points)
-        if access.cells is not None:
-            address = values_at(addresses(access, access.cells, points, self.sizes), columns, count)
-        else:
-            address = drawn_addresses(access, self.sizes, self.generator, count)
-        line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
         lane, spread = self._lanes(placed, columns, count)
+        item = group * self.launch.group_size + lane
+        starts, times = np.zeros_like(item), np.ones_like(item)
+        if loop := self.data_loops[id(placed)]:
+            starts, times = rows_of(item, domain.trips or Fraction(1))
+        turn = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+
+        def each(column: Ints) -> Ints:
+            """Return a value of each point as one of each execution by a lane."""
+            return np.repeat(np.repeat(column, spread), times)
+
+        if access.cells is not None:
+            address = each(values_at(addresses(access, access.cells, points, self.sizes), columns, count))
+        elif access.walks:
+            address = np.repeat(starts, times) + turn
+        else:
+            along = np.repeat(item, times) / max(prod(self.grid) * self.launch.group_size - 1, 1)
+            address = drawn_addresses(access, self.sizes, self.generator, len(turn), along)
+        line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
         around = loops_of(placed.place)
         # Lanes run tied loops together, whatever the value.
-        at = [columns[loop] * (loop not in domain.tied) for loop in (*around, *self.copies[id(placed)])]
-        number, (sub_group, *values, lines) = _distinct(
-            [lane // self.subgroup_size, *(np.repeat(column, spread) for column in at), np.repeat(line, spread)]
-        )
+        at = [
+            turn if name == loop else each(columns[name]) * (name not in domain.tied)
+            for name in (*around, *self.copies[id(placed)])
+        ]
+        sub_group = np.repeat(lane, times) // self.subgroup_size
+        number, (sub_group, *values, lines) = _distinct([sub_group, *at, line])
         key = self._key(placed.place, values[:len(around)], values[len(around):])
         array = list(self.first_lines).index(access.array)
         store = access.direction == "store"
@@ -247,6 +286,35 @@ class LaunchRequests:
         return tuple(name for axis, name in axes if not axis and name not in around)
 
 
+def _data_loop(placed: AccessPlace) -> str:
+    """Return the loop around an access whose length is data; "" where there is none."""
+    loops = [loop for loop in loops_of(placed.place) if loop not in placed.domain.names]
+    if placed.domain.trips is None:
+        return ""
+    if len(loops) != 1 or (placed.access.walks and len(placed.access.strides) != 1):
+        raise UntraceableError(
+            f"data decide how often loops around an access to '{placed.access.array}' run, and no one flat array holds "
+            "what they go along",
+            "trace a variant with one such loop, which goes along a flat array",
+        )
+    return loops[0]
+
+
+def _sites(accesses: Sequence[AccessPlace]) -> tuple[str, ...]:
+    """Return the name of each access by its number: its instruction, direction and array, numbered where equal.
+
+    The instruction of an access of a test is "test".
+    """
+    named = [f"{one.access.direction} {one.access.array} in {one.statement or 'test'}" for one in accesses]
+    equal = Counter(named)
+    seen: Counter[str] = Counter()
+    names = []
+    for name in named:
+        seen[name] += 1
+        names.append(name if equal[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(names)
+
+
 def _rows(number: int, *columns: Ints | int) -> Ints:
     """Return rows of these columns, of which some have one value."""
     return np.stack([np.broadcast_to(np.asarray(column, np.int64), number) for column in columns], axis=1)
@@ -284,7 +352,12 @@ class Trace:
     drawn : tuple of str
         Arrays with an index that data give: its cells are drawn evenly from the whole array.
     exact : bool
-        False where something was drawn, or a test on data was taken to let everything through.
+        False where something was drawn, rows of a sparse matrix were taken to be even, or a test on data was taken to
+        let everything through.
+    access : int64 array of shape (requests,)
+        The access's position in ``sites``.
+    sites : tuple of str
+        The accesses to global memory, each with its instruction: the places in the program.
     """
 
     launch: str
@@ -300,6 +373,8 @@ class Trace:
     store: Ints
     drawn: tuple[str, ...] = ()
     exact: bool = True
+    access: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    sites: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.line)
@@ -329,7 +404,7 @@ def trace(
     ParameterError
         A size is missing or no natural number.
     UntraceableError
-        Data decide how often a loop runs, or an indirect access is to an array of unknown shape.
+        Data decide how often several loops run, or an indirect access is to an array of unknown shape.
     TraceTooLongError
         A work-group has too many accesses.
 

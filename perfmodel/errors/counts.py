@@ -29,7 +29,8 @@ class StatisticsNeededError(NotCountableError):
         super().__post_init__()
         several = len(self.inames) > 1
         given = ", ".join(f"{name!r}: <its mean trip count>" for name in self.inames)
-        remedy = f"pass statistics={{{given}}} to count()"
+        options = " ".join(f"--statistics {name}=<number>" for name in self.inames)
+        remedy = f"give {options}, in Python statistics={{{given}}}"
         if self.tests:
             remedy += f"; add the probability of {', '.join(map(repr, self.tests))} for exact counts"
         vars(self).update(

@@ -67,12 +67,18 @@ class KernelFileMissingError(PerfModelError, FileNotFoundError):
 
 
 class KernelFileSyntaxError(PerfModelError, ValueError):
-    """A kernel file is not valid Python."""
+    """A kernel file is not valid Python: a mistake in a line, or a file of another kind."""
 
     path: str | Path
     line: int | None
     problem: str
-    message = "'{path}' line {line}: not valid Python ({problem}); mend that line and run again."
+
+    def __str__(self) -> str:
+        if self.line is None or Path(self.path).suffix not in (".py", ""):
+            advice = "give a Python file with kernel() or variants(), which return kernels of Loopy"
+            line = "" if self.line is None else f" in line {self.line}"
+            return f"'{self.path}' is no file of Python ({self.problem}{line}); {advice}."
+        return f"'{self.path}' line {self.line}: not valid Python ({self.problem}); mend that line and run again."
 
 
 class KernelFileExecutionError(PerfModelError, RuntimeError):
@@ -87,6 +93,7 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
     line: int | None = field(init=False)
     place: str = field(init=False)  # file and line
     code: str = field(init=False)  # the line's text
+    function: str = field(init=False)  # whose line it is; empty outside of functions
     raised: str = field(init=False)
 
     def __post_init__(self, cause: BaseException) -> None:
@@ -98,11 +105,17 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
                 last = traceback.FrameSummary(file, line, frame.f_code.co_name)
         place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
         raised = f"{type(cause).__name__} ({_said(cause)})"
-        vars(self).update(line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised)
+        function = last.name if last and not last.name.startswith("<") else ""
+        vars(self).update(
+            line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised, function=function
+        )
 
     def __str__(self) -> str:
         code = f" in '{self.code}'" if self.code else ""
-        return f"{self.place}: raised {self.raised}{code}; the file must run by itself: try 'python {self.path}'."
+        alone = f"the file must run by itself: try 'python {self.path}'"
+        if self.raised.startswith(ModuleNotFoundError.__name__):
+            alone = "install what it imports into the environment of perfmodel, or leave the import out"
+        return f"{self.place}: raised {self.raised}{code}; {f'mend {self.function}()' if self.function else alone}."
 
 
 def _said(cause: BaseException) -> str:
@@ -154,7 +167,7 @@ class VariantError(PerfModelError, ValueError):
 
     name: str
     problem: str  # the text of its error
-    message = "variant '{name}': {problem} Or leave this variant out of the file."
+    message = "variant '{name}': {problem}"
 
 
 class SpaceError(AdviceError):

@@ -55,7 +55,7 @@ class Expression(Lazy):
         value is not defined (0/0) it is NaN, and it is infinite at poles.
         """
         given = [features.get(name, 0.0) for name in self.features]
-        if any(isinstance(value, np.ndarray) for value in given):
+        if _any_array(given):
             shape = np.broadcast_shapes(*(np.shape(value) for value in given))
             with np.errstate(all="ignore"):
                 return np.broadcast_to(self._arrays(given, weights)[0], shape).astype(np.float64)
@@ -83,9 +83,10 @@ class Expression(Lazy):
         shape.
         """
         given = [features.get(name, 0.0) for name in self.features]
-        columns = self._columns if any(isinstance(value, np.ndarray) for value in given) else self._float_columns
+        if not _any_array(given):
+            return tuple(self._float_columns(given, weights))
         with np.errstate(all="ignore"):
-            return tuple(columns(given, weights))
+            return tuple(self._columns(given, weights))
 
     def derivative(self, weight: str) -> Any:
         """Return the derivative by a weight, as a pymbolic expression."""
@@ -126,6 +127,56 @@ class Expression(Lazy):
     @cached_property
     def _derivatives(self) -> list[Any]:
         return [self.derivative(name) for name in self.weights]
+
+
+@dataclass(frozen=True)
+class Expressions(Lazy):
+    """Expressions that are evaluated from the same values: a step that several of them have is computed once.
+
+    Parameters
+    ----------
+    expressions
+        The expressions.
+    weights
+        The value of each weight by its name.
+    """
+
+    expressions: tuple[Expression, ...]
+    weights: Mapping[str, float]
+
+    def values(self, features: Mapping[str, Any]) -> list[Any]:
+        """Return the value of each expression, as of :meth:`Expression.value`.
+
+        Examples
+        --------
+        >>> both = Expressions((parse("w_a*launches"), parse("w_a*launches + w_b")), {"w_a": 2.0, "w_b": 1.0})
+        >>> both.values({"launches": 3.0})
+        [6.0, 7.0]
+        """
+        given = [features.get(name, 0.0) for name in self._features]
+        if _any_array(given):
+            return [each.value(features, [self.weights[name] for name in each.weights]) for each in self.expressions]
+        return list(map(float, self._floats(given, self._weights)))
+
+    @cached_property
+    def _features(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for each in self.expressions for name in each.features))
+
+    @cached_property
+    def _weights(self) -> tuple[float, ...]:
+        return tuple(self.weights.values())
+
+    @cached_property
+    def _floats(self) -> Callable[..., Any]:
+        trees = [each.tree for each in self.expressions]
+        return function_of(trees, self._features, tuple(self.weights), SCALAR_NAMES)
+
+
+def _any_array(values: Sequence[Any]) -> bool:
+    """Return whether there is an array among values."""
+    if {*map(type, values)} == {float}:
+        return False  # by far the most frequent case, and predictions have to be quick
+    return any(isinstance(value, np.ndarray) for value in values)
 
 
 def parse(

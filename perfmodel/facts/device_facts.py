@@ -85,6 +85,13 @@ class DeviceFacts(Lazy):
     driver: str
     facts: tuple[tuple[str, Fact], ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.platform, self.driver, self.facts))  # what depends on a device is kept by it
+
     def __repr__(self) -> str:
         return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -128,12 +129,16 @@ class LocalScale(BaseModel):
         total: Any = 0.0
         wrong: Any = 0.0
         thin: Any = 0.0
+        known_weights = self._slopes_and_supports
         for name, seconds in by_weight.items():
-            if (weight := self.weights.get(name)) is not None:
+            if type(seconds) is float and not seconds:
+                continue  # by far the most frequent case, and predictions have to be quick
+            if (weight := known_weights.get(name)) is not None:
+                slope, support = weight
                 part = abs(seconds)
                 total = total + part
-                wrong = wrong + weight.slope * part
-                thin = thin + part * part / (weight.support + LEAST_SUPPORT)
+                wrong = wrong + slope * part
+                thin = thin + part * part / support
         if isinstance(total, float) and not isinstance(lack, np.ndarray):
             known = 0 < total < math.inf
             if lack is None:
@@ -144,6 +149,10 @@ class LocalScale(BaseModel):
         if lack is None:
             lack = np.sqrt(np.where(known, thin, 1 / LEAST_SUPPORT)) / total
         return np.exp(self._log(np.where(known, wrong, 0.0) / total, np.log(lack), private_share(private)))
+
+    @cached_property
+    def _slopes_and_supports(self) -> Mapping[str, tuple[float, float]]:
+        return {name: (weight.slope, weight.support + LEAST_SUPPORT) for name, weight in self.weights.items()}
 
     def _log(self, by_shares: Any, log_lack: Any, private: Any) -> Any:
         return by_shares + self.lack * log_lack + self.private * private - self.constant

@@ -12,11 +12,14 @@ that model. Every multiplicity is tried as the one at which latency gives way to
 Williams, Waterman and Patterson (2009) measure the roofs of the roofline model with kernels written for this
 purpose. Here a roof is the highest rate over these rows, without rows that have a flag:
 
-- global memory: kernels with unit stride that move at least :data:`BEYOND` times the size of the second-level
-  caches, where that is known (:func:`perfmodel.quantities.traffic.global_bytes`). Smaller sizes of the same
-  kernels give the roof of the caches, if it is higher.
-- operations: kernels that isolate a floating-point operation of the type.
-- local memory: all kernels that use it, since a tiled product may reach a higher rate than kernels that isolate it.
+- global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known
+  (:func:`perfmodel.quantities.traffic.cached_bytes`), of bytes the least (:func:`least_bytes` beside it). Smaller sizes
+  give the roof of the caches, if it is higher.
+- operations: all kernels with operations of the type of which at least :data:`PLAIN` are additions and products. A
+  multiply-add counts as two, and a device may have instructions for it alone.
+- local memory: all kernels that use it.
+
+No kernel is left out because it isolates something else: a tiled product may reach a higher rate than those that do.
 
 The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
 """
@@ -26,8 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
-from operator import methodcaller
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -41,9 +43,10 @@ from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
+from perfmodel.models import Family
 from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.traffic import global_bytes, local_bytes
+from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import LOADED
 
@@ -239,6 +242,8 @@ CACHE_KEY = "cache_bandwidth_bytes_per_s"
 """Fact of the roof over what the second-level cache holds."""
 BEYOND = 2.0
 """The memory roof uses rows that move more bytes than the caches hold, by this factor."""
+PLAIN = 0.9
+"""Least share of additions and products among the operations of a row that tells the peak of operations [1]."""
 
 
 @dataclass(frozen=True)
@@ -266,8 +271,8 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
 
-    streams = _rates(measurements, global_bytes, "global_*_stride1")
-    large = BEYOND * _cached_bytes(measurements.facts)
+    streams = _rates(measurements, least_bytes)
+    large = BEYOND * cached_bytes(measurements.facts)
     beyond = [stream for stream in streams if stream.amount >= large]
     within = [stream for stream in streams if BEYOND * stream.amount <= large]
     rates = {
@@ -275,8 +280,7 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
         (CACHE_KEY, "B/s"): within if best(within) > best(beyond) > 0 else [],
     }
     for dtype in ("float32", "float64"):
-        pattern = f"op_{dtype}_*"
-        rates[f"peak_flops_{dtype}", "operation/s"] = _rates(measurements, methodcaller("total", pattern), pattern)
+        rates[f"peak_flops_{dtype}", "operation/s"] = _rates(measurements, partial(_plain_operations, dtype=dtype))
     rates["local_bandwidth_bytes_per_s", "B/s"] = _rates(measurements, local_bytes)
     highest_rates = []
     for (key, unit), of_roof in rates.items():
@@ -303,16 +307,11 @@ class _Rate(NamedTuple):
     row: Measurement
 
 
-def _rates(measurements: Measurements, amount: Callable[[Case], Any], isolated: str | None = None) -> list[_Rate]:
-    """Return the rate [1/s] and the amount of each row without a flag, unless the amount is zero or unknown.
-
-    With a pattern, only of rows whose kernel isolates a feature of such a name.
-    """
+def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_Rate]:
+    """Return the rate [1/s] and the amount of each row without a flag, unless the amount is zero or unknown."""
     rates = []
     for row in measurements:
         if set(row.flags) - {LOADED} or row.counts_hash not in measurements.counts:
-            continue
-        if isolated is not None and not fnmatchcase(row.isolates or "", isolated):
             continue
         try:
             value = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
@@ -323,12 +322,11 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any], isolated: 
     return rates
 
 
-def _cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the size of all second-level caches together [B]: on a CPU each core has its own."""
-    if facts is None or "l2_bytes" not in facts:
-        return 0.0
-    each = "device_type" in facts and facts.value("device_type") == "cpu" and "compute_units" in facts
-    return float(facts.value("l2_bytes")) * (float(facts.value("compute_units")) if each else 1.0)
+def _plain_operations(case: Case, dtype: str) -> float:
+    """Return the operations of a type; zero where most of them are no additions and products, but slow ones."""
+    every = float(case.total(f"op_{dtype}_*"))
+    plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
+    return every if plain >= PLAIN * every else 0.0
 
 
 CHASED: Mapping[str, str] = MappingProxyType(
@@ -343,22 +341,31 @@ def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
     return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
 
 
+def takes_regression(family: Family) -> bool:
+    """Return whether a family has latencies of several operations of the regression, which belong together: SPT's."""
+    of_regression = {latency for latency, _, _ in _KEYS.values()} - {*CHASED, "launch_s"}
+    return any(weight.fact in of_regression for weight in family.weights)
+
+
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 
 
-def with_measured_facts(measurements: Measurements) -> Measurements:
+def with_measured_facts(measurements: Measurements, family: Family | None = None) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
-    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one; a measured roof, and a
-    latency of the pointer chase, replace the result of the regression. Each fact keeps its source. Facts that cannot be
-    derived, for example because counts of an earlier version hold no dataflow, are left out.
+    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
+    the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
+    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived, for example
+    because counts of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):
         return measurements
-    derived = known = measurements.known_facts
+    known = measurements.known_facts
+    derived = known.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(throughput_facts(throughput(measurements)))
-    derived = derived.updated(chased_facts(known))
+    if family is not None and not takes_regression(family):
+        derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
         derived = derived.updated(roof_facts(roofs(measurements)))
     return measurements.with_facts(derived.updated(dict(known.facts)))

@@ -150,7 +150,8 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     """
     path = Path(path)
     if not path.is_file():
-        raise errors.KernelFileMissingError(path, "a Python file with kernel() or variants()")
+        wanted = "a Python file with kernel() or variants()"
+        raise errors.KernelFileMissingError(path, f"{wanted}{', not of a folder' if path.is_dir() else ''}")
     names = execute(path)
     for name in ("variants", "kernel", "space", "allowed", "arguments", "reference"):
         if inspect.iscoroutinefunction(names.get(name)):

@@ -17,6 +17,7 @@ from perfmodel.lazy import loader
 if TYPE_CHECKING:
     from perfmodel.measuring import isolation, remote, subject, supervised
     from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
+    from perfmodel.measuring.load import wait_until_quiet
     from perfmodel.measuring.lock import pin_threads
     from perfmodel.measuring.run import measure
     from perfmodel.progress import Progress, Silent
@@ -28,11 +29,12 @@ _HOMES = {
     **dict.fromkeys(("Progress", "Silent"), ".progress"),
     "measure": "run",
     "pin_threads": "lock",
+    "wait_until_quiet": "load",
 }
 
 __all__ = [
     "CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign", "Progress", "Silent",
-    "measure", "pin_threads",
+    "measure", "pin_threads", "wait_until_quiet",
 ]  # fmt: skip
 
 __getattr__ = loader(__name__, _HOMES)

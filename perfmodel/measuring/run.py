@@ -32,6 +32,7 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
+from perfmodel.store.measurement import LOADED
 
 
 def measure(
@@ -171,12 +172,20 @@ def _tell_what_is_left_out(session: Session, left: list[Configuration], unplanne
         left_out = [c for c in left if c.key not in session.rows]
         names = {c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned}
         session.progress.tell(
-            f"the budget of {session.bench.campaign.budget_s:g} s is used: {len(left_out)} configurations and all "
-            f"sizes of {variants} variants are left out (of {', '.join(sorted(names)) or 'none'}), and "
+            f"the budget of {session.bench.campaign.budget_s or 0:.0f} s is used: {len(left_out)} configurations and "
+            f"all sizes of {variants} variants are left out (of {_first_of(sorted(names))}), and "
             f"{len(left) - len(left_out)} others need more visits; run again to go on"
         )
 
 
+def _first_of(names: Sequence[str]) -> str:
+    """Return names as text, of many the first."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more if names else "none"
+
+
+MOST_NAMES = 5
+"""Most kernel classes that a message names."""
 #: Stands for the failure of a configuration that has not ended: a supervisor adds what happened.
 NO_END = FailedError("runtime", "")
 
@@ -199,6 +208,10 @@ class Session:
     deaths: dict[Key, Measurement] = field(default_factory=dict)
     began_s: float = field(default_factory=lambda: monotonic() - supervised.spent_s())
     _ended_s: dict[Key, float] = field(default_factory=dict)
+    _loaded: dict[Key, int] = field(default_factory=dict)  # visits before this call of what others disturbed
+
+    def __post_init__(self) -> None:
+        self._loaded = {key: len(row.every_visit) for key, row in self.rows.items() if LOADED in row.flags}
 
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
@@ -283,7 +296,8 @@ class Session:
         row = self.rows.get(configuration.key)
         if row is None:
             return self.bench.campaign.visits
-        return max(0, self.bench.campaign.visits - len(row.every_visit)) if row.status == "ok" else 0
+        made = len(row.every_visit) - self._loaded.get(configuration.key, 0)
+        return max(0, self.bench.campaign.visits - made) if row.status == "ok" else 0
 
     def _disagrees(self, configuration: Configuration) -> bool:
         """Whether more visits may tell what the time is."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from perfmodel.errors import KernelArgumentError
+from perfmodel.errors import KernelArgumentError, PerfModelError
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.threads import guest_streams, redirected
@@ -198,8 +198,9 @@ def stage(status: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return in one line what an exception says."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    """Return in one line what an exception says; one of perfmodel's own needs no name."""
+    kind = "" if isinstance(error, PerfModelError) else f"{type(error).__name__}: "
+    return " ".join(f"{kind}{error}".split())[:500]
 
 
 @dataclass(frozen=True, eq=False)

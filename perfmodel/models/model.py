@@ -13,10 +13,10 @@ from pymbolic.primitives import Call, Variable
 
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError, MissingFactError
-from perfmodel.expressions.expression import Expression, parse, weight_units
+from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
-from perfmodel.features import HOST_LAUNCH, Utilization, Values, matches, rate, unit
+from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
 
@@ -113,8 +113,8 @@ class Family(Lazy):
         path of a file.
     sha256
         Of that file; empty where the family comes from none.
-    utilization
-        Whose cells the class of a strided access depends on (:data:`perfmodel.features.Utilization`).
+    classes
+        What the classes of accesses depend on.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Family(Lazy):
     advice: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""
-    utilization: Utilization = "direction"
+    classes: Classes = PLAIN
 
     def __repr__(self) -> str:
         return one_line(f"<Family {self.name}: {self.citation}>")
@@ -195,8 +195,8 @@ class Family(Lazy):
         return {**features, **quantities} if quantities else features
 
     def features_of(self, case: Case) -> Values:
-        """Return a case's features, their classes by the family's utilisation."""
-        return case.features_of_arrays if self.utilization == "array" else case.features
+        """Return a case's features, in the family's classes of accesses."""
+        return case.features_by(self.classes)
 
     def takes(self, feature: str) -> bool:
         """Return whether the family has a weight for a feature.
@@ -325,9 +325,15 @@ class RunTime(Lazy):
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
             return sum(terms.values(), 0.0), terms
-        expression, weights = self._whole
-        parts = {name: part.value(values, weights_of_part) for name, (part, weights_of_part) in self._parts.items()}
-        return expression.value(values, weights), parts
+        seconds, *parts = self._together.values(values)
+        return seconds, dict(zip(self.family.parts, parts, strict=True))
+
+    def seconds(self, values: Mapping[str, Any]) -> Any:
+        """Return the run time [s] of :meth:`evaluate`."""
+        if self.family.plain_sum:
+            return self.evaluate(values)[0]
+        seconds = self._whole[0].value(values, self._whole[1])
+        return seconds if self.launch_s is None else seconds + self.launch_s
 
     def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
         """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
@@ -375,8 +381,12 @@ class RunTime(Lazy):
         return self._with_weights(family)
 
     @cached_property
-    def _parts(self) -> dict[str, tuple[Expression, list[float]]]:
-        return {name: self._with_weights(replace(self.family, expression=name)) for name in self.family.parts}
+    def _together(self) -> Expressions:
+        """The expression and each part of it."""
+        names = (self.family.expression, *self.family.parts)
+        every = [self._with_weights(replace(self.family, expression=name)) for name in names]
+        known = {name: value for each, weights in every for name, value in zip(each.weights, weights, strict=True)}
+        return Expressions(tuple(each for each, _ in every), known)
 
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
         """Return a family's expression, with the values of the weights in it."""

@@ -19,6 +19,7 @@ is charged as one more class of its size and direction.
 
 from __future__ import annotations
 
+from perfmodel.features import Classes
 from perfmodel.models.model import Family
 
 FAMILY = Family(
@@ -42,5 +43,5 @@ FAMILY = Family(
         "work_groups",
         "launches",
     ),
-    utilization="array",
+    classes=Classes(utilization="array"),
 )

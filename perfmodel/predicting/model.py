@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
@@ -461,7 +462,7 @@ class FittedModel(Lazy):
         """
         cautions: list[Caution] = []
         for doubt, other in self._doubted:
-            there, _ = other._run_time.evaluate(other.family.values(case.with_facts(other.facts)))
+            there = other._run_time.seconds(other.family.values(case.with_facts(other.facts)))
             if np.any(abs(there - seconds) > MATTERS * seconds):
                 cautions.append(doubt)
             if interval is not None:
@@ -518,7 +519,8 @@ class FittedModel(Lazy):
         scale = self.fitted.conformal and self.fitted.conformal.scale
         if not scale or self._quantiles is None or not (q := self._quantiles.at(level)) < math.inf:
             return
-        if (widest := float(np.max(half_width)) / q if q else 0.0) > WIDE:
+        half = half_width if isinstance(half_width, float) else float(np.max(half_width))
+        if (widest := half / q if q else 0.0) > WIDE:
             place, by_weight = int(np.argmax(half_width)), self._run_time.by_weight(values)
             shape = np.shape(half_width)
             at = {name: float(np.broadcast_to(part, shape).flat[place]) for name, part in by_weight.items()}
@@ -526,9 +528,15 @@ class FittedModel(Lazy):
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features that the family uses and that no measurement exercised, sorted."""
-        weights, takes, needs = self.weights, self.family.takes, self._never_exercised
-        free = [name for name in values if name not in weights and (takes(name) or name in needs)]
+        is_free = self._is_free
+        free = [name for name in values if is_free(name)]
         return tuple(sorted(name for name in free if np.any(values[name])))
+
+    @cached_property
+    def _is_free(self) -> Callable[[str], bool]:
+        """Whether the family uses a feature that has no weight; each is looked up once."""
+        weights, takes, needs = self.weights, self.family.takes, self._never_exercised
+        return lru_cache(None)(lambda name: name not in weights and (takes(name) or name in needs))
 
     @cached_property
     def _never_exercised(self) -> frozenset[str]:

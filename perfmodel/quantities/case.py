@@ -16,7 +16,7 @@ from perfmodel.counts.flow.flow import Parallelism
 from perfmodel.display import in_words
 from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError, QuantitiesStoppedError
 from perfmodel.facts import DeviceFacts
-from perfmodel.features import Values
+from perfmodel.features import PLAIN, Classes, Values
 from perfmodel.lazy import Lazy, cached_property
 
 
@@ -49,15 +49,22 @@ class Case(Lazy):
         """
         return features.evaluate(self.counts.compiled, self.parameters)
 
+    def features_by(self, classes: Classes) -> Values:
+        """Return the same where the classes of accesses depend on what a family asks for."""
+        if classes == PLAIN:
+            return self.features
+        if classes not in self._features:
+            self._features[classes] = features.evaluate(self.counts.compiled, self.parameters, classes)
+        return self._features[classes]
+
     @cached_property
-    def features_of_arrays(self) -> Values:
-        """The same with the utilisation of loads and stores together (:data:`perfmodel.features.Utilization`)."""
-        return features.evaluate(self.counts.compiled, self.parameters, "array")
+    def _features(self) -> dict[Classes, Values]:
+        return {}
 
     def with_facts(self, facts: DeviceFacts | None) -> Case:
         """Return the case on a device with other facts; features stay, since they need none."""
         case = replace(self, facts=facts)
-        known = ("features", "features_of_arrays")
+        known = ("features", "_features")
         vars(case).update({name: value for name, value in vars(self).items() if name in known})
         return case
 

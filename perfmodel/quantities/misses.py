@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from perfmodel.errors import FlowUnknownError, PlacesUnknownError
-from perfmodel.quantities.bottleneck.device import UNBOUNDED, cold_share
+from perfmodel.quantities.bottleneck.device import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
-from perfmodel.quantities.traffic import last_cache, moved_lines, transfer_bytes
+from perfmodel.quantities.traffic import moved_lines, transfer_bytes
 
 
 def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
@@ -22,8 +22,8 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 
     `requests` are the transactions of all sub-groups with global memory. A cache misses a transaction for each line
     that it fetches (:func:`~perfmodel.quantities.traffic.moved_lines`). The first level (``l1_bytes``) is shared by the
-    work-groups that a unit holds at once. The last one (``l3_bytes``, else ``l2_bytes`` or ``cache_bytes``) is that of
-    all units, and holds what is left of the run before
+    work-groups that a unit holds at once. The last one (:data:`~perfmodel.quantities.bottleneck.device.LAST_LEVEL`,
+    else ``l2_bytes``) is that of all units, and holds what is left of the run before
     (:func:`~perfmodel.quantities.bottleneck.device.cold_share`): kernels are run often. A cache of unknown size misses
     all that reach it. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share of the first, replace a ratio.
     """
@@ -50,13 +50,14 @@ def hit_waits(case: Case, missed: Any) -> Any:
 def _fetched(case: Case, requests: Any) -> tuple[Any, Any]:
     """Return the lines that the first and the last cache fetch, over the requests; 1 where a size is not known."""
     line = int(transfer_bytes(case))
-    near, last = case.known("l1_bytes"), last_cache(case, line)
+    near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     first: Any = 1.0
     if near is not None:
         _, groups, _ = active_units(case)
         first = np.minimum(moved_lines(case, np.maximum(near / groups, line)).fetched / requests, 1)
     if last is None:
         return first, 1.0
+    capacity = float(case.fact(last))
     touched = moved_lines(case, UNBOUNDED).fetched
-    warm = 1 - np.vectorize(cold_share, otypes=[float])(touched * line, last)
-    return first, np.clip((moved_lines(case, last).fetched - touched * warm) / requests, 0, 1)
+    warm = 1 - np.vectorize(cold_share, otypes=[float])(touched * line, capacity)
+    return first, np.clip((moved_lines(case, capacity).fetched - touched * warm) / requests, 0, 1)

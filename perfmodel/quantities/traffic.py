@@ -6,6 +6,7 @@ work-items, needs for an access: its lanes touch segments of global memory and b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import lru_cache
 from math import gcd
@@ -17,10 +18,13 @@ import numpy.typing as npt
 from perfmodel.counts import AccessCount
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines
+from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
 """Facts that give the size of a transfer; the first that is known counts."""
+LAST_LEVELS = ("last_level_bytes", "l3_bytes", "l3_told_bytes", "l2_bytes")
+"""Facts that tell what is cached."""
 
 
 def transfer_bytes(case: Case) -> float:
@@ -42,11 +46,39 @@ def global_bytes(case: Case) -> Any:
     if case.knows("on_chip_bytes"):
         moved = moved_lines(case, case.fact("on_chip_bytes"))
         return (moved.loads + moved.stores) * line
+    return sum((_array_bytes(case, rows, line) for rows in _by_array(case)), 0.0)
+
+
+def least_bytes(case: Case) -> Any:
+    r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip [B].
+
+    As :func:`global_bytes`, but of lanes s cells apart each s cells move :math:`\min(s b, L)` bytes at least, for what
+    they access may lie in one transfer. An array with cells that depend on data counts nothing: it may be one cell.
+    """
+    line = transfer_bytes(case)
+    return sum((_least_of_array(case, rows, line) for rows in _by_array(case)), 0.0)
+
+
+def _by_array(case: Case) -> Iterable[list[AccessCount]]:
+    """Return the accesses to global memory of each array in each direction."""
     arrays: dict[tuple[str, str], list[AccessCount]] = {}
     for row in case.counts.access_table:
         if row.space == "global":
             arrays.setdefault((row.array, row.direction), []).append(row)
-    return sum((_array_bytes(case, rows, line) for rows in arrays.values()), 0.0)
+    return arrays.values()
+
+
+def _least_of_array(case: Case, rows: list[AccessCount], line: float) -> Any:
+    cells = next((row.footprint for row in rows if row.footprint is not None), None)
+    if cells is None or any(row.indirect for row in rows):
+        return 0.0
+    size = rows[0].bits / 8
+    least = touched = case.value(cells) * size
+    for row in rows:
+        if row.filled is not None:
+            apart = np.maximum(np.abs(case.value(row.stride)), 1)
+            least = np.maximum(least, case.value(row.filled) / apart * np.minimum(apart * size, line))
+    return np.minimum(least, touched * line / size)
 
 
 def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
@@ -104,6 +136,18 @@ def last_cache(case: Case, least: int) -> int | None:
     """Return the bytes of the cache before memory, at least `least`; None where it is not known."""
     size = case.known("l3_bytes", case.known("l2_bytes", case.known("cache_bytes")))
     return None if size is None else max(int(size), least)
+
+
+def cached_bytes(facts: DeviceFacts | None) -> float:
+    """Return what all caches of a device can hold of an array from one run to the next [B]; 0 where none is known.
+
+    It is the largest of the last level, as measured or as the system tells it, and of all second levels together: on a
+    CPU each core has its own.
+    """
+    known = {key: float(facts.value(key)) for key in LAST_LEVELS if key in facts} if facts else {}
+    if facts and "l2_bytes" in known and "device_type" in facts and facts.value("device_type") == "cpu":
+        known["l2_bytes"] *= float(facts.value("compute_units")) if "compute_units" in facts else 1.0
+    return max(known.values(), default=0.0)
 
 
 # {{{ segments and banks that the lanes of a sub-group touch together

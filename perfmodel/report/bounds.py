@@ -8,27 +8,41 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
+from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance, work_optimality
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.report_data import KernelTerms
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 
 
-def balance_text(balance: Balance) -> str:
-    """Return what bounds a computation, with its numbers, as a sentence."""
+def balance_text(balance: Balance, least_work: float = 0.0) -> str:
+    """Return what bounds a computation, with its numbers, as a sentence.
+
+    With `least_work`, the least of all variants, a second sentence says what additional work costs.
+    """
     if balance.verdict == NO_WORK:
         return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
     sign = ">=" if balance.holds else "<"
     limits = (
         f"{balance.intensity:.3g} operations and loads a byte, where this device balances at {balance.machine:.3g} "
         f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(balance.compute_s)} {sign} "
-        f"T_mem = {seconds_text(balance.memory_s)} (Eq. 2.4 {'holds' if balance.holds else 'fails'})"
+        f"T_mem = {seconds_text(balance.memory_s)} (Eq. 2.4 {'holds' if balance.holds else 'fails'}, with p - 1 for p: "
+        f"{balance.machine_side:.3g} {'<=' if balance.holds else '>'} {balance.kernel_side:.3g})"
     )
-    return f"{balance.verdict}: {_reason(balance)}; {limits}."
+    return f"{balance.verdict}: {_reason(balance)}; {limits}.{_work_text(balance, least_work)}"
+
+
+def _work_text(balance: Balance, least_work: float) -> str:
+    if balance.work <= least_work * (1 + LEAST) or not least_work:
+        return ""
+    more = work_optimality(balance, least_work)
+    return (
+        f" It does {more.epsilon:.3g} times the least work of the variants, so of {balance.cores:.3g} lanes it gains "
+        f"{more.speedup:.3g} at most over one lane with that work (section 2.2)."
+    )
 
 
 def _reason(balance: Balance) -> str:
@@ -86,7 +100,8 @@ def balance_words(balance: Balance) -> str:
 
 def roof_words(point: KernelPoint) -> str:
     """Return where a kernel stands below the roofs, as a sentence."""
-    rate = f"it reaches {rate_text(point.rate, 'op/s')}" if point.operations else "it has no floating-point operations"
+    none = "it has no floating-point operations"
+    rate = f"it reaches {rate_text(point.rate, 'FLOP/s')}" if point.operations else none
     if point.operations and math.isfinite(point.intensity):
         rate += f" at {point.intensity:.3g} operations for each byte"
     if not math.isfinite(point.share):
@@ -108,10 +123,7 @@ def rates_text(point: KernelPoint) -> str:
     if not point.bound_s or not math.isfinite(point.share):
         return ", ".join(rates)
     roof = f"{percent(point.share)} of what the device allows, by its {LOWEST[point.bound]}"
-    return f"{', '.join(rates)}: {roof}{CACHED if point.share > 1 and point.bound == 'memory' else ''}"
-
-
-CACHED = " (more, where caches hold the data)"
+    return f"{', '.join(rates)}: {roof}{f' ({ABOVE})' if point.share > 1 else ''}"
 
 
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
@@ -154,7 +166,9 @@ def benefits_text(benefits: Benefits) -> str:
             (benefits.memlp_s, "more memory requests at once"),
         )
     )
-    return f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
+    hidden = f" ITILP_max is {benefits.most_itilp:.3g}: no latency has to be hidden, so the first says nothing."
+    said = f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
+    return said + hidden * (benefits.most_itilp <= 1)
 
 
 _COLOURS = {"itilp": BLUE, "serial": VERMILION, "fp": GREEN, "memlp": PURPLE}

@@ -264,20 +264,21 @@ def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str) -> None
 
 
 def hit_rates_figure(rates: HitRates, title: str) -> Figure:
-    """Return a histogram of each cache's hit rates, and the shares of each array's requests that each memory answers.
+    """Return a histogram of each cache's hit rates, and the shares of each access's requests that each memory answers.
 
     A line marks the mean, a band its 90 % interval. The axes of both histograms have the same width: a distribution
     that looks narrow depends little on the order.
     """
-    figure = drawing.empty_figure(8.0, 4.2 + 0.28 * len(rates.by_array))
+    shares = rates.by_access or rates.by_array
+    figure = drawing.empty_figure(8.0, 4.2 + 0.28 * len(shares))
     panels = figure.subplot_mosaic(
-        [["l1", "l2"], ["arrays", "arrays"]], height_ratios=(2.6, 0.7 + 0.28 * len(rates.by_array))
+        [["l1", "l2"], ["arrays", "arrays"]], height_ratios=(2.6, 0.7 + 0.28 * len(shares))
     )
     width = max(NARROWEST, 1.3 * max(np.ptp(rates.l1), np.ptp(rates.l2)))
     for which, name in (("l1", "first-level"), ("l2", "second-level")):
         _draw_rates(panels[which], rates, which, width)
         panels[which].set_title(f"{name} cache", fontsize="medium")
-    _draw_arrays(panels["arrays"], rates)
+    _draw_shares(panels["arrays"], shares)
     sample = f"{len(rates.l1)} orders of {rates.requests} requests of {rates.groups} work-groups"
     figure.suptitle(f"{title}\n{sample}", fontsize="medium")
     return figure
@@ -295,16 +296,16 @@ def _draw_rates(axes: Axes, rates: HitRates, which: str, width: float) -> None:
     axes.legend(fontsize="small")
 
 
-def _draw_arrays(axes: Axes, rates: HitRates) -> None:
-    names = [name for name, _, _ in rates.by_array]
-    first, memory = (np.array([array[place] for array in rates.by_array], dtype=np.float64) for place in (1, 2))
+def _draw_shares(axes: Axes, shares: Sequence[tuple[str, float, float]]) -> None:
+    names = [name for name, _, _ in shares]
+    first, memory = (np.array([one[place] for one in shares], dtype=np.float64) for place in (1, 2))
     left = np.zeros(len(names))
-    for shares, colour, label in (
+    for part, colour, label in (
         (first, GREEN, "first-level cache"), (1.0 - first - memory, SKY, "second-level cache"),
         (memory, "#999999", "memory"),
     ):
-        axes.barh(names, shares, left=left, color=colour, label=label, height=0.7)
-        left = left + shares
+        axes.barh(names, part, left=left, color=colour, label=label, height=0.7)
+        left = left + part
     axes.set(xlim=(0, 1), xlabel="requests answered by")
     axes.invert_yaxis()
     axes.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)

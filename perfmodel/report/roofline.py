@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
+from perfmodel.analyses.roofline import (
+    BANDWIDTHS,
+    LOCAL,
+    PEAKS,
+    WITHOUT_FMA,
+    WITHOUT_VECTORS,
+    KernelPoint,
+    ceilings,
+    largest,
+    roof_values,
+    roofline_points,
+)
 from perfmodel.display import finite, fitted_text, percent, rate_text
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
@@ -20,6 +31,8 @@ ROOFS = {
     PEAKS[0]: ("peak, float32", "-", "op/s"), PEAKS[1]: ("peak, float64", "-.", "op/s"),
     BANDWIDTHS[0]: ("global memory", "-", "B/s"), BANDWIDTHS[1]: ("within the caches", "--", "B/s"),
     LOCAL: ("local memory (no line over this axis)", "", "B/s"),
+    WITHOUT_FMA: ("float32 without multiply-adds", ":", "op/s"),
+    WITHOUT_VECTORS: ("float32 without vectors", ":", "op/s"),
 }  # fmt: skip
 """Of each roof its name, the style of its line and its unit."""
 ROOF_INK = "0.25"
@@ -69,7 +82,7 @@ def plot_roofline(
         measured = largest(roofline_points(measured.with_facts(facts)))
     allowed = "measurements, or points of roofline_points"
     measured = drawing.members(measured, KernelPoint, "plot_roofline: measured", allowed)
-    roofs = {} if facts is None else roof_values(facts)
+    roofs = {} if facts is None else {**roof_values(facts), **ceilings(facts)}
     if not roofs and not any(point.drawable for point in measured):
         raise PictureError(
             "there is neither a known roof nor a kernel with operations and traffic", "give facts= or measured kernels"
@@ -174,7 +187,7 @@ def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: st
     Axes and markers are those of :func:`plot_roofline`; a key beside them tells what each number is. Kernels without a
     floating-point operation have no place on the axes, and are named in the key only.
     """
-    roofs = roof_values(facts)
+    roofs = {**roof_values(facts), **ceilings(facts)}
     known = [key for key in ROOFS if key in roofs]
     lines = len(points) + len({point.kernel for point in points}) + len(known) + 3
     figure = drawing.empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)

@@ -224,7 +224,8 @@ class Agreement:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was compared and what came out, one sentence each."""
-        wrong = [f"{name}: {self.difference(name)}" for name in self.wrong]
+        wrong = [f"{name}: {self.difference(name)}" for name in self.wrong[:NAMED]]
+        wrong += [f"{len(self.wrong) - NAMED} others differ too"] * (len(self.wrong) > NAMED)
         uncompared = [f"{name}: its output was not compared: {why}" for name, why in self.uncompared.items()]
         return (self._outcome, *wrong, *uncompared)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import AssumptionError, NegativeTimeError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    LaunchLimitError,
+    NegativeTimeError,
+    ParameterError,
+    PerfModelError,
+    UnmeasuredFeatureError,
+)
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
@@ -39,6 +46,7 @@ class Timing:
     points: tuple[TimedPoint, ...]
     outputs: tuple[Agreement, ...]  # of the variants, at each point
     withheld: Mapping[str, PerfModelError]  # why variants have no prediction
+    left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched: nothing of them ran
 
 
 def place_of_device(model: FittedModel) -> str | None:
@@ -49,9 +57,10 @@ def place_of_device(model: FittedModel) -> str | None:
 
 
 def counted_at(
-    units: Mapping[str, TranslationUnit], points: Sequence[Sizes], subgroup_size: int, statistics: Mapping[str, float]
+    builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
+    statistics: Mapping[str, float],
 ) -> dict[str, KernelCounts]:
-    """Return the counts of the variants that can be counted; the records of the others say why they cannot.
+    """Return the counts of the variants that can be built and counted; the records of the others say why they cannot.
 
     Raises
     ------
@@ -65,9 +74,9 @@ def counted_at(
     counted: dict[str, KernelCounts] = {}
     problems: list[PerfModelError] = []
     broken: list[AssumptionError] = []
-    for name, unit in units.items():
+    for name, build in builders.items():
         try:
-            counted[name] = count(unit, subgroup_size, check=True, statistics=statistics)
+            counted[name] = count(build(), subgroup_size, check=True, statistics=statistics)
         except PerfModelError as error:
             problems.append(error)
     if not counted:
@@ -101,7 +110,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError))
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, LaunchLimitError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {
@@ -109,7 +118,8 @@ def time_kernel(
         for ranking in predicted.values() for variant in ranking if ranking.sizes
     }  # fmt: skip
     with trials:
-        progress.tell(_beforehand(trials, points, run_s))
+        names = [name for name in counted if predictions is None or name not in predictions.errors]
+        progress.tell(_beforehand(trials, points, names or [*counted], run_s))
         time_variants(trials, points, progress, run_s)
         facts = facts_with_roofs(model) if model else trials.device.facts
         timed = tuple(
@@ -120,15 +130,21 @@ def time_kernel(
             for point in points
         )  # fmt: skip
         outputs = tuple(trials.agreement(point) for point in points)
-    return Timing(trials, model, timed, outputs, predictions.errors if predictions else {})
+    ran = {one.name for point in timed for one in point.variants if one.row.status not in ("compile", "constraint")}
+    left_out = frozenset(trials.variants) - ran
+    errors = predictions.errors if predictions else {}
+    withheld = {name: error for name, error in errors.items() if name in ran}  # records of the others say why
+    return Timing(trials, model, timed, outputs, withheld, left_out)
 
 
-def _beforehand(trials: Trials, points: Sequence[Sizes], run_s: Mapping[tuple[str, str], float]) -> str:
+def _beforehand(
+    trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float]
+) -> str:
     """Return what is timed, and how long that takes where all times are predicted."""
     campaign = trials.campaign
-    what = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
+    what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
-    every = [place_of(name, point) for point in points for name in trials.variants]
+    every = [place_of(name, point) for point in points for name in names]
     known = all(place in run_s for place in every)
     seconds = max(expected_s([run_s[place] for place in every], campaign), 1) if known else 0.0
     predicted = f", about {seconds:.0f} s by the predictions" if known else ""
@@ -265,6 +281,10 @@ class TimedPoint:
     def ran(self) -> tuple[TimedVariant, ...]:
         """Those that ran, the fastest first."""
         return tuple(variant for variant in self.variants if variant.seconds is not None)
+
+    def without(self, names: Collection[str]) -> TimedPoint:
+        """Return the point without some variants."""
+        return TimedPoint(self.sizes, tuple(variant for variant in self.variants if variant.name not in names))
 
     @property
     def order_predicted(self) -> tuple[str, ...]:

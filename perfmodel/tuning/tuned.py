@@ -12,6 +12,7 @@ from perfmodel.display import columns_text, data_frame, html_table, in_words, pe
 from perfmodel.documents import one_line
 from perfmodel.lazy import Lazy
 from perfmodel.report.bounds import rates_text
+from perfmodel.store.measurement import LOADED
 from perfmodel.tuning.agreement import Agreement
 
 if TYPE_CHECKING:
@@ -173,6 +174,9 @@ class Tuned(Lazy):
             sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
             sentences.append(f"{saved}; {sure}")
+        loaded = sum(LOADED in variant.flags for variant in self.tried)
+        if loaded:
+            sentences.append(f"{loaded} times were measured while others used the machine: on a quiet one run it again")
         return (*sentences, *told)
 
     def _repr_html_(self) -> str:

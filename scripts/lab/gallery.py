@@ -29,6 +29,10 @@ DEVICES = {
     "NVIDIA TITAN V": "nvidia-titan-v",
 }
 STEPS = 13
+UNRUN = (
+    "Nothing here was run: committed stores hold times of measurement kernels, test kernels and samples, and none of "
+    "them is this kernel. `perfmodel time` runs it."
+)
 
 Predictions: TypeAlias = Mapping[str, pm.Prediction]  # by variant
 
@@ -161,7 +165,7 @@ def page(example: Example, source: str, points: Mapping[str, Predictions]) -> st
         f"# {title_of(source)}", words, f"```python\n# {example.name}.py\n{code}\n```", f"    {example.command}",
         "## What the models say",
         f"Predicted times at {sizes}, with intervals that should hold 90 % of measured times; the fastest variant in "
-        "bold. Nothing here was run.", markdown_table(table),
+        f"bold. {UNRUN}", markdown_table(table),
         f"The largest part of the fastest variant's time: {bounds}.",
         f"![Predicted times of the variants against the size, on three devices]({example.name}.png)", "",
     ])  # fmt: skip

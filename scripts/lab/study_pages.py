@@ -6,23 +6,25 @@ A page is ``lab/experiments/<study>.md``; what stands below its marker is drawn 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import cell_text, csv_text
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
-from scripts.lab.markdown import below_marker, markdown_table
-from scripts.lab.studies import Claim
+from scripts.lab.markdown import below_marker, drawn_between, markdown_table
+from scripts.lab.studies import UNSHOWN, VERDICTS, Claim, verdict_of_all
 
 if TYPE_CHECKING:
     from scripts.lab.studies import Findings, Study, StudyData
 
 FOLDER = "experiments"
 MARKER = "<!-- what follows is drawn by scripts/papers -->"
-VERDICT, DEVICE = "verdict", "device"
+FORMULAS, MEASURED = "formulas", "measured"
+"""What decides a claim."""
+VERDICT, DEVICE, PAGE, DECIDED = "verdict", "device", "page", "decided_by"
 SKIPPED = ("kernel", "variant", "sizes", "status", "reason")
 
 
@@ -56,7 +58,7 @@ def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings)
     """
     folder, pictures = data_folder(docs, slug), page_folder(docs) / slug
     tables = {name: list(records) for name, records in found.tables.items()}
-    tables["claims"] = [{DEVICE: data.facts.name, **_record(one)} for one in found.claims]
+    tables["claims"] = [{DEVICE: data.facts.name, **_record(study.page, one)} for one in found.claims]
     if data.failed:
         tables["skipped"] = [_skipped(row) for row in data.failed]
     for name, records in tables.items():
@@ -75,8 +77,11 @@ def _file(study: Study, name: str) -> str:
     return "-".join(filter(None, (study.name, name)))
 
 
-def _record(one: Claim) -> dict[str, Any]:
-    return {**{field.name: getattr(one, field.name) for field in fields(one)}, VERDICT: one.verdict}
+def _record(page: str, one: Claim) -> dict[str, Any]:
+    return {
+        PAGE: page, "source": one.source, "paper": one.paper, "found": one.found,
+        DECIDED: MEASURED if one.measured else FORMULAS, VERDICT: one.verdict,
+    }  # fmt: skip
 
 
 def _skipped(row: Any) -> dict[str, str]:
@@ -107,7 +112,7 @@ def _sections(docs: Path, study: Study) -> list[str]:
 
 
 def _write_index(docs: Path) -> None:
-    """Draw the tables of ``experiments/index.md``: how well each family chooses, in each study, on each device."""
+    """Draw the tables of ``experiments/index.md``: the claims counted, and how each family chooses on each device."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for path in sorted((docs / "data" / FOLDER).glob("*/*-choices.csv")):
         study, records = path.name.removesuffix("-choices.csv"), _rows(path)
@@ -127,7 +132,28 @@ def _write_index(docs: Path) -> None:
         sections.append(f"### {slug}\n\n{markdown_table(rows)}\n")
     path = page_folder(docs) / "index.md"
     text = path.read_text() if path.is_file() else "# The papers' experiments\n\n"
+    text = drawn_between(text, "claims", _counted_claims(docs), "scripts/papers")
     write_whole(path, below_marker(text, MARKER, sections).encode())
+
+
+def _counted_claims(docs: Path) -> str:
+    """Return a table of the claims of each paper by their verdicts, each claim counted once."""
+    claims: dict[tuple[str, str], dict[tuple[str, str, str], list[str]]] = {}
+    for path in sorted((docs / "data" / FOLDER).glob("*/*-claims.csv")):
+        study = path.name.removesuffix("-claims.csv")
+        for one in (row for row in _rows(path) if PAGE in row):  # not in files of before claims were counted
+            key = study, one["source"], one["paper"]
+            claims.setdefault((one[PAGE], one[DECIDED]), {}).setdefault(key, []).append(one[VERDICT])
+    rows: list[tuple[str, ...]] = [("paper", "decided by", "claims", *VERDICTS, "devices differ")]
+    rows.append(("---", "---", *("---:",) * 6))
+    for (page, decided), own in sorted(claims.items()):
+        counted = Counter(map(verdict_of_all, own.values()))
+        differ = sum(len({*given} - {UNSHOWN}) > 1 for given in own.values())
+        rows.append((
+            f"[{page}](../../papers/{page}.md)", decided, str(len(own)), *(str(counted[one]) for one in VERDICTS),
+            str(differ),
+        ))  # fmt: skip
+    return markdown_table(rows)
 
 
 def _rows(path: Path) -> list[Mapping[str, str]]:

@@ -4,7 +4,8 @@ Ma, Chamberlain and Agrawal, *Performance Modeling for Highly-threaded Many-core
 III. A work-group of `items` work-items computes one sub-block of `sub_block` by `sub_block` elements, so that there are
 (n/sub_block)^2 groups. Three sub-blocks lie in local memory, two of a and that of c: only so does Eq. 4 give the
 paper's B_a = 4 for sub-blocks of 32 and 48 KiB. `extra_local` more bytes are asked for (section V): the array of c's
-sub-block has more rows than are used, which changes no instruction.
+sub-block has more rows than are used, which changes no instruction. With `whole` the matrix is squared
+`steps` times, each in a launch of its own: d[s] has the shortest paths of at most 2^s edges, so log2(n) steps find all.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from perfmodel.kernels import KernelClass, Ladder
 FLOAT = 4  # bytes
 
 
-def build(sub_block: int, items: int, extra_local: int = 0) -> lp.TranslationUnit:
+def build(sub_block: int, items: int, extra_local: int = 0, whole: bool = False) -> lp.TranslationUnit:
+    read, written = ("d[s, {}]", "d[s + 1, {}]") if whole else ("a[{}]", "c[{}]")
     size, width = sub_block, min(sub_block, items)
     height = items // width
     loops = ", ".join(f"{name}{step}" for name in "rq" for step in range(5))
@@ -27,8 +29,12 @@ def build(sub_block: int, items: int, extra_local: int = 0) -> lp.TranslationUni
     columns = " and ".join(f"0 <= q{step} < {size // width}" for step in range(5))
     at = [f"y + {height}*r{step}, x + {width}*q{step}" for step in range(5)]
     to = [f"{size}*{{0}} + y + {height}*r{step}, {size}*{{1}} + x + {width}*q{step}" for step in range(5)]
+    sources = [read.format(to[0].format("bi", "bj")), read.format(to[1].format("bi", "bk")),
+               read.format(to[2].format("bk", "bj"))]
+    apart = "nosync=begin@global:fetch_left@global:fetch_right@global, " if whole else ""  # they read d[s]
     t_unit = lp.make_kernel(
         [
+            *(["{[s]: 0 <= s < steps}"] if whole else []),
             f"{{[bi, bj]: 0 <= {size}*bi < n and 0 <= {size}*bj < n}}",
             f"{{[bk]: 0 <= {size}*bk < n}}",
             f"{{[y, x]: 0 <= y < {height} and 0 <= x < {width}}}",
@@ -36,11 +42,13 @@ def build(sub_block: int, items: int, extra_local: int = 0) -> lp.TranslationUni
             f"{{[k]: 0 <= k < {size}}}",
         ],
         f"""
+        {"for s" if whole else ""}
+        {"... gbarrier {id=wait}" if whole else ""}
         for bi, bj, y, x
-            found[{at[0]}] = a[{to[0].format("bi", "bj")}] {{id=begin}}
+            found[{at[0]}] = {sources[0]} {{id=begin{", dep=*wait" if whole else ""}}}
             for bk
-                left[{at[1]}] = a[{to[1].format("bi", "bk")}] {{id=fetch_left, dep=begin}}
-                right[{at[2]}] = a[{to[2].format("bk", "bj")}] {{id=fetch_right, dep=begin}}
+                left[{at[1]}] = {sources[1]} {{id=fetch_left, dep=*begin}}
+                right[{at[2]}] = {sources[2]} {{id=fetch_right, dep=*begin}}
                 for r3, q3
                     <> best = found[{at[3]}] {{id=load, dep=fetch_left:fetch_right}}
                     for k
@@ -49,23 +57,33 @@ def build(sub_block: int, items: int, extra_local: int = 0) -> lp.TranslationUni
                     found[{at[3]}] = best {{id=keep, dep=step}}
                 end
             end
-            c[{to[4].format("bi", "bj")}] = found[{at[4]}] {{dep=keep}}
+            {written.format(to[4].format("bi", "bj"))} = found[{at[4]}] {{{apart}dep=keep}}
         end
+        {"end" if whole else ""}
         """,
         [
-            lp.GlobalArg("a", np.float32, shape="n, n"),
-            lp.GlobalArg("c", np.float32, shape="n, n", is_input=False),
+            *_matrices(whole),
             *(_local(name, size, size) for name in ("left", "right")),
             _local("found", size + -(-extra_local // (FLOAT * size)), size),
             lp.ValueArg("n", np.int32),
         ],
-        assumptions=f"n >= 1 and n mod {size} = 0",
-        name="apsp",
+        assumptions=f"n >= 1 and n mod {size} = 0" + (" and steps >= 1" if whole else ""),
+        name="apsp_whole" if whole else "apsp",
         lang_version=(2018, 2),
     )
     for step in range(5):
         t_unit = lp.prioritize_loops(t_unit, f"r{step},q{step}")
+    if whole:
+        t_unit = lp.prioritize_loops(t_unit, "s,bk")
     return lp.tag_inames(t_unit, "bi:g.1, bj:g.0, y:l.1, x:l.0")
+
+
+def _matrices(whole: bool) -> list[lp.KernelArgument]:
+    if whole:
+        return [lp.GlobalArg("d", np.float32, shape="steps + 1, n, n"), lp.ValueArg("steps", np.int32)]
+    return [
+        lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("c", np.float32, shape="n, n", is_input=False),
+    ]  # fmt: skip
 
 
 def _local(name: str, rows: int, columns: int) -> lp.TemporaryVariable:

@@ -3,7 +3,8 @@
 "sorted" is binary search in the list.  "bst" goes down the level-order layout of a binary search tree; with `cached`
 each work-group first fetches the top levels, so many, into local memory (the dissertation: 2^14 keys, 64 KiB).  "btree"
 goes down nodes of 31 keys and 32 children, of one line of 32 words: "halves" searches a node's keys by halves, "scan"
-one after the other until one is larger, and with "staged" a warp fetches the nodes of its 32 queries together.
+one after the other until one is larger, and with "staged" a warp fetches the nodes of its 32 queries together.  With
+`cached` the nodes of so many levels at the top are in local memory (section 6.1.3).
 """
 
 from __future__ import annotations
@@ -41,27 +42,36 @@ SORTED = """
     end
 """
 DOWN = "at = 2*at + 1 + (1 if {table}[at] <= query else 0)"
+#: Rows of nodes that a group fetches: the root, its 32 children, and what fills its last round.
+FETCHED = 36
+CACHED_NODES = f"""
+    for fetch
+        top[{WARPS}*fetch + warp, lane] = nodes[{WARPS}*fetch + warp, lane]
+    end
+"""
 CACHED = "for fetch\n top[{place}] = tree[{place}]\n end".format(place=f"{ITEMS}*fetch + {WARP}*warp + lane")
-BTREE = """
+START = """
     <int32> at = 0
     <int32> first = 0
     <int32> count = 1
-    for level
+"""
+LEVELS = """
+    for {level}
         {search}
         at = {warp}*at + child
         first = first + count
-        count = roots if level < 1 else {warp}*count
+        count = roots if {level} < 1 else {warp}*count
     end
 """
 HALVES = """
         <int32> child = 0
-        for probe
-            <int32> step = 16 >> probe
+        for {probe}
+            <int32> step = 16 >> {probe}
             child = child + (step if {place} <= query else 0)
         end
 """
 SEARCHES = {
-    "halves": HALVES.format(place="nodes[first + at, child + step - 1]"),
+    "halves": HALVES.format(probe="probe", place="nodes[first + at, child + step - 1]"),
     "scan": """
         <int32> child = 0
         <int32> searching = 1
@@ -78,7 +88,7 @@ SEARCHES = {
         for row
             node[warp, row, lane] = nodes[place[warp, row], lane]
         end
-""" + HALVES.format(place="node[warp, lane, child + step - 1]"),
+""" + HALVES.format(probe="probe", place="node[warp, lane, child + step - 1]"),
 }  # fmt: skip
 INNER = {
     "halves": (f"{{[probe]: 0 <= probe < {BITS}}}",),
@@ -106,10 +116,23 @@ def build(layout: str = "sorted", cached: int = 0, node: str = "halves") -> lp.T
     if layout == "sorted":
         return searched("sorted", SORTED, domains=("[depth] -> {[level]: 0 <= level < depth}",), **common)
     if layout == "btree":
-        local = {"place": (WARPS, WARP), "node": (WARPS, WARP, WARP + 1)} if node == "staged" else {}
-        body = BTREE.format(search=SEARCHES[node], warp=WARP)
-        domains = ("[height] -> {[level]: 0 <= level < height}", *INNER[node])
-        return searched(f"btree_{node}", body, domains=domains, local=local, **common)
+        local: dict[str, tuple[int, ...]] = {}
+        if node == "staged":
+            local |= {"place": (WARPS, WARP), "node": (WARPS, WARP, WARP + 1)}
+        body = LEVELS.format(level="level", search=SEARCHES[node], warp=WARP)
+        domains = (f"[height] -> {{[level]: {cached} <= level < height}}", *INNER[node])
+        if cached:
+            top = HALVES.format(probe="first_probe", place="top[first + at, child + step - 1]")
+            body = LEVELS.format(level="high", search=top, warp=WARP) + body.replace("<int32> ", "")
+            common |= {
+                "before": CACHED_NODES, "turns": TURNS,
+                "assumptions": f"height >= {cached + 1} and roots <= {WARP} and m >= {FETCHED}",
+            }  # fmt: skip
+            domains += (f"{{[high, first_probe]: 0 <= high < {cached} and 0 <= first_probe < {BITS}}}",
+                        f"{{[fetch]: 0 <= fetch < {FETCHED // WARPS}}}")  # fmt: skip
+            local["top"] = (FETCHED, WARP)
+        name = f"btree_{node}" + f"_{cached}" * bool(cached)
+        return searched(name, START + body, domains=domains, local=local, **common)
     down = "\n".join(
         f"for {level}\n {DOWN.format(table=table)}\n end"
         for level, table in (("high", "top"), ("level", "tree"))[not cached :]
@@ -160,6 +183,7 @@ KERNEL = KernelClass(
         {"layout": "btree", "node": "staged"},
         {"layout": "btree", "node": "scan"},
         {"layout": "bst", "cached": 14},
+        {"layout": "btree", "cached": 2},
     ),
     sizes=Ladder(sizes, start=15, step=2, rungs=3),
     reference=reference,

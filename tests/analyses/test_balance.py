@@ -16,6 +16,7 @@ from perfmodel.analyses.balance import (
     TOO_LITTLE_PARALLELISM,
     Balance,
     judge_balance,
+    work_optimality,
 )
 from perfmodel.counts import count
 from perfmodel.errors import FamilyMismatchError
@@ -56,9 +57,47 @@ def test_the_terms_of_the_inequality():
 )
 def test_the_inequality_is_that_of_the_times(depth, transfers, cores, latency):
     one = balance(depth=depth, transfers=transfers, cores=cores, latency=latency)
-    left = one.cores * one.rate / one.bandwidth * (1 + one.hidden / one.memory_parallelism)
-    right = one.intensity * (1 + (one.cores - 1) / one.parallelism)  # the paper prints p for p - 1
-    assert (left <= right) == one.holds == (one.compute_s >= one.memory_s)
+    assert (one.machine_side <= one.kernel_side) == one.holds == (one.compute_s >= one.memory_s)
+
+
+def test_both_sides_by_hand():
+    """p C0 / beta = 0.25; alpha beta / L = 250 and Q / D = 0.5; W / (Q L) = 3.125; (p - 1) / (W / D) = 0.03."""
+    one = Balance(1000, 10, 5, cores=4, rate=1e9, latency=1e-6, bandwidth=16e9, transfer_bytes=64)
+    assert pytest.approx(0.25 * (1 + 250 / 0.5)) == one.machine_side
+    assert pytest.approx(3.125 * 1.03) == one.kernel_side
+    assert pytest.approx(3.125 * 1.04) == one.printed_kernel_side
+
+
+def test_only_with_one_core_less_does_the_inequality_follow():
+    """A chain on two cores: computing takes W/C0 = 1 s, moving 1.2 s. The printed p says that computing takes longer.
+
+    W/(QL) (1 + (p - 1)/(W/D)) = 2 W/(QL) is T_comp beta p C0 /(QL), and with p it would be 1.5 times as much.
+    """
+    one = Balance(1e9, 1e9, 1, cores=2, rate=1e9, latency=0.0, bandwidth=1e9, transfer_bytes=1.2e9)
+    assert (1.0, 1.2) == pytest.approx((one.compute_s, one.memory_s))
+    assert not one.holds
+    assert one.kernel_side < one.machine_side < one.printed_kernel_side
+
+
+@pytest.mark.parametrize("cores", [1, 4, 1000])
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_work_beyond_the_best_sequential_takes_speedup_away(cores, epsilon):
+    """By a schedule, step by step: each of D levels has W/D nodes, of which p run at a time."""
+    least, depth = 1000, 10
+    found = work_optimality(balance(work=float(least * epsilon), depth=float(depth), cores=float(cores)), float(least))
+    steps = sum(math.ceil(least * epsilon / depth / cores) for _ in range(depth))
+    assert steps <= least / found.speedup  # Brent's bound
+    assert (epsilon, cores / epsilon) == (found.epsilon, found.most)
+    assert found.speedup <= found.most
+    assert (found.speedup > 1) == (cores > epsilon or epsilon == 1 < cores)
+
+
+def test_the_book_s_case_of_log_n_loses_an_order_of_magnitude():
+    """ "Even for n = 1024, log n = 10, meaning the best possible speedup is an order of magnitude less"."""
+    one = balance(work=1024 * 1e6 * math.log2(1024), depth=1.0)
+    assert pytest.approx(1000 / 10) == work_optimality(one, 1024e6).most == pytest.approx(
+        work_optimality(one, 1024e6).speedup, rel=1e-6
+    )
 
 
 def test_without_latency_and_depth_it_is_kung_s():
@@ -118,6 +157,19 @@ def test_a_copy_is_bound_by_memory_and_a_long_sum_by_its_chain():
     assert (8 * 2**20 / 64, 64.0, 128.0) == (slow_memory.transfers, slow_memory.transfer_bytes, slow_memory.cores)
     assert TOO_LITTLE_PARALLELISM == judge_balance(model(), chain, sizes).verdict
     assert COMPUTE_BOUND == judge_balance(model(byte=0.0, latency=0.0), copy, sizes).verdict
+
+
+@pytest.mark.parametrize(("on_chip", "times"), [(None, 1), (2**30, 1), (1024, 16)])
+def test_a_finite_z_decides_how_often_data_moves(on_chip, times):
+    """The columns of a matrix with rows of 4 KiB: a line of 16 cells moves once, or for each cell where Z is small."""
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 1024}", "out[j] = sum(i, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, 1024"), lp.GlobalArg("out", np.float32, shape="1024"), ...],
+        assumptions="n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    asked = {} if on_chip is None else {"on_chip_bytes": Fact(on_chip, "B", "asked")}
+    found = judge_balance(model().with_facts(asked), count(unit, subgroup_size=32), {"n": 256})
+    assert pytest.approx(times * 256 * 64 + 64, rel=0.06) == found.transfers
 
 
 def test_a_model_of_another_family_is_told():

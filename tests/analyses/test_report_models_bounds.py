@@ -11,7 +11,7 @@ from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
 from perfmodel.analyses.report_models import BoundModels, KernelBounds, bound_models
 from perfmodel.predicting.model import load
-from tests.recorded import SIMULATED
+from tests.recorded import POCL, SIMULATED
 
 DEVICE = "GTX480 (simulated)"
 
@@ -29,6 +29,15 @@ def test_both_models_judge(case):
     found = models.bounds(*case)
     assert judge_balance(load(SIMULATED / "work_depth.json"), *case) == found.balance
     assert potential_benefits(load(SIMULATED / "gpuperf.json"), *case) == found.benefits
+
+
+def test_a_model_of_gpus_gives_no_advice_on_a_cpu(case):
+    """It said that more memory requests at once save 90 % where the model in use is bound by instructions."""
+    device = load(POCL / "work_depth.json").device
+    found = bound_models(POCL, device)
+    assert found.balance is not None
+    assert found.benefits is None
+    assert ("gpuperf supposes that work-items hide each other's waits, as on GPUs; this is a CPU",) == found.problems
 
 
 def test_what_is_missing_or_of_another_device_is_named(case, tmp_path):

@@ -7,12 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.roofline import facts_with_roofs, largest, points_of, roof_values, roofline_points
+from perfmodel.analyses.roofline import (
+    ceilings,
+    facts_with_roofs,
+    largest,
+    points_at,
+    points_of,
+    roof_values,
+    roofline_points,
+)
 from perfmodel.facts import Fact
 from perfmodel.fitting.throughput import save_roofs
 from perfmodel.predicting.model import load
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.store import Measurements
-from tests.fitting.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, measured, row
+from tests.fitting.test_throughput_roofs import BANDWIDTH, COPY, PEAK, SUM, TILE, facts, kernel, measured, row
 from tests.recorded import POCL
 from tests.report.test_roofline import ROOFS, point
 
@@ -38,6 +47,37 @@ def test_points_lie_under_the_lowest_roof():
         Measurements(rows[1:], found.counts_documents, facts=facts(**{**ROOFS, "local_bandwidth_bytes_per_s": 1e9}))
     )
     assert ("local", pytest.approx(512e3 / 1e9)) == (slow.bound, slow.bound_s)
+
+
+def test_cached_data_stand_below_the_roof_of_the_caches():
+    """Of 512 bytes for each of 16 groups all come from caches, of 2^14 groups all but what the caches hold."""
+    copy, cache, size = kernel(COPY), 9e11, 2**20
+    told = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, cache_bandwidth_bytes_per_s=cache, l2_bytes=size)
+    small, large = 512 * 16, 512 * 2**14
+    for n, least in ((16, small / cache), (2**14, (large - size) / BANDWIDTH)):
+        (found,) = points_of(told, {"copy": copy}, {"n": n}, {"copy": least}).values()
+        assert (pytest.approx(1.0), "memory") == (found.share, found.bound)
+    published = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, l2_bandwidth_bytes_per_s=cache, l2_bytes=size)
+    unknown = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, l2_bytes=size)
+    for told, least in ((published, small / cache), (unknown, small / BANDWIDTH)):
+        (found,) = points_of(told, {"copy": copy}, {"n": 16}, {"copy": 1.0}).values()
+        assert pytest.approx(least) == found.bound_s
+
+
+def test_points_at_several_sizes_are_those_at_each():
+    counts, names = {"add": kernel(SUM), "tile": kernel(TILE, local=True)}, ("add", "tile", "uncounted")
+    rankings = [
+        Ranking([RankedVariant(name, 1e-3 * n) for name in names if (name, n) != ("tile", 1000)], sizes={"n": n})
+        for n in (10, 1000, 2000)
+    ]
+    told = facts(**ROOFS)
+    expected = tuple(
+        points_of(told, counts, ranking.sizes, {variant.name: variant.seconds for variant in ranking})
+        for ranking in rankings
+    )
+    assert expected == points_at(told, counts, rankings)
+    assert ["tile"] == [name for name in expected[0] if name not in expected[1]]
+    assert ({}, {}, {}) == points_at(facts(global_transaction_bytes=None), counts, rankings)
 
 
 def test_rates_of_counted_kernels_and_their_share_of_the_lowest_roof():
@@ -77,3 +117,11 @@ def test_local_memory_whose_bandwidth_nobody_measured():
     """Each of 4 units moves 4 bytes a cycle from each of 32 banks."""
     numbers = {"banks": 32, "compute_units": 4, "clock_hz": 1e9}
     assert {"local_bandwidth_bytes_per_s": 5.12e11} == roof_values(facts(**numbers))
+
+
+def test_ceilings_below_the_peak_by_hand():
+    """A multiply-add is two operations, so that without it half of 4 Top/s is left; eight lanes leave an eighth."""
+    assert {} == ceilings(facts())
+    assert {"without_multiply_adds": 2e12} == ceilings(facts(peak_flops_float32=4e12))
+    found = ceilings(facts(peak_flops_float32=4e12, vector_lanes=8))
+    assert {"without_multiply_adds": 2e12, "without_vectors": 5e11} == found

@@ -99,6 +99,20 @@ def test_counting_before_the_clock_starts_leaves_the_budget_to_measuring(monkeyp
     assert not first or ("empty" in counted[0][0] and "stencil" in counted[1][0])
 
 
+@pytest.mark.parametrize(("first", "left"), [(True, 78.0), (False, 0.0)])
+def test_slow_probes_leave_time_to_measure_in_a_budget_of_perfmodel_s_own(monkeypatch, tmp_path, first, left):
+    """On a busy machine they took 148 s of 130, and nothing was measured; a user's budget holds."""
+    now, seen = [0.0], {}
+    monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
+    monkeypatch.setattr(calibrate, "count_kernels", lambda *_: None)
+    monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, 148.0))
+    monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
+    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
+    monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
+    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    assert pytest.approx(left) == seen["campaign"].budget_s
+
+
 def test_a_calibration_that_measured_nothing_says_so_and_fits_nothing(monkeypatch, tmp_path):
     (tmp_path / "measurements.jsonl").touch()
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: None)

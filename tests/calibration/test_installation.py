@@ -76,6 +76,7 @@ def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
     (tmp_path / "card").touch()
     cards = ((str(tmp_path / "card"), "nvidia", "mend it so"), (str(tmp_path / "none"), "amd", "mend"))
     monkeypatch.setattr(installation, "_CARDS", cards)
+    monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "none")
     (part,) = installation._hidden_cards(("Portable Computing Language",))
     assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
     assert part.mend.startswith("mend it so")
@@ -102,3 +103,14 @@ def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
 
     monkeypatch.setattr("perfmodel.calibration.recommended.load", lost)
     assert () == tuple(installation.fact_parts(1))
+
+
+def test_a_runtime_that_other_drivers_hide_is_named(monkeypatch, tmp_path):
+    """Who installs the extra `cpu` beside a system's PoCL finds one device, and no word of the other."""
+    monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "libintelocl.so")
+    monkeypatch.setattr(installation, "_CARDS", ())
+    assert [] == list(installation._hidden_cards(("Portable Computing Language",)))
+    (tmp_path / "libintelocl.so").touch()
+    (part,) = installation._hidden_cards(("Portable Computing Language",))
+    assert ("note", f"export OCL_ICD_VENDORS={tmp_path / 'libintelocl.so'}") == (part.status, part.mend)
+    assert [] == list(installation._hidden_cards(("Intel(R) OpenCL",)))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
+from perfmodel.calibration import recommended
 from perfmodel.predicting.model import fit
 from tests.recorded import SIMULATED
 from tests.report.html.reported import Tree
@@ -37,6 +38,21 @@ def run(perfmodel):
 def told(found, status: int = 2) -> str:
     assert status == found.exit_code, found.output
     return " ".join(found.stderr.split())
+
+
+def test_weights_that_ship_have_no_rows_to_report(run, monkeypatch, tmp_path):
+    """A wheel's user was told of a file that no wheel has."""
+    shutil.copytree("device", "own/device")
+    for path in (*Path("device").glob("measurements*"), *Path("device").glob("counts*")):
+        path.unlink()
+    weights, facts = Path("device/stevens_kloeckner_2016.json"), store.read("own/device").facts
+    found = recommended.FoundWeights(weights, facts, recommended.SHIPPED)
+    monkeypatch.setattr(recommended, "find_weights", lambda *_: found)
+    monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "none")
+    refused = told(run("report"))
+    assert "has weights, and not the measurements that a report shows; calibrate the device first" in refused
+    monkeypatch.setattr(recommended, "data_folder", lambda: Path("own"))
+    assert "the report is on own/device" in told(run("report"), 0)
 
 
 def test_a_devices_report(run):

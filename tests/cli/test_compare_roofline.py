@@ -39,7 +39,8 @@ def test_ones_own_kernels_below_the_roofs(perfmodel):
     options = "roofline", "kernel.py", "-p", "n=1Mi", "--from", str(INTEL)
     found = json.loads(perfmodel(*options, "--json").stdout)
     (own,) = found["kernels"]
-    assert ("kernel", 2.0**20, 2.0**23) == (own["kernel"], own["operations"], own["bytes"])
+    assert ("kernel", "kernel", 2.0**20) == (own["kernel"], own["variant"], own["operations"])
+    assert 2.0**23 == own["bytes"]
     predicted = json.loads(perfmodel("predict", *options[1:4], "-w", str(RECOMMENDED), "--json").stdout)
     assert predicted["predictions"][0]["seconds"] == own["seconds"]
     assert predicted["predictions"][0]["share_of_roof"] == own["share"]

@@ -38,6 +38,20 @@ def test_count_with_types_of_the_call(perfmodel):
     assert "add" in result.stdout
 
 
+def test_rows_that_look_alike_are_one(perfmodel):
+    """A sum over the work-items of a group loads its cells in stages: 30 in the tree, and one for the result."""
+    Path("sum.py").write_text(
+        "import loopy as lp, numpy as np\n\ndef kernel():\n"
+        '    unit = lp.make_kernel("{[g, i]: 0 <= g < n and 0 <= i < 16}", "out[g] = sum(i, a[g, i])",\n'
+        '        [lp.GlobalArg("a", np.float32, shape="n, 16"), lp.GlobalArg("out", np.float32, shape="n"), "..."],\n'
+        '        assumptions="n >= 1", lang_version=(2018, 2), silenced_warnings=["write_race(insn)"])\n'
+        '    return lp.tag_inames(unit, {"g": "g.0", "i": "l.0"})\n'
+    )
+    lines = [line.rsplit(None, 1) for line in perfmodel("count", "sum.py").stdout.splitlines()[1:]]
+    assert len({" ".join(what.split()) for what, _ in lines}) == len(lines)
+    assert ["local loads    acc_i: float32", "31*n"] in [[what.strip(), number] for what, number in lines]
+
+
 def test_count_json_is_one_document(perfmodel):
     found = document(perfmodel("count", "variants.py", "--variant", "small", "-p", "n=1024", "--json"))
     assert ["small"] == list(found["variants"])

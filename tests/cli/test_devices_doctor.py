@@ -42,56 +42,58 @@ def parts(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
 
 
 def test_healthy_machine():
-    done = doctor()
-    assert 0 == done.returncode, done.stdout
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("Python ")
-    assert any(line.startswith("Barvinok ") and " ok " in line for line in lines)
-    assert any(line.startswith("device ") and "built and ran a kernel in" in line for line in lines)
-    for library in ("loopy", "islpy", "pymbolic", "pyopencl", "numpy", "scipy"):
-        assert any(line.startswith(f"{library} ") and metadata.version(library) in line for line in lines)
-
-
-def test_json_is_one_document_and_nothing_else():
     done = doctor("--json")
     document = json.loads(done.stdout)
-    assert "" == done.stderr
-    assert "perfmodel.doctor/1" == document["schema"]
-    assert document["ok"] is True
+    assert (0, "") == (done.returncode, done.stderr)
+    assert ("perfmodel.doctor/1", True) == (document["schema"], document["ok"])
     assert {"name", "found", "status", "message", "mend"} == set(document["parts"][0])
+    found = parts(done)
+    assert "ok" == found["Barvinok"]["status"]
+    assert any(part["message"].startswith("built and ran a kernel in") for part in found.values())
+    for library in ("loopy", "islpy", "pymbolic", "pyopencl", "numpy", "scipy"):
+        assert ("ok", metadata.version(library)) == (found[library]["status"], found[library]["found"])
 
 
-def test_islpy_reinstalled_on_top_of_barvinok(tmp_path):
-    path = shadow(tmp_path, "islpy", PLAIN_ISLPY.format(here=str(tmp_path)))
-    done = doctor("--json", PYTHONPATH=path)
-    part = parts(done)["Barvinok"]
-    assert 1 == done.returncode
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The PYTHONPATH of a machine that lacks much: a plain islpy, half a loopy, and no driver."""
+    folder = tmp_path_factory.mktemp("broken")
+    shadow(folder, "islpy", PLAIN_ISLPY.format(here=str(folder)))
+    shadow(folder, "loopy", "raise ImportError('half an installation')")
+    return shadow(folder, "pyopencl", NO_DRIVERS)
+
+
+@pytest.fixture(scope="module")
+def document(broken: str) -> subprocess.CompletedProcess[str]:
+    return doctor("--json", PYTHONPATH=broken)
+
+
+def test_islpy_reinstalled_on_top_of_barvinok(document):
+    part = parts(document)["Barvinok"]
+    assert 1 == document.returncode
     assert "wrong" == part["status"]
     assert "islpy was reinstalled on top of islpy-barvinok" in part["message"]
     expected = "-m pip install --force-reinstall --no-deps islpy-barvinok==2025.2.5.post1"
     assert f"{sys.executable} {expected}" == part["mend"]
 
 
-def test_library_that_does_not_load(tmp_path):
-    path = shadow(tmp_path, "loopy", "raise ImportError('half an installation')")
-    done = doctor("--json", PYTHONPATH=path)
-    part = parts(done)["loopy"]
-    assert 1 == done.returncode
+def test_library_that_does_not_load(document):
+    part = parts(document)["loopy"]
     assert "wrong" == part["status"]
     assert "does not load: ImportError: half an installation" == part["message"]
     assert part["mend"].endswith("-m pip install --force-reinstall --no-deps 'loopy<2026,>=2025.2'")
 
 
-def test_no_device(tmp_path):
-    path = shadow(tmp_path, "pyopencl", NO_DRIVERS)
-    done, plain = doctor("--json", PYTHONPATH=path), doctor(PYTHONPATH=path)
-    assert (1, 1) == (done.returncode, plain.returncode)
-    assert json.loads(done.stdout)["ok"] is False
-    mend = parts(done)["OpenCL"]["mend"]
+def test_no_device(document, broken):
+    plain = doctor(PYTHONPATH=broken)
+    assert (1, 1) == (document.returncode, plain.returncode)
+    assert json.loads(document.stdout)["ok"] is False
+    mend = parts(document)["OpenCL"]["mend"]
     assert "apt-get install pocl-opencl-icd" in mend
-    assert any(
-        line.startswith("OpenCL ") and line.endswith(f"mend it with: {mend}") for line in plain.stdout.splitlines()
-    )
+    lines = plain.stdout.splitlines()
+    assert lines[0].startswith("Python ")
+    assert any(line.startswith(f"{'numpy':<13}{metadata.version('numpy')} ok") for line in lines)
+    assert any(line.startswith("OpenCL ") and line.endswith(f"mend it with: {mend}") for line in lines)
 
 
 def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):

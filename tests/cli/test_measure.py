@@ -20,7 +20,7 @@ from tests.cli.conftest import KERNEL, SCALE
 from tests.fitting.test_family_fits_weights import measurements
 from tests.machine import ROOT, device
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 @pytest.fixture(autouse=True)

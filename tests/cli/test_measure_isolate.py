@@ -11,7 +11,7 @@ from perfmodel.cli import application
 from perfmodel.store.files import read_isolations
 from tests.machine import ROOT
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import typer
+from loopy.diagnostic import WriteRaceConditionWarning
 
 from perfmodel.cli import program as commands
 from perfmodel.cli.output import (
@@ -179,6 +180,18 @@ def test_other_warnings_are_pythons(capsys):
         with as_notes():
             warnings.warn("another", RuntimeWarning, stacklevel=1)
     assert (["another"], "") == ([str(one.message) for one in found], capsys.readouterr().err)
+
+
+def test_a_warning_of_loopy_is_a_note_once_for_all_its_numbers(capsys):
+    advice = "(add 'write_race(top)' to silenced_warnings kernel attribute to disable)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with as_notes():
+            for place in (3, 5):
+                text = f"'top' contains a write race: 'red_s{place}' {advice}"
+                warnings.warn(text, WriteRaceConditionWarning, stacklevel=1)
+    said = "perfmodel: note: Loopy warns: 'top' contains a write race: 'red_s3'"
+    assert [said] == capsys.readouterr().err.splitlines()
 
 
 def test_an_error_is_one_line():

@@ -55,6 +55,8 @@ def test_the_family_in_use_says_what_bounds_a_kernel_and_what_to_try(perfmodel):
     (why,), (row,) = found["why"].values(), found["predictions"]
     assert why["bounds"][1].endswith(f"which it uses to {100 * row['share_of_roof']:.1f} %.")
     assert why["advice"]
+    assert not any("gpuperf" in line for line in why["advice"])  # the device is a CPU
+    assert all(f"Try: {line}" in text for line in why["advice"])
 
 
 def test_only_one_family_draws_what_could_be_saved(perfmodel):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from perfmodel.facts import Fact
-from perfmodel.predicting.model import load
+from perfmodel.fitting.cautions import FarOutside
+from perfmodel.predicting.model import FittedModel, load
 from tests.cli.documents import document, seconds
 
 PAIR = '''
@@ -29,7 +31,8 @@ def pair(perfmodel, tmp_path, monkeypatch):
 
 def test_fastest_first_and_the_withheld_one_last(perfmodel):
     text = perfmodel("rank", "variants.py", *AT).stdout.splitlines()
-    assert ["variant", "large", "small"] == [line.split()[0] for line in text[:3]]
+    assert "stevens_kloeckner_2016 on stand-in, n=4096, times by the host's clock" == text[0]
+    assert ["variant", "large", "small"] == [line.split()[0] for line in text[1:4]]
     assert text[-1].startswith("product: prediction withheld")
     found = document(perfmodel("rank", "variants.py", *AT, "--json"))
     assert "perfmodel.ranking/1" == found["schema"]
@@ -38,6 +41,20 @@ def test_fastest_first_and_the_withheld_one_last(perfmodel):
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
     free = document(perfmodel("rank", "variants.py", *AT, "--allow-unmeasured", "--json"))
     assert "product" == free["variants"][0]["variant"]
+
+
+def test_a_note_on_all_variants_stands_once(pair, monkeypatch):
+    """The caution on the last level of the cache stood below a ranking once for each variant."""
+    caution = FarOutside("launches", (1e9, 1e9), (10.0, 1e3))
+    predict = FittedModel.predict
+    monkeypatch.setattr(
+        FittedModel, "predict", lambda *given, **more: replace(predict(*given, **more), cautions=(caution,))
+    )
+    said = "note: launches is 1e+09, measured were 10 to 1e+03"
+    for command in (("rank", *AT), ("predict", *AT), ("rank", "-w", "weights.json", "-p", "n=256,512")):
+        name, *options = command
+        text = pair(name, "pair.py", *options).stdout.splitlines()
+        assert 1 == text.count(said), text
 
 
 def test_a_range_of_sizes(pair):
@@ -99,7 +116,7 @@ def test_with_processes_a_variant_that_fails_is_left_out(jobs, pair, tmp_path):
     asked = ("groups.py", *AT, "--jobs", jobs)
     ran = pair("rank", *asked)
     lines = ran.stdout.splitlines()
-    assert ["variant", "group=128", "group=64"] == [line.split()[0] for line in lines[:3]]
+    assert ["variant", "group=128", "group=64"] == [line.split()[0] for line in lines[1:4]]
     assert lines[-1].startswith("group=0: ")
     assert "counting and predicting: 2 of 3 done" not in ran.stderr
     assert "3 of 3 done, 1 failed" in ran.stderr

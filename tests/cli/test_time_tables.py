@@ -72,6 +72,11 @@ def test_notes_are_told_once():
         "slow: far from what was measured",
         "bad: compile: no such tile",
     ] == list(note_lines(points(1, 2)))
+    loaded = [
+        timed_point(point.sizes, {one.name: one.row.model_copy(update={"flags": ("load",)}) for one in point.ran})
+        for point in points(1, 2)
+    ]  # fmt: skip
+    assert ["flag 'load': others used the machine meanwhile"] == list(note_lines(loaded))
     some = (*points(1), *points(2, predicted=False))
     assert "slow (n=1): far from what was measured" in list(note_lines(some))
 

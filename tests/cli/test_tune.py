@@ -16,7 +16,6 @@ from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
 from perfmodel.tuning.tuned import COLUMNS
 from perfmodel.tuning.tuning import tune as search
-from tests.cli.program import perfmodel
 from tests.tuning.test_anchoring import model
 
 pytestmark = pytest.mark.device
@@ -55,12 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tune(folder: Path, *options: str):
-    return perfmodel("tune", str(folder / "mine.py"), "--weights", str(folder / "weights.json"), *options)
+    files = str(folder / "mine.py"), "--weights", str(folder / "weights.json")
+    return CliRunner().invoke(application(), ["tune", *files, *options])
 
 
 def test_lines_as_it_goes_and_a_table_in_the_end(folder):
-    done = tune(folder, "-p", "n=256Ki", "--code", str(folder / "best.cl"))
-    assert done.returncode == 0, done.stderr
+    done = tune(folder, "-p", "n=32Ki", "--code", str(folder / "best.cl"))
+    assert done.exit_code == 0, done.stderr
     head, first, *_ = done.stdout.splitlines()
     assert head.split() == ["run", "took", "expected", "best", "known", "variant"]
     assert first.split()[0] == "1"
@@ -71,8 +71,8 @@ def test_lines_as_it_goes_and_a_table_in_the_end(folder):
 
 
 def test_with_quiet_there_is_the_result_alone(folder):
-    done = tune(folder, "-p", "n=256Ki", "-q")
-    assert (0, "") == (done.returncode, done.stderr)
+    done = tune(folder, "-p", "n=32Ki", "-q")
+    assert (0, "") == (done.exit_code, done.stderr)
     assert "variant measured" == " ".join(done.stdout.split()[:2])
 
 
@@ -80,11 +80,11 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     keep = folder / "kept"
     loaded = load_kernel_file(folder / "mine.py")
     most = {"model": load(folder / "weights.json"), "most": 1, "keep": keep, "kernel": "mine"}
-    first = search(loaded.space, {"n": 2**18}, **most)
-    done = tune(folder, "-p", "n=256Ki", "--json", "--keep", str(keep), "--budget", "0")
-    assert done.returncode == 0, done.stderr
+    first = search(loaded.space, {"n": 2**15}, **most)
+    done = tune(folder, "-p", "n=32Ki", "--json", "--keep", str(keep), "--budget", "0")
+    assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**18}, 3)
+    assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**15}, 3)
     assert [one["status"] for one in found["variants"]] == ["ok", "skipped", "skipped"]
     assert found["best"] == found["variants"][0]["variant"]
     assert list(found["variants"][0]) == list(COLUMNS)
@@ -105,7 +105,6 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     ],
 )
 def test_what_it_refuses(folder, options, said):
-    files = str(folder / "mine.py"), "--weights", str(folder / "weights.json")
-    done = CliRunner().invoke(application(), ["tune", *files, *options])
+    done = tune(folder, *options)
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())

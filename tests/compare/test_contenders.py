@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from perfmodel.compare import contenders as module
 from perfmodel.compare.contenders import contenders
@@ -40,7 +42,7 @@ def told(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
     monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts, given=None: (measured, tests))
-    monkeypatch.setattr(module, "with_measured_facts", lambda rows: rows.with_facts(FOUND))
+    monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows.with_facts(FOUND))
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
     monkeypatch.setattr(module, "find_family", lambda name: known[name])
@@ -86,3 +88,33 @@ def test_fits_that_are_made_are_used(told, monkeypatch):
     assert expected["needy"].problem == found[0].problem
     for protocol in ("A", "B"):
         assert expected["plain"].by(protocol).rows == found[1].by(protocol).rows
+
+
+def folder_of(place: Path, kernels: int) -> Path:
+    """A folder with two visits to each kernel, every other one of them a test."""
+    place.mkdir()
+    lines = [f'{{"counts_hash": "{kernel:08x}"}}\n' for kernel in range(kernels)]
+    (place / "measurements.jsonl").write_text("".join(lines * 2))
+    (place / "test.jsonl").write_text("".join(lines[::2]))
+    return place
+
+
+def test_the_time_that_is_told_beforehand(tmp_path, monkeypatch):
+    """By kernels, not by visits to them; the longest device first on each core."""
+    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
+    folders = [folder_of(tmp_path / str(kernels), kernels) for kernels in (10, 40, 30, 20)]
+    one = module.FAMILY_S
+    assert pytest.approx(50 * one) == module.expected_s(folders, ("roofline",))
+    assert pytest.approx(50 * (one + module.RESOURCES_S)) == module.expected_s(folders, ("roofline", "bottleneck"))
+    assert pytest.approx(40 * one) == module.expected_s(folders[1:2], ("roofline",))
+    assert module.expected_s(folders) > 50 * 2 * module.RESOURCES_S
+
+
+def test_devices_keep_their_order(tmp_path, monkeypatch):
+    """Although the one that takes the longest begins first."""
+    folders, names = [folder_of(tmp_path / f"d{kernels}", kernels) for kernels in (1, 3, 2)], []
+    monkeypatch.setattr(module, "contenders", lambda folder, names: [SimpleNamespace(device=folder.name)])
+    bar = SimpleNamespace(start=lambda *_: None, advance=names.append, stop=lambda: None)
+    monkeypatch.setattr("joblib.parallel_config", lambda *_, **__: parallel_config("sequential"))
+    found = module.contenders_of_devices(folders, ("roofline",), bar)
+    assert (["d1", "d3", "d2"], ["d3", "d2", "d1"]) == ([rivals[0].device for rivals in found], names)

@@ -223,13 +223,14 @@ FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptio
         ),
         (
             StatisticsNeededError(("j",)),
-            "cannot count the trip count of loop 'j': it depends on data; pass statistics={'j': <its mean trip "
-            "count>} to count().",
+            "cannot count the trip count of loop 'j': it depends on data; give --statistics j=<number>, in Python "
+            "statistics={'j': <its mean trip count>}.",
         ),
         (
             StatisticsNeededError(("j", "k"), ("a[i] > 0",)),
-            "cannot count the trip counts of loops 'j', 'k': they depend on data; pass statistics={'j': <its mean trip "
-            "count>, 'k': <its mean trip count>} to count(); add the probability of 'a[i] > 0' for exact counts.",
+            "cannot count the trip counts of loops 'j', 'k': they depend on data; give --statistics j=<number> "
+            "--statistics k=<number>, in Python statistics={'j': <its mean trip count>, 'k': <its mean trip count>}; "
+            "add the probability of 'a[i] > 0' for exact counts.",
         ),
         (
             ProbabilityError("a > 0", 1.5),

@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions import linear, parse, weight_units
+from perfmodel.expressions.expression import Expressions
 
 NAMES = ("x", "y")
 VALUES = {"x": np.array([0.5, 1.5, 3.0]), "y": np.array([2.0, 1.5, 0.25])}
@@ -225,3 +226,21 @@ def test_expressions_are_values():
 )
 def test_units(text, units):
     assert units == weight_units(parse(text))
+
+
+@pytest.mark.parametrize("place", [None, 0, 1, 2])
+def test_expressions_together_have_the_values_of_each(place):
+    every = [parse(text, NAMES) for text in TEXTS]
+    given = VALUES if place is None else {name: float(value[place]) for name, value in VALUES.items()}
+    found = Expressions(tuple(every), WEIGHTS).values(given)
+    for each, value in zip(every, found, strict=True):
+        expected = each.value(given, [WEIGHTS[name] for name in each.weights])
+        assert type(expected) is type(value)
+        assert np.all(expected == value)
+
+
+def test_expressions_together_may_have_different_features():
+    both = Expressions((parse("w_a*x", NAMES), parse("w_b*y", NAMES)), WEIGHTS)
+    assert [1.25 * 2.0, 0.0] == both.values({"x": 2.0})
+    few, many = both.values({"x": 2.0, "y": np.array([1.0, 2.0])})
+    assert (2.5, [0.75, 1.5]) == (few, many.tolist())

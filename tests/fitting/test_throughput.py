@@ -181,11 +181,15 @@ def test_without_compute_units_it_says_so():
 
 
 def test_latencies_are_those_of_the_pointer_chase():
-    """A device that was probed: the plateaus of a load replace the regression's latency, and what is told stays."""
+    """A device that was probed: the plateaus of a load count for Wang and Lou, the regression's latency for SPT."""
     probed = {"l1_load_s": 1e-9, "l2_load_s": 4e-9, "l3_load_s": 2e-8, "memory_load_s": 1e-7}
-    rows = with_measured_facts(measured(True, told=facts(True, **probed)))
-    assert rows.facts is not None
-    assert (4e-9, 1e-7) == tuple(rows.facts.value(key) for key in ("l2_latency_s", "memory_latency_s"))
-    told = with_measured_facts(measured(True, told=facts(True, **probed, memory_latency_s=3e-7))).facts
-    assert told is not None
-    assert 3e-7 == told.value("memory_latency_s")
+    rows = measured(True, told=facts(True, **probed))
+
+    def latencies(family, rows=rows):
+        known = with_measured_facts(rows, family).known_facts
+        return tuple(known.value(key) for key in ("l2_latency_s", "memory_latency_s"))
+
+    assert (4e-9, 1e-7) == latencies(find_family("mwp_cwp_l2")) == latencies(find_family("gpuperf"))
+    assert (4e-9, pytest.approx(4e-7, rel=1e-3)) == latencies(FAMILY) == latencies(None)
+    told = measured(True, told=facts(True, **probed, memory_latency_s=3e-7))
+    assert (4e-9, 3e-7) == latencies(find_family("mwp_cwp_l2"), told)

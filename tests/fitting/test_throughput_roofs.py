@@ -30,7 +30,7 @@ def facts(**known):
 def kernel(text, dtype=np.float32, local=False):
     temporary = [lp.TemporaryVariable("s", dtype, shape=(64,), address_space=lp.AddressSpace.LOCAL)] if local else []
     t_unit = lp.make_kernel(
-        "{[g, l, k]: 0 <= g < n and 0 <= l < 64 and 0 <= k < 16}", text,
+        "{[g, l, k, m]: 0 <= g < n and 0 <= l < 64 and 0 <= k < 16 and 0 <= m < 64}", text,
         [lp.GlobalArg("a, out", dtype, shape="64*n"), *temporary, ...],
         assumptions="n >= 1", lang_version=(2018, 2), silenced_warnings=["unused_inames"],
     )  # fmt: skip
@@ -40,6 +40,10 @@ def kernel(text, dtype=np.float32, local=False):
 COPY = "out[64*g + l] = a[64*g + l]"  # 512 bytes a group
 SUM = "out[64*g + l] = sum(k, a[64*g + l])"  # 16 additions a work-item
 TILE = ("s[l] = a[64*g + l]", "out[64*g + l] = s[l]")
+#: The same 64 times as often, so that neither comes near the roof of memory; 65536 additions a group.
+SUMS = "out[64*g + l] = sum((k, m), a[64*g + l])"
+TILES = ("s[l] = a[64*g + l]", "out[64*g + l] = sum((k, m), s[l])")
+LOCAL_BYTES = 256 + 64 * 1024 * 4  # of a group
 
 
 def row(counts, n, seconds, isolates, **more):
@@ -54,13 +58,13 @@ def row(counts, n, seconds, isolates, **more):
 
 def measured(*extra, told=None):
     """Streams at two rates on either side of the cache's size, sums of both types, and a tile."""
-    copy, single, double = kernel(COPY), kernel(SUM), kernel(SUM, np.float64)
-    tile = kernel(TILE, local=True)
+    copy, single, double = kernel(COPY), kernel(SUMS), kernel(SUMS, np.float64)
+    tile = kernel(TILES, local=True)
     rows = [row(copy, n, 512 * n / rate, "global_load_32_stride1", variant={"form": "copy"})
             for n, rate in ((16, CACHE / 5), (512, CACHE), (2**14, BANDWIDTH), (2**16, BANDWIDTH / 1.5))]  # fmt: skip
-    rows += [row(single, n, 1024 * n / PEAK * slow, "op_float32_add") for n, slow in ((2**10, 1), (2**12, 2))]
-    rows += [row(double, n, 1024 * n / DOUBLE * slow, "op_float64_add") for n, slow in ((2**10, 3), (2**12, 1))]
-    rows += [row(tile, 2**12, 512 * 2**12 / LOCAL, None)]
+    rows += [row(single, n, 65536 * n / PEAK * slow, "op_float32_add") for n, slow in ((2**10, 1), (2**12, 2))]
+    rows += [row(double, n, 65536 * n / DOUBLE * slow, "op_float64_add") for n, slow in ((2**10, 3), (2**12, 1))]
+    rows += [row(tile, 2**12, LOCAL_BYTES * 2**12 / LOCAL, None)]
     counts = {one.hash: one.to_json() for one in (copy, single, double, tile)}
     return Measurements((*rows, *extra), counts, facts=told or facts())
 
@@ -80,7 +84,7 @@ def test_roofs_are_the_best_medians():
 
 def test_the_source_names_the_kernel_and_its_sizes():
     fact = by_key(measured())[MEMORY].fact
-    assert "measured, best median of 2 rows: toy form=copy n=16384" == fact.source
+    assert "measured, best median of 5 rows: toy form=copy n=16384" == fact.source
     assert "B/s" == fact.unit
     assert "operation/s" == roof_facts(roofs(measured()))["peak_flops_float64"].unit
 
@@ -91,7 +95,14 @@ def test_a_cpu_s_cores_have_a_cache_each():
     found = by_key(measured(told=told))
     assert pytest.approx(CACHE) == found[MEMORY].rate
     assert CACHE_KEY not in found
-    assert 4 == found[MEMORY].rows
+    assert 9 == found[MEMORY].rows
+
+
+def test_the_last_level_counts_where_it_is_known():
+    """4 MiB of it: the streams of 8 MiB and more are beyond, those of 256 KiB within."""
+    found = by_key(measured(told=facts(last_level_bytes=2**22)))
+    assert (pytest.approx(BANDWIDTH), pytest.approx(CACHE)) == (found[MEMORY].rate, found[CACHE_KEY].rate)
+    assert CACHE_KEY not in by_key(measured(told=facts(last_level_bytes=2**30)))
 
 
 def test_without_a_known_cache_all_streams_count():
@@ -105,18 +116,29 @@ def test_a_cache_that_is_no_faster_is_no_roof():
     assert CACHE_KEY not in found
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"flags": ("faster than physically possible",)},
-        {"isolates": "op_float32_add"},  # not meant to saturate memory
-        {"isolates": "global_load_32_stride4_1of4"},  # nor this, where lines are only guessed
-    ],
-)
-def test_only_rows_meant_for_it_and_without_a_flag_make_a_roof(more):
-    more = {"isolates": "global_load_32_stride1", **more}
-    found = by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, **more, kernel="odd")))
+def test_a_row_with_a_flag_makes_no_roof():
+    more = {"flags": ("faster than physically possible",), "kernel": "odd"}
+    found = by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, "global_load_32_stride1", **more)))
     assert pytest.approx(BANDWIDTH) == found[MEMORY].rate
+
+
+def test_a_kernel_that_isolates_something_else_may_reach_the_roofs():
+    """A sum at twice the peak, and a copy at 100 times the bandwidth."""
+    fast = row(kernel(SUMS), 2**10, 65536 * 2**10 / PEAK / 2, None, kernel="tiles")
+    found = by_key(measured(fast))
+    assert pytest.approx(2 * PEAK) == found["peak_flops_float32"].rate
+    assert pytest.approx(2e13) == by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 2e13, None)))[MEMORY].rate
+
+
+def test_slow_operations_tell_no_peak():
+    """A campaign that measured nothing but roots of float64 knows no roof of float64, not one that anything exceeds."""
+    roots = kernel("out[64*g + l] = sum(k, sqrt(sqrt(k*a[64*g + l])))", np.float64)
+    rows = [one for one in measured().rows if one.isolates != "op_float64_add"]
+    slow = row(roots, 2**10, 1.0, "op_float64_special")
+    counts = {**measured().counts_documents, roots.hash: roots.to_json()}
+    found = by_key(Measurements((*rows, slow), counts, facts=facts()))
+    assert "peak_flops_float64" not in found
+    assert "peak_flops_float32" in found
 
 
 def test_without_the_size_of_a_transfer_there_is_no_roof_over_memory():

@@ -121,11 +121,6 @@ def test_a_missing_file_says_what_to_give(tmp_path):
         load_file(tmp_path / "nowhere.py")
 
 
-def test_a_folder_is_no_kernel_file(tmp_path):
-    with pytest.raises(errors.KernelFileMissingError):
-        load_file(tmp_path)
-
-
 CLASS = """
 from perfmodel.kernels import KernelClass, Ladder
 KERNEL = KernelClass(name="{name}", group="g", build=None, sizes=Ladder(None, 1), reference=None)
@@ -243,3 +238,24 @@ def test_arguments_that_are_none(file, text, error, said):
     assert said in str(caught.value)
     with pytest.raises(errors.KernelFileExecutionError, match="missing 1 required positional argument: 'n'"):
         found.arguments(m=8)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("paper.pdf", b"%PDF-1.7\n\x00\xff", "is no file of Python (source code string cannot contain null bytes)"),
+        ("axpy.cl", b"__kernel void f() {}\n", "is no file of Python (invalid syntax in line 1); give a Python file"),
+        ("k.py", b"import no_such_module\n", "install what it imports into the environment of perfmodel"),
+    ],
+)
+def test_files_of_other_kinds_are_told_so(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(errors.PerfModelError) as caught:
+        load_file(tmp_path / name)
+    assert said in str(caught.value)
+    assert "None" not in str(caught.value)
+
+
+def test_a_folder_is_no_kernel_file(tmp_path):
+    with pytest.raises(errors.KernelFileMissingError, match=r"variants\(\), not of a folder\."):
+        load_file(tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +13,7 @@ from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Claim, Findings, Study
 
 CLAIM = Claim("Fig. 2", "a < b | c", "b is 3", False)
+FORMULA = Claim("Eq. 1", "2 + 2 = 5", "4", False, slip=True, measured=False)
 CHOICES = [
     {"family": "f", "regret": 1.25, "rank": 2.0, "variants": 4, "choices": 2, "withheld": 0},
     {"family": "g", "regret": None, "rank": None, "variants": 0, "choices": 0, "withheld": 8},
@@ -27,12 +28,12 @@ class Data:
 
 @pytest.fixture
 def study():
-    return Study("apsp", "All pairs", "Ma et al.", (), lambda data: None)
+    return Study("apsp", "All pairs", "Ma et al.", "ma-2014", (), lambda data: None)
 
 
-def findings():
+def findings(*claims):
     figure = curves_figure([Panel((Series("s", (1, 2), (1, 2)),), "x", "y")])
-    return Findings((CLAIM,), {"": [{"n": 1}, {"n": 2, "m": 3}], "choices": CHOICES}, {"figure3": figure})
+    return Findings(claims or (CLAIM,), {"": [{"n": 1}, {"n": 2, "m": 3}], "choices": CHOICES}, {"figure3": figure})
 
 
 def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, study):
@@ -56,15 +57,25 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
     assert "n,m\n1,\n2,3\n" == (folder / "apsp.csv").read_text()
     assert {"apsp.csv", "apsp-claims.csv", "apsp-skipped.csv", "apsp-choices.csv"} == {p.name for p in folder.iterdir()}
     assert ["one", "two"] == study_pages.measured_devices(tmp_path)
-    other = Study("fmm", "", "", (), study.examine)
+    other = Study("fmm", "", "", "kim-2012", (), study.examine)
     assert [study] == study_pages.examined(tmp_path, "one", [study, other])
 
 
 def test_the_index_shows_how_each_family_chooses(tmp_path, study):
-    for one in (study, Study("fmm", "", "", (), study.examine)):
+    for one in (study, Study("fmm", "", "", "kim-2012", (), study.examine)):
         study_pages.write(tmp_path, "here", one, Data(DeviceFacts("D", "P", "1", ())), findings())
     lines = (tmp_path / "lab" / "experiments" / "index.md").read_text().splitlines()
     assert "### here" in lines
     assert "| family | apsp: 4 variants, 2 choices | fmm: 4 variants, 2 choices |" in lines
     assert "| `f` | 1.25, 2.0 | 1.25, 2.0 |" in lines
     assert "| `g` | withheld | withheld |" in lines
+
+
+def test_the_index_counts_a_claim_once_for_each_paper(tmp_path, study):
+    """Two devices were asked: one agrees with figure 2, one does not. The slip is not measured."""
+    for name, agrees in (("one", True), ("two", False)):
+        data = Data(DeviceFacts(name, "P", "1", ()))
+        study_pages.write(tmp_path, name, study, data, findings(replace(CLAIM, agrees=agrees), FORMULA))
+    lines = (tmp_path / "lab" / "experiments" / "index.md").read_text().splitlines()
+    assert "| [ma-2014](../../papers/ma-2014.md) | formulas | 1 | 0 | 0 | 0 | 1 | 0 |" in lines
+    assert "| [ma-2014](../../papers/ma-2014.md) | measured | 1 | 0 | 1 | 0 | 0 | 1 |" in lines

@@ -19,7 +19,7 @@ from tests.recorded import INTEL, POCL
 
 @pytest.fixture
 def study():
-    return Study("scaling", "Scaling", "nobody", ("scale",), lambda data: Findings((), {}))
+    return Study("scaling", "Scaling", "nobody", "nothing", ("scale",), lambda data: Findings((), {}))
 
 
 @pytest.mark.device

@@ -17,7 +17,7 @@ from perfmodel import store
 from perfmodel.store import Measurements
 from tests.fuzz.workspace import ROOT, pristine
 
-pytestmark = [pytest.mark.device, pytest.mark.slow]
+pytestmark = [pytest.mark.device, pytest.mark.slow, pytest.mark.usefixtures("times_are_believed")]
 
 # One rung of sizes and no least time: what is measured does not hang on how fast a run is.
 KERNEL = """

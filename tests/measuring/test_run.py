@@ -20,7 +20,7 @@ from perfmodel.measuring.timing import sample
 from tests.campaigns import SCALE, TINY, build, measured
 from tests.machine import device
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 def fails(*_, **__):

@@ -15,11 +15,12 @@ from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceErro
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import Silent, bench, run
 from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 OTHER = replace(SCALE, name="other")
 
@@ -179,6 +180,32 @@ def test_changed_code_is_told_of(tmp_path):
     measured(tmp_path, changed, progress=hears)
     (message,) = hears.messages
     assert "6 configurations are measured again" in message
+
+
+def test_what_was_measured_under_load_is_measured_again(tmp_path, monkeypatch):
+    """Another call of the same campaign keeps the better visits, and finds nothing to do a third time."""
+    slow = [2.0]
+
+    def timed(bench, subject, parameters):
+        seconds = slow[0] * 1e-6 * parameters["n"]
+        return now("milliseconds"), Samples((seconds,) * 6, (seconds,) * 6)
+
+    monkeypatch.setattr(Bench, "timed", timed)
+    monkeypatch.setattr(LoadWatch, "look", lambda self: None)
+    monkeypatch.setattr(LoadWatch, "busy", True)
+    assert all("load" in row.flags for row in measured(tmp_path, SCALE))
+    monkeypatch.setattr(LoadWatch, "busy", False)
+    slow[0] = 1.0
+    again = measured(tmp_path, SCALE)
+    assert {2} == {len(row.every_visit) for row in again}
+    assert not any("load" in row.flags for row in again)
+    assert again.rows == measured(tmp_path, SCALE).rows
+
+
+def test_many_classes_are_named_in_part(tmp_path):
+    hears, many = Hears(), [replace(SCALE, name=f"class {letter}") for letter in "abcdefgh"]
+    measured(tmp_path, *many, campaign=replace(TINY, budget_s=0.0), progress=hears)
+    assert "(of class a, class b, class c, class d, class e and 3 more)" in hears.messages[0]
 
 
 def test_a_used_budget_starts_nothing_and_says_what_is_left_out(tmp_path):

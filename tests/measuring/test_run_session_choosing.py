@@ -20,7 +20,7 @@ from tests.campaigns import SCALE, TINY
 from tests.machine import ROOT, device
 from tests.measuring.test_run_session import Hears
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 MANY = replace(SCALE, variants=tuple({"factor": factor} for factor in range(2, 8)))
 OTHER = replace(MANY, name="other", group="other")

@@ -11,7 +11,7 @@ from perfmodel.measuring import size_plan
 from perfmodel.measuring.bench import Bench
 from tests.campaigns import SCALE, TINY, measured
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from perfmodel.measuring import supervised
 from tests.machine import ROOT, device
 from tests.store.test_files import measurement
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 # In place of a driver: `{where}` ends the process for one of the configurations.
 CAMPAIGN = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scripts.lab.studies.gemm import best_tile, matmul
 from scripts.lab.studies.karsin import PLATFORMS, Gpu, gpu
-from scripts.lab.studies.sorting import PRINTED, RECOVERED, pairwise, sort_seconds
+from scripts.lab.studies.sorting import CONFLICTS, PRINTED, RECOVERED, pairwise, sort_seconds
 
 __all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "spt.md"
 
 def mergesort(device: Gpu, each: int, n: float = 1e8, group: int = 128, recovered: bool = False) -> dict[str, float]:
     """Return the seconds of each operation of the pairwise mergesort, as printed or in the recovered reading."""
-    return sort_seconds(device, pairwise(device, each, n, group, changes=RECOVERED if recovered else PRINTED))
+    return sort_seconds(device, pairwise(device, each, n, group, RECOVERED if recovered else PRINTED, CONFLICTS))
 
 
 def best_each(device: Gpu, recovered: bool = False, choices: range = range(3, 65)) -> int:

@@ -10,7 +10,7 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.traffic import global_bytes, local_bytes, transfer_bytes
+from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, local_bytes, transfer_bytes
 from tests.models.test_roofline import ADD, case, counted
 from tests.quantities.tiles import tile
 
@@ -42,6 +42,44 @@ def test_cells_that_depend_on_data_count_by_the_access():
     )  # fmt: skip
     counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     assert 12 * 640 == global_bytes(case(counts, n=640))
+
+
+@pytest.mark.parametrize(
+    ("loads", "cells", "transfers"),
+    [
+        (("2*i",), 1, 2 * 4 / 64),  # every line holds a cell
+        (("32*i", "32*i + 1", "32*i + 7"), 3, 1),  # of two lines one; the other holds no cell
+        (("100*i",), 1, 1),
+        (("i",), 1, 4 / 64),
+    ],
+)
+def test_a_lower_bound_of_what_moves_has_no_lines_without_a_cell(loads, cells, transfers):
+    text = " + ".join(f"a[{index}]" for index in loads)
+    counts = counted("{[i]: 0 <= i < n}", f"out[i] = {text}", a=lp.auto)
+    moved = 1024 * max(4 * cells, 64 * transfers)
+    assert moved + 4 * 1024 == pytest.approx(least_bytes(case(counts, n=1024)), rel=2e-3)
+    assert least_bytes(case(counts, n=1024)) <= global_bytes(case(counts, n=1024)) * (1 + 1e-12)
+
+
+def test_a_gather_may_be_of_one_cell():
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
+        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    assert 8 * 640 == least_bytes(case(counts, n=640))
+
+
+def test_what_the_caches_of_a_device_hold_together():
+    def told(**known):
+        made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
+        return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+
+    assert 0 == cached_bytes(None) == cached_bytes(told())
+    assert 2**20 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="gpu"))
+    assert 2**23 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="cpu"))
+    assert 2**25 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
 
 
 def test_the_size_of_a_transfer_is_the_first_that_is_known():

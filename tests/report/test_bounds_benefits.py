@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.report.bounds import benefits_figure, picture_benefits
+from perfmodel.report.bounds import benefits_figure, benefits_text, picture_benefits
 
 
 def benefits(scale):
     """T_comp 9, T_mem 6, T_overlap 4, ideals 3 and 1, then B_itilp 2, B_memlp 1, B_fp 3 and B_serial 1."""
-    numbers = dict(zip((field.name for field in fields(Benefits)), (9, 6, 4, 3, 1, 2, 1, 3, 1), strict=True))
+    numbers = dict(zip((field.name for field in fields(Benefits)[:9]), (9, 6, 4, 3, 1, 2, 1, 3, 1), strict=True))
     return Benefits(**{name: scale * n for name, n in numbers.items()})
 
 
@@ -56,3 +56,9 @@ def test_a_kernel_between_dollars_is_drawn_and_formulas_stay(tmp_path):
     svg = (tmp_path / "b.svg").read_text()
     assert r"<!-- k$\\nothing{$" in svg
     assert "<!-- $T_{fp}$ 3 ms -->" in svg
+
+
+def test_an_itilp_of_at_most_one_is_said_to_say_nothing():
+    assert "ITILP_max" not in benefits_text(benefits(1.0))
+    said = benefits_text(replace(benefits(1.0), most_itilp=0.25))
+    assert said.endswith("ITILP_max is 0.25: no latency has to be hidden, so the first says nothing.")

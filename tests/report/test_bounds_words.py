@@ -35,7 +35,7 @@ def test_balance(changed, expected):
 def test_places_below_the_roofs():
     point = KernelPoint("k", "", "", operations=1e9, bytes=1e8, seconds=1e-2, bound_s=5e-3, bound="memory")
     assert (
-        "Below the roofs: it reaches 100 Gop/s at 10 operations for each byte; the lowest roof is memory bandwidth, "
+        "Below the roofs: it reaches 100 GFLOP/s at 10 operations for each byte; the lowest roof is memory bandwidth, "
         "which it uses to 50.0 %." == roof_words(point)
     )
     assert "no floating-point operations" in roof_words(replace(point, operations=0.0))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking
-from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
+from perfmodel.report.sweeps import RATES, leads_lines, sweep_csv, sweep_records, sweep_table, winners_table
 
 
 def variant(name, seconds, **more):
@@ -50,6 +52,46 @@ def test_a_row_for_each_size_with_its_winner():
     # ties go first, then the probability, then the slowest variant
     for width, without in ((36, "ties with"), (32, "ties with, sure"), (24, "ties with, sure, a")):
         assert f"not shown: {without} (--wide" in " ".join(winners_table(POINTS, width).split("\n"))
+
+
+PLACES = ({"a": KernelPoint("a", "", "", 4e6, 8e6, 1e-3, 5e-4, "memory")}, {})
+
+
+def test_rates_stand_before_the_interval_and_before_the_times():
+    rates = ["GFLOP/s", "GB/s", "of", "the", "roof"]
+    every = rows(sweep_table(POINTS, places=PLACES))
+    assert ["n", "m", "variant", "predicted", *rates, "interval"] == every[0]
+    assert ["8", "1", "a", "1", "ms", "4", "8", "50.0", "%"] == every[1][:9]
+    assert ["1", "ms", "-", "-", "-"] == every[3][3:8]
+    assert "not shown: interval, GFLOP/s, GB/s, of the roof" in " ".join(sweep_table(POINTS, 40, PLACES).split("\n"))
+    winners = rows(winners_table(POINTS, places=PLACES))
+    assert ["n", "m", "fastest", "sure", "ties", "with", *rates, "b", "a"] == winners[0]
+    assert ["8", "1", "a", "75.0", "%", "b", "4", "8", "50.0", "%", "2", "ms", "1", "ms"] == winners[1]
+    assert ["-", "-", "-", "-", "1", "ms", "-"] == winners[2][-7:]
+    (first, *_) = csv.DictReader(StringIO(sweep_csv(POINTS, places=PLACES)))
+    assert ("4000000000.0", "8000000000.0", "0.5") == tuple(first[name] for name in RATES)
+    found = sweep_records(POINTS, PLACES)[0]["variants"]
+    assert (0.5, False) == (found[0]["share_of_roof"], "share_of_roof" in found[1])
+
+
+def lines_of(leads, **tied):
+    return leads_lines([Lead(*lead) for lead in leads], "n", {int(end[1:]): list(names) for end, names in tied.items()})
+
+
+def test_neighbours_that_tie_are_one_line():
+    two = (("a", 1, 4), ("b", 5, 9))
+    assert ["n from 1 to 4: a (ties with b at 4)", "n from 5 to 9: b (ties with a at 5)"] == lines_of(
+        two, n4="ab", n5="ba"
+    )
+    everywhere = {"n1": "abc", "n4": "ab", "n5": "ba", "n9": "bac"}
+    expected = "n from 1 to 9: a or b, which cannot be told apart (a to 4, then b; ties with c at both ends)"
+    assert [expected] == lines_of(two, **everywhere)
+    back = (*two, ("a", 10, 12), ("d", 13, 20))
+    more = {**everywhere, "n9": "ba", "n10": "ab", "n12": "ab"}
+    assert [
+        "n from 1 to 12: a or b, which cannot be told apart (2 changes; ties with c at 1)", "n from 13 to 20: d",
+    ] == lines_of(back, **more)  # fmt: skip
+    assert ["n from 1 to 4: a", "n from 5 to 9: b"] == lines_of(two)
 
 
 def test_csv_and_records_hold_everything():

@@ -189,6 +189,7 @@ def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) ->
 def test_predictions_at_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     from perfmodel.predicting.model import FittedModel
     from scripts.benchmarks import new_sizes
+    from scripts.benchmarks.prediction import shortest
 
     asked: list[tuple[int, Any]] = []
     predict = FittedModel.predict
@@ -197,6 +198,7 @@ def test_predictions_at_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.extend((id(counts), tuple(point)) for point in zip(*map(np.atleast_1d, at.values()), strict=True))
         return predict(model, counts, at, **options)
 
+    monkeypatch.setattr(new_sizes, "shortest", lambda tests: dict(list(shortest(tests).items())[::6]))
     monkeypatch.setattr(new_sizes, "BATCH", 2)
     monkeypatch.setattr(new_sizes, "REPEATS", 2)
     monkeypatch.setattr(FittedModel, "predict", noted)

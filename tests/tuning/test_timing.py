@@ -121,10 +121,10 @@ def test_how_long_it_takes():
 
 
 def test_variants_that_can_be_counted_are_and_sizes_are_wrong_for_all():
-    units = {"none": double(0), "8": double(8)}
+    units = {"none": lambda: double(0), "8": lambda: double(8)}
     assert ["8"] == list(counted_at(units, [{"n": 64}], 32, {}))
     with pytest.raises(PerfModelError):
-        counted_at({"none": double(0)}, [{"n": 64}], 32, {})
+        counted_at({"none": lambda: double(0)}, [{"n": 64}], 32, {})
     with pytest.raises(ParameterError, match="'m' is unknown"):
         counted_at(units, [{"n": 64, "m": 1}], 32, {})
     with pytest.raises(AssumptionError):

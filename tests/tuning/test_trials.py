@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import (
-    GivenArgumentError,
-    IncompleteKernelError,
-    ReferenceOutputError,
-    TrialError,
-    UnknownVariantError,
-)
+from perfmodel.errors import IncompleteKernelError, ReferenceOutputError, TrialError, UnknownVariantError
 from perfmodel.measuring import supervised
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.tuning.trials import TRIALS, Spent, Trials
@@ -295,7 +289,7 @@ def test_wrong_arguments():
     row = visit(GATHER, arguments=lambda n: {"index": np.zeros(n)})
     assert "constraint" == row.status
     assert "arguments() gives 'index' for the kernel 'scaled', and it is an array of float64" in row.message
-    assert row.message.startswith(GivenArgumentError.__name__)
+    assert row.message.startswith("arguments() gives ")  # without the name of an error of perfmodel's own
 
 
 def test_statistics_are_for_the_counts():
@@ -336,7 +330,7 @@ def test_names_and_counts_that_there_are_not():
             found.count("untyped")
         row = found.visit("untyped")
     assert "constraint" == row.status
-    assert "UntypedArgumentsError: Loopy cannot build the kernel: no type is known for a, out" in row.message
+    assert "Loopy cannot build the kernel: no type is known for a, out" in row.message
 
 
 def test_records_are_kept_with_counts(tmp_path):

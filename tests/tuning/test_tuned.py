@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from perfmodel.analyses.roofline import KernelPoint
@@ -40,6 +42,11 @@ def test_the_summary_says_what_was_found_and_saved():
     assert str(tuned()).splitlines()[1].split() == ["fast", "2", "ms", "1.00", "2", "4", "50.0", "%", "1", "ms", "tie"]
     assert str(tuned()).endswith("\n".join(tuned().summary))
     assert repr(tuned()) == "<Tuned: fast takes 2 ms, 4 of 6 variants tried, the best is known>"
+
+
+def test_the_summary_names_the_load():
+    loaded = tuned((*RAN[:2], replace(RAN[2], flags=("load",)), replace(RAN[3], flags=("load", "spread"))))
+    assert "2 times were measured while others used the machine: on a quiet one run it again" in loaded.summary
 
 
 def test_tables_hold_every_variant():

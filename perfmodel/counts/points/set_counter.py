@@ -107,11 +107,9 @@ can_count = cache(has_barvinok)  # has_barvinok is called once in a process
 
 @cache
 def warn_once() -> None:
-    """Warn, the first time in a process, that Barvinok is missing."""
+    """Warn, the first time in a process, that a count is an upper bound since Barvinok is missing."""
     warnings.warn(
-        "islpy cannot count the points of a set (Barvinok is not in it): counts are exact for "
-        "boxes, triangles and simple nests, and elsewhere upper bounds with exact=False. "
-        f"For exact counts: {MENDING_COMMAND}",
+        f"islpy lacks Barvinok's algorithm, so some counts are upper bounds; for exact ones: {MENDING_COMMAND}",
         BarvinokMissingWarning,
         stacklevel=2,
     )
@@ -232,15 +230,17 @@ class SetCounter:
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    By Barvinok's algorithm where ``islpy`` has it, else by :func:`sum_of_points`, with one warning in a process. Where
-    the algorithm needs more ``operations`` of isl, or the formula has too many terms, the number is counted at given
-    sizes only. The algorithm gets no fewer than :data:`OPERATIONS`: where isl stops it, it may go on with what isl did
-    not compute, and end the process.
+    By Barvinok's algorithm where ``islpy`` has it, else by :func:`sum_of_points`, with one warning in a process if that
+    gives only a bound. Where the algorithm needs more ``operations`` of isl, or the formula has too many terms, the
+    number is counted at given sizes only. The algorithm gets no fewer than :data:`OPERATIONS`: where isl stops it, it
+    may go on with what isl did not compute, and end the process.
     """
     points = points.coalesce()
     if not can_count():
-        warn_once()
-        return sum_of_points(points)
+        number = sum_of_points(points)
+        if not number.exact:
+            warn_once()
+        return number
     for written in _ways_to_write(points):
         try:
             with limited(max(operations, OPERATIONS)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from numbers import Rational
@@ -25,6 +26,7 @@ Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
 MOST_LATEX = 3000
 """Characters of a formula that a notebook typesets: a longer one takes its browser seconds."""
+PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 
 
 class Count:
@@ -242,6 +244,12 @@ class Count:
             return self._multiple[0].parameters
         written_out = set(arguments.parameters_of(self.polynomial))
         return tuple(sorted(written_out.union(self._summands.parameters if self.unexpanded else ())))
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is the value of one parameter, such as n, but not 2*n or n*m."""
+        values = [str(value) for _, value in self.polynomial.get_pieces()]
+        return bool(values) and not self.unexpanded and all(PARAMETER.search(value) for value in values)
 
     @cached_property
     @alone

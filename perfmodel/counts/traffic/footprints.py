@@ -290,6 +290,8 @@ class Footprints:
 
         Others, as those at a border, are in less than half as many iterations as the array's most frequent one.
         """
+        if len(references) == 1:
+            return references
         iterations = [self.references[k].iterations[depth] for k in references]
         most = max(iterations)
         if 2 * min(iterations) >= most:
@@ -310,6 +312,8 @@ class Footprints:
 
     def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
         """Return the boxes of references of one array; those of equal steps are one."""
+        if len(references) == 1 and store is None and self.references[references[0]].steps is not None:
+            return [self._box(references[0], depth)]  # by far the most frequent case
         alike: dict[tuple[tuple[Sweep, ...], int], tuple[list[int], list[int]]] = {}
         boxes: list[BoxLines] = []
         for k in references:
@@ -332,15 +336,26 @@ class Footprints:
             boxes.append(BoxLines(box, box.lines, members[0]))
         return boxes
 
+    def _box(self, k: int, depth: int) -> BoxLines:
+        """Return the box of one reference."""
+        motion = self.motions[k]
+        sweeps, lowest = motion.sweeps(depth)
+        starts = motion.starts
+        places = (starts[0] + lowest,) if len(starts) == 1 else tuple(sorted({start + lowest for start in starts}))
+        box = box_of(sweeps, places, motion.reference.size, self.line, motion.grids[depth])
+        return BoxLines(box, box.lines, k)
+
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""
         boxes = array.boxes
         if not boxes:
             return array
-        low, high = min([lines.box.low for lines in boxes]), max([lines.box.high for lines in boxes])
-        most = inf
-        if high < inf:
+        first = boxes[0].box
+        low, high, grid, most = first.low, first.high, self.motions[boxes[0].reference].grids[depth], inf
+        if len(boxes) > 1:
+            low, high = min([lines.box.low for lines in boxes]), max([lines.box.high for lines in boxes])
             grid = gcd(*[self.motions[lines.reference].grids[depth] for lines in boxes])
+        if high < inf:
             most = lines_of_run(high - low, self.line, grid, int(low))
         span = self.references[boxes[0].reference].span
         if span is not None:

@@ -62,6 +62,7 @@ def register_tiled_product(
     unroll: bool = False,
     order: str = "ij",
     compact: bool = False,
+    wide: int = 0,
 ) -> lp.TranslationUnit:
     """Tile c[i, j] = sum(k, a[i, k] b[k, j]) over work-groups, and each work-group's tile over its work-items.
 
@@ -71,6 +72,9 @@ def register_tiled_product(
     and groups, take neighbouring columns, with "ji" neighbouring rows. Where an axis of a factor's tile is shorter than
     the group, work-items are idle while it is loaded. With `compact` an array of registers has no element that is not
     used (a tile then has an axis for the elements of one work-item); compilers take the others out as well.
+
+    With `wide`, a multiple of `width`, the work-items are grouped anew to load a tile: so many neighbours load
+    neighbouring elements, where a row of the tile has as many.
     """
     across, along = ("j", "i") if order == "ij" else ("i", "j")
     items = {across: width, along: height}
@@ -79,7 +83,8 @@ def register_tiled_product(
         t_unit = lp.split_iname(t_unit, axis, tiles[axis], inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
     t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
     for array in prefetch:
-        t_unit = _keep_tile(t_unit, array, width, height)
+        row = depth if array == "a" else tiles["j"]
+        t_unit = _keep_tile(t_unit, array, width, height, wide // width if wide and row % wide == 0 else 1)
     for axis, place in ((across, 0), (along, 1)):
         outer = {"i": "row", "j": "column"}[axis]
         t_unit = lp.split_iname(
@@ -92,8 +97,11 @@ def register_tiled_product(
     return _hold_in_registers(t_unit, prefetch, rows, columns) if rows * columns > 1 else t_unit
 
 
-def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) -> lp.TranslationUnit:
-    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements."""
+def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int = 1) -> lp.TranslationUnit:
+    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements.
+
+    So many `rows` of the group's work-items fetch elements of one row.
+    """
     axes = [f"{array}_row", f"{array}_column"]
     t_unit = lp.add_prefetch(
         t_unit,
@@ -104,9 +112,16 @@ def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) 
         dim_arg_names=axes,
         default_tag=None,
     )
-    for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
-        t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
-    return t_unit
+    if rows == 1:
+        for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
+            t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
+        return t_unit
+    row, column = axes
+    t_unit = lp.split_iname(t_unit, row, height // rows, inner_iname=f"{row}_in")
+    t_unit = lp.split_iname(t_unit, column, rows * width, inner_iname=f"{column}_in")
+    t_unit = lp.split_iname(t_unit, f"{column}_in", width, outer_iname=f"{column}_part", inner_tag="l.0")
+    t_unit = lp.join_inames(t_unit, [f"{row}_in", f"{column}_part"], f"{row}_lane")
+    return lp.tag_inames(t_unit, {f"{row}_lane": "l.1"})
 
 
 def _hold_in_registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:

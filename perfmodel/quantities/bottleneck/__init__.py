@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -141,8 +141,9 @@ MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
 
 SizeItems = tuple[tuple[str, int], ...]
-Kept = WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mapping[str, float]]]
-_kept, _kept_lines = Kept(), Kept()
+Values = Mapping[str, float]
+Kept = WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Values]]
+_kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
@@ -157,20 +158,17 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
     return {name: np.array([row[name] for row in rows]).reshape(columns[0].shape) for name in QUANTITIES}
 
 
-def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
+def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Values:
     """Return the quantities at one size; they are kept as long as the kernel's counts."""
-    return _remembered(_kept, _at_sizes, counts, sizes, device)
+    items = tuple(sorted([(name, int(size)) for name, size in sizes.items()]))
+    return _remembered(_kept, _at_sizes, counts, items, device)
 
 
 def _remembered(
-    kept_of: Kept,
-    compute: Callable[[KernelCounts, Mapping[str, int], DeviceUnits], Mapping[str, float]],
-    counts: KernelCounts,
-    sizes: Mapping[str, int],
-    device: DeviceUnits,
-) -> Mapping[str, float]:
-    kept = kept_of.setdefault(counts, {})
-    key = device, tuple(sorted((name, int(size)) for name, size in sizes.items()))
+    kept_of: Kept, compute: Callable[[KernelCounts, SizeItems, DeviceUnits], Values], counts: KernelCounts,
+    sizes: SizeItems, device: DeviceUnits,
+) -> Values:  # fmt: skip
+    kept, key = kept_of.setdefault(counts, {}), (device, sizes)
     values = kept.get(key)
     if values is None:
         if len(kept) >= MOST_KEPT:
@@ -179,20 +177,35 @@ def _remembered(
     return values
 
 
-def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
-    kernel: CompiledKernel[float] = compiled_kernel(counts).at(sizes)
+def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
+    """Return the quantities; of devices that differ in a cache the work is the same."""
+    work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
+    lines, waiting = _remembered(_kept_lines, _moved, counts, sizes, device.for_lines), work[WAITING]
+    added = {name: amount * waiting if name in UNIT_LINES else amount for name, amount in lines.items()}
+    return {name: max(work.get(name, 0.0) + added.get(name, 0.0), 0.0) for name in QUANTITIES}
+
+
+def _moved(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
+    return moved_lines(counts, dict(sizes), device)
+
+
+WAITING = "imbalance"
+"""Beside the quantities of work: what units wait for the busiest one, of all launches."""
+
+
+def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
+    """Return the quantities of nests, and :data:`WAITING`."""
+    at = dict(sizes)
+    kernel: CompiledKernel[float] = compiled_kernel(counts).at(at)
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
     works = [
-        LaunchWork(launch, kernel, device, _group_work(groups, sizes))
+        LaunchWork(launch, kernel, device, _group_work(groups, at))
         for launch, groups in zip(kernel.launches, counts.group_works, strict=True)
     ]
     for work in works:
         work.add_to(quantities)
-    any_pitch = device if device.odd_pitches else replace(device, odd_pitches=True)  # lines do not depend on it
-    waiting = _mean_imbalance(works)
-    for name, lines in _remembered(_kept_lines, moved_lines, counts, sizes, any_pitch).items():
-        quantities[name] += lines * waiting if name in UNIT_LINES else lines
-    return {name: max(quantities[name], 0.0) for name in QUANTITIES}
+    quantities[WAITING] = _mean_imbalance(works)
+    return quantities
 
 
 def _group_work(groups: GroupWork | None, sizes: Mapping[str, int]) -> NDArray[np.float64] | None:

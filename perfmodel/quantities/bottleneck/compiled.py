@@ -30,7 +30,7 @@ Examples
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2, prod
@@ -73,9 +73,13 @@ class CompiledAccess(Generic[Number]):
     executions: Number  # by work-items
     lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty where data decide
     invariant: bool  # whether the innermost loop does not move it
-    beside: bool  # whether an iteration of that loop accesses the cell beside that of the one before
+    beside: bool  # whether an iteration of that loop, or its copy, accesses the cell beside that of the one before
+    apart: bool  # whether that loop is unrolled, and its copies access cells that are not neighbours
+    assumed_lanes: bool  # whether lanes are one parameter apart (n, but not 2*n): PoCL makes vectors for n = 1 alone
+    assumed_loop: bool  # the same of iterations of the innermost loop
     invariant_around: bool  # whether the loop around that one does not, and stores nothing
     odd_pitch: bool
+    new_address: bool  # whether no access before it has the address, so that it has to be computed
     fills_stride: bool  # whether it, its copies and its like fill the cells between lanes: vectors take all of them
     start: Number | None  # the address of its first execution [B]; None where data decide
     steps: tuple[Number, ...]  # how far each iname moves it [B]
@@ -87,6 +91,7 @@ class CompiledChain(Generic[Number]):
 
     operations: Mapping[str, Number]  # by kind
     cells: int  # how many such chains run side by side
+    bits: int  # of its values
     carried_around: bool  # whether a loop around the innermost carries it too
 
 
@@ -126,6 +131,7 @@ class CompiledLaunch(Generic[Number]):
     barriers: bool  # whether it has any
     loops: bool  # whether a runtime loop stands between them
     separate_addresses: int  # the most of one matrix, in global memory, that are not a constant apart
+    stores_pairs: bool  # whether work-items store to neighbouring cells
     nests: tuple[CompiledNest[Number], ...]
 
     @property
@@ -133,11 +139,13 @@ class CompiledLaunch(Generic[Number]):
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
         Without barriers it does where no loop and no call stand inside of its own, where it leaves that one a loop
-        (:data:`FEWEST_ITEMS`), and where it packs nothing else (:data:`MOST_ADDRESSES`).
+        (:data:`FEWEST_ITEMS`), where it packs nothing else (:data:`MOST_ADDRESSES`), and where it assumes of no
+        parameter that it is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         no_calls = not any(nest.calls for nest in self.nests)
-        return one_loop and no_calls and self.separate_addresses <= MOST_ADDRESSES
+        assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
+        return one_loop and no_calls and not assumed and self.separate_addresses <= MOST_ADDRESSES
 
     @property
     def group_items(self) -> int:
@@ -197,6 +205,7 @@ def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Seque
         shape, launches, groups,
         barriers=len({nest.stretch for nest in nests}) > 1 or any(nest.outer for nest in nests),
         loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(nests),
+        stores_pairs=any(_stores_pairs(access) for nest in nests for access in nest.accesses),
         nests=tuple(_nest(nest, nests) for nest in nests),
     )  # fmt: skip
 
@@ -204,7 +213,7 @@ def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Seque
 def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
     loops_around = [loop for loop in nest.inner[-2:-1] if not _stores_in(loop, launch)]
     accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
-    filling = _filling(accesses)
+    filling, fresh = _filling(accesses), _fresh_addresses(accesses)
     return CompiledNest(
         loops=len(nest.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
@@ -216,14 +225,15 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
             CompiledOperation(operation.kind, _bits(operation.dtype), operation.count)
             for operation in _floating(nest.compiled)
         ),
-        accesses=tuple(_access(access, nest, loops_around, access in filling) for access in accesses),
+        accesses=tuple(_access(access, nest, loops_around, access in filling, access in fresh) for access in accesses),
         chains=tuple(_chain(chain, nest) for chain in nest.chains if any(True for _ in _floating(chain.operations))),
     )  # fmt: skip
 
 
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
     operations = {operation.kind: operation.count for operation in _floating(chain.operations)}
-    return CompiledChain(operations, chain.chains, bool(set(nest.inner[:-1]).intersection(chain.loops)))
+    bits = max(_bits(operation.dtype) for operation in _floating(chain.operations))
+    return CompiledChain(operations, chain.chains, bits, bool(set(nest.inner[:-1]).intersection(chain.loops)))
 
 
 def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:
@@ -234,28 +244,45 @@ def _bits(dtype: str) -> int:
     return 64 if dtype in ("float64", "complex128") else 32
 
 
+def _place(access: NestAccess) -> tuple[object, ...]:
+    """Return what two accesses have in common that are as far from the first cells of their arrays."""
+    if access.address is None:
+        return (id(access),)
+    steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
+    return access.bits, str(access.address.start.polynomial), steps
+
+
+def _fresh_addresses(accesses: Iterable[NestAccess]) -> set[NestAccess]:
+    """Return the first access of each address."""
+    return set({_place(access): access for access in reversed([*accesses])}.values())
+
+
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
     """Yield accesses, but loads of one address only once: a compiler keeps the value in a register."""
     seen: set[tuple[object, ...]] = set()
     for access in accesses:
         if access.direction == "load" and access.address is not None:
-            steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
-            key = access.array, access.bits, str(access.address.start.polynomial), steps, str(access.count.polynomial)
+            key = access.array, *_place(access), str(access.count.polynomial)
             if key in seen:
                 continue
             seen.add(key)
         yield access
 
 
-def _access(access: NestAccess, nest: Nest, loops_around: Sequence[str], fills: bool) -> CompiledAccess[Count]:
+def _access(
+    access: NestAccess, nest: Nest, loops_around: Sequence[str], fills: bool, fresh: bool
+) -> CompiledAccess[Count]:
     address = access.address
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
         lane_strides=() if address is None else tuple(Count(lane.distance) for lane in access.lanes),
         invariant=_is_invariant(access, nest.inner[-1:]), beside=_is_beside(access, nest.inner[-1:]),
+        apart=any(not _is_cell(step, access) for step in _unrolled_steps(access, nest.inner[-1:])),
+        assumed_lanes=any(Count(lane.distance).is_parameter for lane in access.lanes),
+        assumed_loop=_is_assumed(access, nest.inner[-1:]),
         invariant_around=_is_invariant(access, loops_around),
         odd_pitch=_has_odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
-        fills_stride=fills,
+        new_address=fresh, fills_stride=fills,
         start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
     )  # fmt: skip
@@ -272,10 +299,40 @@ def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
     return any(access.step(loop) == NO_BYTES for loop in loops)
 
 
-def _is_beside(access: NestAccess, loops: Iterable[str]) -> bool:
-    """Return whether a loop, if there is one, moves an access by one cell."""
+def _is_beside(access: NestAccess, loops: Sequence[str]) -> bool:
+    """Return whether a loop, if there is one, moves an access by one cell, or unrolled copies are one cell apart."""
+    steps = [*(access.step(loop) for loop in loops), *_unrolled_steps(access, loops)]
+    return any(_is_cell(step, access) for step in steps)
+
+
+def _is_cell(step: Count | None, access: NestAccess) -> bool:
+    """Return whether a step is one cell of an access's array, forwards or backwards."""
     cell = Count.constant(Fraction(access.bits, 8), "byte")
-    return any(access.step(loop) in (cell, -1 * cell) for loop in loops)
+    return step in (cell, -1 * cell)
+
+
+def _is_assumed(access: NestAccess, loops: Iterable[str]) -> bool:
+    """Return whether a loop, if there is one, moves an access by one parameter's number of cells."""
+    steps = (access.step(loop) for loop in loops)
+    return any(step is not None and (Fraction(8, access.bits) * step).is_parameter for step in steps)
+
+
+def _unrolled_steps(access: NestAccess, loops: Iterable[str]) -> Iterator[Count]:
+    """Yield how far copies of an access are apart where an unrolled loop made them: it goes on from the last one."""
+    if access.address is not None:
+        for loop in loops:
+            step = access.address.step(loop)
+            for copies, number in access.copies.items():
+                part = access.address.step(copies)
+                if number > 1 and step != NO_BYTES and step == number * part:
+                    yield part
+
+
+def _stores_pairs(access: NestAccess) -> bool:
+    """Return whether an access stores copies to neighbouring cells."""
+    if access.direction == "load" or access.space != "global" or access.address is None:
+        return False
+    return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
 
 
 def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:

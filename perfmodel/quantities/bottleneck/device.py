@@ -15,7 +15,7 @@ The first level fetches 512 lines, and the others fetch none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, log2
 from types import MappingProxyType
@@ -24,6 +24,8 @@ from typing import Any
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
+from perfmodel.facts import DeviceFacts
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 
@@ -48,7 +50,7 @@ them out.
 
 
 @dataclass(frozen=True)
-class DeviceUnits:
+class DeviceUnits(Lazy):
     """The device as the quantities see it.
 
     Its order is ``serial``: work-items of a group run one after another, a compiler vectorises some nests; or
@@ -64,6 +66,16 @@ class DeviceUnits:
     levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
     pages: Cache | None  # those that a unit's TLB knows; None where the device is no CPU
 
+    @cached_property
+    def for_work(self) -> DeviceUnits:
+        """The same for devices that differ in nothing on which work depends: in caches but the first, and in pages."""
+        return replace(self, levels=(self.levels[0],) * 3, pages=None)
+
+    @cached_property
+    def for_lines(self) -> DeviceUnits:
+        """The same for devices that differ in nothing on which lines depend: in odd pitches."""
+        return replace(self, odd_pitches=True)
+
     def lanes_of(self, bits: int) -> float:
         """Return how many values of that many bits a vector holds, at least 1."""
         return max(self.lanes * 32 / bits, 1.0)
@@ -71,33 +83,43 @@ class DeviceUnits:
 
 def device_of(case: Case) -> DeviceUnits:
     """Return the device of a case; what its facts do not tell is in :data:`ASSUMED`."""
+    return _device(case.facts, case.counts.subgroup_size)
+
+
+@lru_cache(maxsize=64)
+def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
+    """Return the device of facts, once for all sizes."""
 
     def known(key: str) -> Any:
-        return case.known(key, ASSUMED[key])
+        return _known(facts, key, ASSUMED[key])
 
     line = int(known("cache_line_bytes"))
-    last = int(next((case.fact(key) for key in LAST_LEVEL if case.knows(key)), ASSUMED["l3_bytes"]))
-    sizes = int(known("l1_bytes")), int(known("l2_bytes")), last
-    pages = _pages(case)
+    told = (value for key in LAST_LEVEL if (value := _known(facts, key, None)) is not None)
+    sizes = int(known("l1_bytes")), int(known("l2_bytes")), int(next(told, ASSUMED["l3_bytes"]))
+    pages = _pages(facts)
     most_sets = pages.line_bytes // line if pages else UNBOUNDED
     levels = tuple(_level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1))
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return DeviceUnits(
-        order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),
-        int(known("compute_units")), _deals_shares(case), line, (levels[0], levels[1], levels[2]), pages,
+        order, known("odd_pitch_access") == "vector", int(_known(facts, "vector_lanes", subgroup_size)),
+        int(known("compute_units")), _deals_shares(facts), line, (levels[0], levels[1], levels[2]), pages,
     )  # fmt: skip
 
 
-def _deals_shares(case: Case) -> bool:
-    return case.facts is not None and case.facts.platform == POCL and case.known("device_type", "cpu") == "cpu"
+def _known(facts: DeviceFacts | None, key: str, otherwise: Any) -> Any:
+    return facts.value(key) if facts is not None and key in facts else otherwise
 
 
-def _pages(case: Case) -> Cache | None:
+def _deals_shares(facts: DeviceFacts | None) -> bool:
+    return facts is not None and facts.platform == POCL and _known(facts, "device_type", "cpu") == "cpu"
+
+
+def _pages(facts: DeviceFacts | None) -> Cache | None:
     """Return the pages that a CPU's TLB knows: as a probe found them, or of the size that the system tells."""
-    if case.known("device_type", "cpu") != "cpu":
+    if _known(facts, "device_type", "cpu") != "cpu":
         return None
-    page = case.known("page_bytes", case.known("page_told_bytes", ASSUMED["page_told_bytes"]))
-    return Cache(int(case.known("tlb_pages", ASSUMED["tlb_pages"])), int(page), 0)
+    page = _known(facts, "page_bytes", _known(facts, "page_told_bytes", ASSUMED["page_told_bytes"]))
+    return Cache(int(_known(facts, "tlb_pages", ASSUMED["tlb_pages"])), int(page), 0)
 
 
 def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:

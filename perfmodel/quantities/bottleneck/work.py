@@ -16,7 +16,8 @@ Nests run in vectors where the device or the compiler runs neighbouring work-ite
 
 - ``lockstep``: all that fill vectors along the first axis of the group; those left over run one after another;
 - ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
-  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`). Accesses that jump from one
+  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`), if it stays a loop
+  (:func:`~perfmodel.quantities.bottleneck.vectors.writes_rows_out`). Accesses that jump from one
   work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
 - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
   the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
@@ -43,6 +44,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import DeviceUnits
+from perfmodel.quantities.bottleneck.vectors import loop_lanes, writes_rows_out
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 
@@ -52,11 +54,8 @@ WINDOW = 160.0
 With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
-VALUE_BYTES = 4
-"""Bytes of a kept value in the arrays of runtimes that loop over work-items; chains do not tell their types."""
-
-PACKED = 4
-"""Fewest independent chains of one variable that a compiler packs into a vector; of two PoCL's packs about half."""
+PACKED, PAIRED = 4, 2
+"""Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
 
 PACKED_MINMAX = 2.0
 """What a minimum or maximum of packed values takes, in those of one value.
@@ -140,7 +139,7 @@ class NestWork(Lazy):
             return False
         if launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return launch.packs_items
+        return launch.packs_items and not writes_rows_out(launch)
 
     @property
     def written_out(self) -> bool:
@@ -154,7 +153,9 @@ class NestWork(Lazy):
         if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self.nest.calls:
             return False
         gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
-        return nest.loops > 0 and not nest.written_out and not nest.chains and gains
+        hinders = any(access.assumed_loop or access.apart for access in nest.accesses)
+        several = nest.loops > 0 and loop_lanes(nest, self.work.device.lanes_of(32)) > 1
+        return several and not nest.chains and gains and not hinders
 
     @cached_property
     def serial_region(self) -> bool:
@@ -172,13 +173,15 @@ class NestWork(Lazy):
         if self.in_vectors or self.along_loop or self.work.lockstep:
             return 1.0
         cells = max((chain.cells for chain in self.nest.chains), default=1)
-        return float(min(cells, self.work.device.lanes)) if cells >= PACKED else 1.0
+        return float(cells) if cells >= (PAIRED if self.work.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
-        if self.in_vectors or self.along_loop:
+        if self.along_loop:
+            return loop_lanes(self.nest, self.work.device.lanes_of(bits))
+        if self.in_vectors:
             return self._with_rest(self.work.device.lanes_of(64 if self.items_innermost else bits))
-        return max(self.packed * 32 / bits, 1.0)
+        return min(self.packed, self.work.device.lanes_of(bits))
 
     @cached_property
     def item_lanes(self) -> float:
@@ -240,7 +243,8 @@ class NestWork(Lazy):
         if self.items_innermost:  # what the loop carries is kept for each work-item, before and after an operation
             arrays = 2 * sum(chain.cells for chain in nest.chains)
             kept += arrays * nest.iterations
-            conflicting = conflicting_share(arrays, VALUE_BYTES * launch.group_items, self.work.device.levels[0])
+            value_bytes = max((chain.bits // 8 for chain in nest.chains), default=0)
+            conflicting = conflicting_share(arrays, value_bytes * launch.group_items, self.work.device.levels[0])
             self._add("again_stored", arrays * nest.iterations / lanes * conflicting)
         self._add("kept_values", kept / lanes)
         return 2 * turns
@@ -255,7 +259,8 @@ class NestWork(Lazy):
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.in_vectors and (access.invariant or not self.along_loop):
-            self._add(contiguous, amount)
+            jumps = not access.load and self.nest.loops and not (access.beside or access.invariant)
+            self._add(element if jumps else contiguous, amount)
             return amount
         uniform = self.in_vectors and _stride(access) == 0 and not self.items_innermost
         if not uniform and not self._is_contiguous(access):

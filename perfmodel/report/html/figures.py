@@ -107,6 +107,8 @@ def layout(xaxis: Mapping[str, Any], yaxis: Mapping[str, Any], **more: Any) -> d
 
 ROW = 30
 """Height of a row [pixel]."""
+LINE = 17
+"""Height of a line of a name [pixel]."""
 MOST_VARIANTS = 40
 """Most variants that are drawn."""
 NAME = 22
@@ -172,7 +174,8 @@ def ranking_plot(ranking: Ranking, level: float) -> Plot | None:
         "top, on a logarithmic axis. The table below holds the numbers."
     )
     spec = {"data": points, "layout": layout(across, _named(names))}
-    return Plot("ranking", alternative, spec, 130 + ROW * len(shown))
+    lines = max(name.count("<br>") + 1 for name in names)
+    return Plot("ranking", alternative, spec, 130 + max(ROW, LINE * lines + 8) * len(shown))
 
 
 def _named(names: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.report_models import FamilyLine
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import KernelPoint, above_lines
 from perfmodel.analyses.words import FactLine, WeightLine, term_words
 from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells
@@ -40,7 +40,7 @@ class Table:
     rows: tuple[tuple[TableCell, ...], ...]
     numbers: frozenset[int] = frozenset()  # places of the columns that hold numbers
     kind: str = ""
-    note: str = ""  # what is left out
+    note: str = ""  # what is to be known beside it
 
 
 def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ...] = (), kind: str = "") -> Table:
@@ -174,7 +174,8 @@ def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
     ]
     rate = "rate at the predicted time" if predicted else "measured rate"
     head = ("kernel", "operations for each byte", rate, "lowest roof", "share of it reached")
-    return table("kernels below the roofs", head, rows, (1, 2, 4))
+    note = "; ".join(above_lines(points))
+    return replace(table("kernels below the roofs", head, rows, (1, 2, 4)), note=f"{note[:1].upper()}{note[1:]}")
 
 
 def withheld_table(data: ReportData) -> Table:

@@ -31,11 +31,11 @@ def examine(data: StudyData) -> Findings:
     )
 
     def beside(curves: Curves, at: At, axis: str) -> tuple[Panel, ...]:
-        by = {"level and line": lambda one: bent.at(one.ratio), data.recommended: lambda one: one.at(data.recommended)}
+        by = {"level and line": lambda one: bent.at(one.ratio), own.FAMILY: lambda one: one.at(own.FAMILY)}
         return tuple(_panel(curves, at, axis, title, time) for title, time in by.items())
 
     return Findings(
-        claims(found, data.cases(), data.recommended),
+        claims(found, data.cases(own.FAMILY) if own.FAMILY in data.families else (), own.FAMILY, data.is_cpu),
         {"": [one.record(bent) for one in found], "choices": choice_records(data)},
         {
             "fig1": curves_figure([
@@ -61,5 +61,5 @@ def _panel(curves: Curves, at: At, axis: str, by: str, time: At) -> Panel:
 STUDY = Study(
     "apsp", "All-pairs shortest paths: sub-blocks, work-items and local memory",
     "L. Ma, R. D. Chamberlain, K. Agrawal, Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
-    "sections II to V, figures 1 to 5", ("apsp",), examine,
+    "sections II to V, figures 1 to 5", "ma-2014", ("apsp",), examine,
 )  # fmt: skip

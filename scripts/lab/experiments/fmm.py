@@ -30,7 +30,7 @@ def examine(data: StudyData) -> Findings:
              "B_itilp before": [own.share(one, "itilp") for one, _ in pairs]}  # fmt: skip
     path = {name: [of.get(one.taken, nan) for one in line] for name, of in {"measured": ratios, **predicted}.items()}
     return Findings(
-        fmm_claims(found, families, own.operations_each(data.measured), other),
+        fmm_claims(found, families, own.operations_each(data.measured), other, is_cpu=data.is_cpu),
         {"": own.records(found, families), "toggles": own.toggle_records(found, families),
          "choices": choice_records(data)},
         {
@@ -71,5 +71,5 @@ def _on_a_gpu(data: StudyData, line: Sequence[own.Combination], sizes: Mapping[s
 STUDY = Study(
     "fmm", "Direct evaluation of the fast multipole method: 48 combinations of six optimisations",
     "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W.-m. Hwu, Performance Analysis and Tuning for General Purpose Graphics "
-    "Processing Units, 2012, chapters 3 and 4.1, figures 3.5 and 4.2 to 4.5", ("fmm",), examine,
+    "Processing Units, 2012, chapters 3 and 4.1, figures 3.5 and 4.2 to 4.5", "kim-2012", ("fmm",), examine,
 )  # fmt: skip

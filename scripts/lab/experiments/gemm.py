@@ -23,7 +23,7 @@ def examine(data: StudyData) -> Findings:
     platforms = _platforms("k", [forms.SIZE * step / 10 for step in range(1, 11)], "n = m = 10^4")
     rows, shape = [one.record(families) for one in points], f"lambda={line[0].depth}, b={line[0].group}"
     return Findings(
-        gemm_claims(points, families, data.facts),
+        gemm_claims(points, families, data.is_cpu),
         {"": rows, "choices": choice_records(data), "platforms": forms.platform_records()},
         {
             "k": curves_figure([*drawn, platforms]),
@@ -58,5 +58,5 @@ def _platforms(name: str, places: Sequence[Any], title: str) -> Panel:
 STUDY = Study(
     "gemm", "Matrix product as a library does it",
     "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
-    "dissertation, University of Hawaii, 2018, chapter 5, figures 5.2 to 5.4", ("gemm",), examine,
+    "dissertation, University of Hawaii, 2018, chapter 5, figures 5.2 to 5.4", "karsin-2018", ("gemm",), examine,
 )  # fmt: skip

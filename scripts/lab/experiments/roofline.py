@@ -19,7 +19,7 @@ def examine(data: StudyData) -> Findings:
             "balance": [
                 {
                     "kernel": one.kernel, "form": one.form, "sizes": one.sizes, "machine_nodes_per_byte":
-                    one.machine_side, "kernel_nodes_per_byte": one.kernel_side, "rate": one.rate,
+                    one.balance.machine_side, "kernel_nodes_per_byte": one.balance.kernel_side, "rate": one.rate,
                     "verdict": one.balance.verdict,
                 }
                 for one in kernels
@@ -36,9 +36,9 @@ def _panel(kernels: list[BalancedKernel]) -> Panel:
     series = []
     for name in dict.fromkeys(one.kernel for one in kernels):
         own = [one for one in kernels if one.kernel == name]
-        sides = [one.machine_side for one in own], [one.kernel_side for one in own]
+        sides = [one.balance.machine_side for one in own], [one.balance.kernel_side for one in own]
         series.append(Series(name, *sides, "points"))
-    every = [side for one in kernels for side in (one.machine_side, one.kernel_side)]
+    every = [side for one in kernels for side in (one.balance.machine_side, one.balance.kernel_side)]
     ends = [min(every, default=1.0), max(every, default=1.0)]
     return Panel(
         (*series, Series("both alike", ends, ends, "fit")), "machine: balance x (1 + Little's law) [nodes/B]",
@@ -50,5 +50,5 @@ STUDY = Study(
     "roofline", "Roofline and balance of every test kernel",
     "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W.-m. Hwu, Performance Analysis and Tuning for General "
     "Purpose Graphics Processing Units, 2012, "
-    "sections 2.5 and 4.2.4, figures 2.7 and 4.8", (), examine,
+    "sections 2.5 and 4.2.4, figures 2.7 and 4.8", "kim-2012", (), examine,
 )  # fmt: skip

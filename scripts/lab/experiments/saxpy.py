@@ -22,15 +22,17 @@ def examine(data: StudyData) -> Findings:
     points, groups = saxpy_points(data), saxpy_points(data, GROUPS)
     families, card = families_of(data), card_records()
     launch_s = data.model(CACHED).weights.get("w_launch", 0.0) if CACHED in families else 0.0
+    warps = (
+        claims.coalesced_claim(points, families), claims.few_claim(points, launch_s),
+        claims.many_claim(points, families), claims.within_claim(points, families),
+    )  # fmt: skip
     tables: dict[str, Sequence[Mapping[str, Any]]] = {"": [one.record() for one in points], "card": card}
     if groups:
         tables["groups"] = [one.record() for one in groups]
     return Findings(
         (
-            claims.coalesced_claim(points, families), claims.few_claim(points, launch_s),
-            claims.many_claim(points, families),
-            claims.within_claim(points, families), claims.stride_claim(points, families),
-            claims.card_claim(), claims.reading_claim(),
+            *(map(claims.on_a_cpu, warps) if data.is_cpu else warps),
+            claims.stride_claim(points, families), claims.card_claim(), claims.reading_claim(),
         ),
         tables,
         {
@@ -119,5 +121,5 @@ def _figure_8(records: Sequence[dict[str, Any]]) -> Panel:
 STUDY = Study(
     "saxpy", "Saxpy with strides, with and without an L2 cache",
     "X. Wang, A. Lou, GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017, "
-    "sections 3.2 to 4.2, figures 4 to 8", (SIZES, GROUPS), examine,
+    "sections 3.2 to 4.2, figures 4 to 8", "wang-lou", (SIZES, GROUPS), examine,
 )  # fmt: skip

@@ -21,10 +21,9 @@ def examine(data: StudyData) -> Findings:
     points = own.search_points(data)
     families = list(points[0].predicted) if points else []
     platforms, blocks, conflicts = own.platform_records(), own.block_records(), own.conflict_records(gpu(GPU))
-    is_cpu = "device_type" in data.facts and data.facts.value("device_type") == "cpu"
     layouts = data if data.measured is None else replace(data, measured=data.measured.of_kernels(own.GLOBAL))
     return Findings(
-        (*counted_claims(platforms, blocks, conflicts), *measured_claims(points, families, is_cpu)),
+        (*counted_claims(platforms, blocks, conflicts), *measured_claims(points, families, data.is_cpu)),
         {
             "": [one.record() for one in points], "choices": choice_records(layouts), "platforms": platforms,
             "blocks": blocks, "conflicts": conflicts,
@@ -62,12 +61,13 @@ def _passes(conflicts: Records) -> list[Series]:
 
 
 def _line(conflicts: Records, form: str, column: str) -> Series:
-    rows = [one for one in conflicts if one["form"] == form]
+    rows = [one for one in conflicts if one["form"] == form and one[column] is not None]
     return Series(form, [one["list"] for one in rows], [one[column] for one in rows])
 
 
 STUDY = Study(
     "search", "Batched predecessor search: layouts in global memory, bank conflicts in local memory",
     "B. Karsin, A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms, "
-    "dissertation, University of Hawaii, 2018, chapter 6, figures 6.1 to 6.3 and 6.7", (own.GLOBAL, own.LOCAL), examine,
+    "dissertation, University of Hawaii, 2018, chapter 6, figures 6.1 to 6.3 and 6.7", "karsin-2018",
+    (own.GLOBAL, own.LOCAL), examine,
 )  # fmt: skip

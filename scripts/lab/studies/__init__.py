@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from scripts.lab.studies.claim import Claim, claims_text
+from scripts.lab.studies.claim import UNSHOWN, VERDICTS, Claim, claims_text, verdict_of_all
 from scripts.lab.studies.study import Findings, Study, StudyData
 
-__all__ = ["Claim", "Findings", "Study", "StudyData", "claims_text"]
+__all__ = ["UNSHOWN", "VERDICTS", "Claim", "Findings", "Study", "StudyData", "claims_text", "verdict_of_all"]

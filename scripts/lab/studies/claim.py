@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import indent, wrap
 
+AGREES, DIFFERS, UNSHOWN, SLIP = VERDICTS = "agrees", "does not agree", "cannot be shown here", "the paper's slip"
+"""All verdicts on a claim."""
+
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper, and what was found here.
+    """One claim of a paper, and what was found here; the paper's own model judges it, whichever family is recommended.
 
     Parameters
     ----------
@@ -20,23 +23,45 @@ class Claim:
     found
         What was found here, with the numbers that decide.
     agrees
-        Whether that agrees; None where the device at hand cannot show it, and `found` says why.
+        Whether that agrees. None where it cannot be shown here, and `found` says why: the argument needs warps, a
+        parameter means nothing on this device, or what decides was not printed or not measured.
+    slip
+        Whether the paper contradicts itself: what it prints does not follow from its own formulas or numbers.
+    measured
+        Whether the device's measured times decide. Without them the paper's formulas and numbers do, on every device
+        alike.
     """
 
     source: str
     paper: str
     found: str
     agrees: bool | None
+    slip: bool = False
+    measured: bool = True
 
     @property
     def verdict(self) -> str:
-        """Whether it agrees, in words."""
-        return {True: "agrees", False: "does not agree", None: "cannot be shown here"}[self.agrees]
+        """One of :data:`VERDICTS`."""
+        return SLIP if self.slip else {True: AGREES, False: DIFFERS, None: UNSHOWN}[self.agrees]
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
         """Source, claim, finding and verdict, as a row of a table."""
         return self.source, self.paper, self.found, self.verdict
+
+
+def verdict_of_all(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a claim that several devices were asked about, so that it counts once.
+
+    One device that does not agree decides, then one that agrees, then the paper's slip.
+
+    Examples
+    --------
+    >>> verdict_of_all([AGREES, DIFFERS, UNSHOWN]), verdict_of_all([UNSHOWN, AGREES])
+    ('does not agree', 'agrees')
+    """
+    given = set(verdicts)
+    return next(one for one in (DIFFERS, AGREES, SLIP, UNSHOWN) if one in given)
 
 
 def claims_text(claims: Iterable[Claim], width: int = 100) -> str:

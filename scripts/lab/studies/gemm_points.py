@@ -39,6 +39,8 @@ class Point:
         Predictions by family; a family that cannot predict it is left out.
     counts
         The kernel's counts.
+    wide
+        How many neighbouring work-items load neighbouring elements, where they are grouped anew for that; else 0.
     """
 
     tile: int
@@ -48,6 +50,7 @@ class Point:
     measured: float
     predicted: Mapping[str, Prediction]
     counts: KernelCounts
+    wide: int = 0
 
     @property
     def group(self) -> int:
@@ -55,14 +58,15 @@ class Point:
         return self.shape[0] * self.shape[1]
 
     @property
-    def variant(self) -> tuple[int, int, tuple[int, int]]:
+    def variant(self) -> tuple[int, int, tuple[int, int], int]:
         """What makes its code."""
-        return self.tile, self.depth, self.shape
+        return self.tile, self.depth, self.shape, self.wide
 
     @property
     def name(self) -> str:
         """The variant in words."""
-        return f"N_TB={self.tile}, lambda={self.depth}, b={'x'.join(map(str, self.shape))}"
+        loads = f", loads of {self.wide}" if self.wide else ""
+        return f"N_TB={self.tile}, lambda={self.depth}, b={'x'.join(map(str, self.shape))}{loads}"
 
     def seconds(self, family: str) -> float:
         """Return the predicted time [s]; NaN where there is none."""
@@ -86,7 +90,7 @@ class Point:
     def record(self, families: Sequence[str]) -> dict[str, Any]:
         """Return it as a row of a table: times in seconds, each term as ``family.term``."""
         row: dict[str, Any] = {"tile": self.tile, "depth": self.depth, "width": self.shape[0], "height": self.shape[1]}
-        row |= {**self.sizes, "measured_s": self.measured}
+        row |= {"wide": self.wide, **self.sizes, "measured_s": self.measured}
         for family in families:
             row[f"{family}_s"] = self.seconds(family) if family in self.predicted else None
         for family in families:
@@ -108,7 +112,8 @@ def gemm_points(data: StudyData) -> tuple[Point, ...]:
     for row, counts in every:
         predicted = predictions(counts, row.parameters, models)
         tile, depth, (width, height) = (row.variant[name] for name in ("tile", "depth", "group"))
-        found.append(Point(tile, depth, (width, height), row.parameters, row.seconds, predicted, counts))
+        found.append(Point(tile, depth, (width, height), row.parameters, row.seconds, predicted, counts,
+                           row.variant.get("wide", 0)))  # fmt: skip
     return tuple(sorted(found, key=lambda one: (one.depth, one.shape, one.tile, *one.sizes.values())))
 
 
@@ -121,8 +126,8 @@ def largest(points: Sequence[Point]) -> tuple[Point, ...]:
 def library_point(points: Sequence[Point]) -> Point:
     """Return the largest product in the variant that is nearest to MAGMA's: N_TB = 96, lambda = 16, b = 256."""
 
-    def apart(one: Point) -> tuple[int, int, int]:
-        return abs(one.group - GROUP), abs(one.depth - DEPTH), abs(one.tile - TILE)
+    def apart(one: Point) -> tuple[int, int, int, int]:
+        return abs(one.group - GROUP), abs(one.depth - DEPTH), abs(one.tile - TILE), one.wide
 
     return min(largest(points), key=apart)
 
@@ -136,7 +141,7 @@ def along_k(points: Sequence[Point], like: Point) -> tuple[Point, ...]:
 def along_tile(points: Sequence[Point]) -> tuple[Point, ...]:
     """Return the largest products of one lambda and b in the order of N_TB: of those with the most values of N_TB."""
     lines: dict[tuple[int, tuple[int, int]], list[Point]] = {}
-    for one in largest(points):
+    for one in (one for one in largest(points) if not one.wide):
         lines.setdefault((one.depth, one.shape), []).append(one)
     longest = max(lines.values(), key=lambda line: len(line))
     return tuple(sorted(longest, key=lambda one: one.tile))

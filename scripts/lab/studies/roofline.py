@@ -44,19 +44,6 @@ class BalancedKernel:
     rate: float
 
     @property
-    def machine_side(self) -> float:
-        r"""Left side of Eq. 2.4, :math:`(p C_0/\beta)(1 + (\alpha\beta/L)/(Q/D))` [nodes/B]."""
-        one = self.balance
-        waits = one.hidden / one.memory_parallelism if one.memory_parallelism else math.inf
-        return one.machine * (1 + waits) if one.machine else 0.0
-
-    @property
-    def kernel_side(self) -> float:
-        """Right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
-        one = self.balance
-        return one.intensity * (1 + (one.cores - 1) / one.parallelism) if one.parallelism else 0.0
-
-    @property
     def holds_by_kung(self) -> bool:
         r"""Whether Eq. 2.5 holds, which knows neither latency nor depth: :math:`p C_0/\beta \le W/(QL)`."""
         return self.balance.machine <= self.balance.intensity
@@ -64,7 +51,7 @@ class BalancedKernel:
     @property
     def drawable(self) -> bool:
         """Whether it has a place on logarithmic axes."""
-        return 0 < self.machine_side < math.inf and 0 < self.kernel_side < math.inf
+        return 0 < self.balance.machine_side < math.inf and 0 < self.balance.kernel_side < math.inf
 
 
 def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:

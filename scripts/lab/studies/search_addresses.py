@@ -81,11 +81,12 @@ def worst_ranks(form: str, n: int) -> Ints:
 
 def serialised(addresses: Ints, banks: int = WARP) -> Ints:
     """Return for each access of a warp the most distinct words in one bank, shape ``addresses.shape[:-1]``."""
-    words = np.sort(addresses, axis=-1)
+    words = np.sort(addresses, axis=-1).reshape(-1, addresses.shape[-1])
     new = np.ones(words.shape, bool)
-    new[..., 1:] = words[..., 1:] != words[..., :-1]
-    passes: Ints = np.max([((words % banks == bank) & new).sum(axis=-1) for bank in range(banks)], axis=0)
-    return passes
+    new[:, 1:] = words[:, 1:] != words[:, :-1]
+    places = (np.arange(len(words))[:, np.newaxis] * banks + words % banks)[new]
+    passes: Ints = np.bincount(places, minlength=len(words) * banks).reshape(-1, banks).max(axis=1)
+    return passes.reshape(addresses.shape[:-1])
 
 
 def blocks(addresses: Ints, words: int = WARP) -> Ints:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from scripts.lab.studies.karsin import PLATFORMS, SPT, WARP, Gpu, gpu
 from scripts.lab.studies.search import (
     FORMS,
     LAYOUTS,
+    READINGS,
     expected_serialised,
     global_accesses,
     global_seconds,
@@ -137,16 +139,15 @@ def quickest(points: Sequence[Point], kernel: str) -> dict[str, Point]:
 
 
 def platform_records(keys: int = KEYS, queries: float = QUERIES) -> Records:
-    """Return of each platform and layout the blocks of a query, and the seconds of a batch by section 6.1."""
+    """Return of each platform, reading and layout a query's blocks, and the seconds of a batch by section 6.1."""
     found = []
-    for platform in PLATFORMS:
-        for layout in LAYOUTS:
-            parts = global_seconds(gpu(platform), layout, keys, queries)
-            found.append({
-                "platform": platform, "layout": layout, "keys": keys, "queries": queries,
-                "blocks": global_accesses(layout, keys), **{f"{key}_s": value for key, value in parts.items()},
-                "seconds": sum(parts.values()),
-            })  # fmt: skip
+    for platform, reading, layout in product(PLATFORMS, READINGS, LAYOUTS):
+        parts = global_seconds(gpu(platform), layout, keys, queries, reading)
+        found.append({
+            "platform": platform, "reading": reading, "layout": layout, "keys": keys, "queries": queries,
+            "blocks": global_accesses(layout, keys), **{f"{key}_s": value for key, value in parts.items()},
+            "seconds": sum(parts.values()),
+        })  # fmt: skip
     return found
 
 
@@ -166,7 +167,8 @@ def block_records(keys: int = COUNTED, warps: int = 100) -> Records:
 def conflict_records(device: Gpu, warps: int = 100) -> Records:
     """Return of each list and form a warp's serialised accesses, and the seconds of figure 6.7's queries on a device.
 
-    The form "printed" is Algorithm 1 on the odd number of keys next below 95 % of N.
+    The form "printed" is Algorithm 1 on the odd number of keys next below 95 % of N. ``expected`` and ``worst`` hold
+    for multiples of w^2, and are None of shorter lists.
     """
     found = []
     for n in LISTS:
@@ -175,10 +177,11 @@ def conflict_records(device: Gpu, warps: int = 100) -> Records:
         passes["printed"] = float(serialised(printed_addresses(odd, random_ranks(odd, warps))[0]).sum(axis=0).mean())
         for form, counted in passes.items():
             base, known = ("naive" if form == "printed" else form), form != "printed"
+            formula = known and n % WARP**2 == 0
             parts = local_seconds(device, base, n, LOCAL_QUERIES, THREADS, counted / local_accesses(base, n))
             found.append({
                 "keys": n if known else odd, "list": n, "form": form, "accesses": local_accesses(base, n) + (not known),
-                "counted": counted, "expected": expected_serialised(form, n) if known else None,
-                "worst": worst_serialised(form, n) if known else None, "seconds": sum(parts.values()),
+                "counted": counted, "expected": expected_serialised(form, n) if formula else None,
+                "worst": worst_serialised(form, n) if formula else None, "seconds": sum(parts.values()),
             })  # fmt: skip
     return found

@@ -15,6 +15,7 @@ from math import ceil, inf, log2
 from types import MappingProxyType
 
 from scripts.lab.studies.karsin import WARP, Gpu, operation_seconds
+from scripts.lab.studies.sorting_addresses import counted_conflicts
 
 #: The operations, and the launches, by their keys among the parts of a time.
 OPERATIONS: Mapping[str, str] = MappingProxyType(
@@ -22,8 +23,9 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
 )
 #: Threads of MGPU's thread-blocks, b.
 GROUP = 128
-#: Measured bank-conflict factors of the search in shared memory and of the merge: beta_1 and beta_2 of section 7.1.3.
-#: Section 7.1.4 names the same two numbers in the other order.
+#: Bank-conflict factors of the search in shared memory and of the merge as the author measured them: beta_1 and beta_2
+#: of section 7.1.3. Section 7.1.4 names the same two numbers in the other order. They depend on E; of the counted ones
+#: (:mod:`scripts.lab.studies.sorting_addresses`) beta_1 is that of E = 31, and beta_2 that of E = 15.
 CONFLICTS = (3.1, 2.2)
 #: What differs from the printed formulas of the pairwise mergesort in the reading that gives the printed claims:
 #: shared memory at its bandwidth, one barrier for each thread-block (as in 5.2.4) instead of one for each element, and
@@ -69,7 +71,7 @@ def pairwise(
     n: float = 1e8,
     group: int = GROUP,
     changes: frozenset[str] = PRINTED,
-    conflicts: tuple[float, float] = CONFLICTS,
+    conflicts: tuple[float, float] | None = None,
     hidden: bool = True,
 ) -> Sort:
     r"""Return the pairwise mergesort of MGPU, E = `each` elements for each of the `group` threads of a block (7.1.3).
@@ -82,7 +84,8 @@ def pairwise(
 
     with :math:`S = (\lceil\log^2 N/(bE)\rceil - \lceil\log NbE\rceil)/2`, which stands for the steps of the partition
     search of a block in all rounds, :math:`\sum_{i=\lceil\log bE\rceil}^{\lceil\log N\rceil} i`. M = M/(P E), twice
-    that for global memory. `changes` are those of :data:`CHANGES` that are made. With `hidden` False a core runs one
+    that for global memory. `changes` are those of :data:`CHANGES` that are made. `conflicts` are :math:`\beta_1` and
+    :math:`\beta_2`, by default counted for this E and b on random inputs. With `hidden` False a core runs one
     thread at a time, and M is 1.
 
     Raises
@@ -98,7 +101,7 @@ def pairwise(
         steps = float(sum(range(ceil(log2(block)), ceil(log2(n)) + 1)))
     else:
         steps = (ceil(log2(n / block) ** 2) - ceil(log2(n * block))) / 2
-    searching, merging = conflicts
+    searching, merging = conflicts or counted_conflicts(each, group).betas
     amounts = {
         "g": 2 * n / cores * (rounds + WARP * steps / (2 * block) + 1),
         "s": 2 * n / cores * (searching * ceil(log2(block)) / each + merging * ceil(log2(n / each))),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from scripts.lab.studies.karsin import Gpu
 from scripts.lab.studies.sorting import (
+    CONFLICTS,
     OPERATIONS,
+    PRINTED,
     RECOVERED,
     Sort,
     best,
@@ -47,15 +50,21 @@ class Algorithm:
     elements: float
 
 
+def _pairwise(
+    changes: frozenset[str], conflicts: tuple[float, float] | None, gpu: Gpu, each: int, n: float, hidden: bool
+) -> Sort:
+    return pairwise(gpu, each, n, changes=changes, conflicts=conflicts, hidden=hidden)
+
+
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
-    "printed": Algorithm(lambda gpu, e, n, hidden: pairwise(gpu, e, n, hidden=hidden), "E", tuple(EACH), 1e8),
-    "recovered": Algorithm(
-        lambda gpu, e, n, hidden: pairwise(gpu, e, n, changes=RECOVERED, hidden=hidden), "E", tuple(EACH), 1e8
-    ),
+    "printed": Algorithm(partial(_pairwise, PRINTED, CONFLICTS), "E", tuple(EACH), 1e8),
+    "recovered": Algorithm(partial(_pairwise, RECOVERED, CONFLICTS), "E", tuple(EACH), 1e8),
+    "counted": Algorithm(partial(_pairwise, RECOVERED, None), "E", tuple(EACH), 1e8),
     "Koike": Algorithm(lambda gpu, k, n, hidden: koike_sadakane(gpu, k, n, hidden=hidden), "K", WAYS, 2.0**29),
     "GPU-MMS": Algorithm(lambda gpu, k, n, hidden: gpu_mms(gpu, k, n, hidden=hidden), "K", WAYS, 2.0**28),
 })  # fmt: skip
-"""The pairwise mergesort as printed and recovered, Koike and Sadakane's multiway mergesort, and Karsin's."""
+"""The pairwise mergesort as printed, recovered, and recovered with the bank conflicts that are counted for each E in
+place of the printed ones; Koike and Sadakane's multiway mergesort, and Karsin's."""
 
 
 def total(device: Gpu, sort: Sort) -> float:

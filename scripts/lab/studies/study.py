@@ -57,6 +57,11 @@ class StudyData(Lazy):
     _cases: dict[str, Comparisons] = field(default_factory=dict, repr=False, init=False)  # of these measurements
 
     @property
+    def is_cpu(self) -> bool:
+        """Whether the device is known to be a CPU."""
+        return "device_type" in self.facts and self.facts.value("device_type") == "cpu"
+
+    @property
     def families(self) -> tuple[str, ...]:
         """The families that the folder has weights of."""
         return tuple(name for name in families() if (self.folder / f"{name}.json").is_file())
@@ -125,6 +130,8 @@ class Study:
         What it is about, in one line.
     source
         The paper, its sections and figures.
+    page
+        Name of the paper's page in docs/papers, as ``karsin-2018``.
     kernels
         Names of its classes in ``test_kernels/papers``; none where it looks at what is measured already.
     examine
@@ -134,5 +141,6 @@ class Study:
     name: str
     title: str
     source: str
+    page: str
     kernels: tuple[str, ...]
     examine: Callable[[StudyData], Findings]

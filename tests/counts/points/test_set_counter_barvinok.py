@@ -30,7 +30,17 @@ def without_barvinok(monkeypatch):
     set_counter.warn_once.cache_clear()
 
 
-def test_one_warning_with_the_mending_command(without_barvinok):
+def test_nothing_is_said_of_counts_that_are_exact_without_it(without_barvinok):
+    """Of a wheel's user, who has no Barvinok, each command said that some counts may be bounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 10 == Count(count_points(isl.Set("{ [i, j] : 0 <= i < j < 5 }")).polynomial)()
+        band = next(kernel for kernel in kernels() if kernel.name == "band")
+        assert all(row.count.exact for row in count(band.build()).operation_table)
+
+
+def test_one_warning_with_the_mending_command(without_barvinok, monkeypatch):
+    monkeypatch.setattr(summation, "SUMS", 0)
     sizes = (3, 4, 5)
     with pytest.warns(set_counter.BarvinokMissingWarning) as caught:
         found = [count_points(isl.Set(f"{{ [i] : 0 <= i < {size} }}")) for size in sizes]

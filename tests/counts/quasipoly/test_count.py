@@ -35,6 +35,12 @@ def test_arithmetic():
         0.5 * TRIANGLE
 
 
+def test_one_parameter_is_no_multiple_and_no_product():
+    texts = ("n", "2*n", "n*m", "n + 1", "-n", "4", "floor(n/2)")
+    assert [True, *[False] * 6] == [Count.from_text(f"[n, m] -> {{ {text} }}").is_parameter for text in texts]
+    assert not (Count.from_text("[n] -> { n }") * 0).is_parameter
+
+
 def test_sums_are_simplified():
     low = Count.from_text("[n] -> { n : n <= 16 }", "[n] -> { : n >= 1 }")
     high = Count.from_text("[n] -> { n : n > 16 }", "[n] -> { : n >= 1 }")

@@ -50,3 +50,9 @@ def test_a_gather_stays_where_the_cache_holds_what_is_touched_between_two_uses_o
     gathers = {capacity: spmv.traffic("x", capacity=capacity)(n=ROWS).fetched for capacity in (2**15, 2**20)}
     assert ROWS * TRIPS * 7 / 8 <= gathers[2**15] < ROWS * TRIPS
     assert pytest.approx(ROWS * 4 // 64) == gathers[2**20]
+
+
+def test_what_a_row_executes_is_in_no_comparison_of_lanes(spmv: KernelCounts) -> None:
+    """Which lanes make more trips is not known: only the row's two ends and its sum are executed for sure."""
+    by_items, by_subgroups = spmv.executions
+    assert 3 * ROWS == by_items(n=ROWS) == spmv.subgroup_size * by_subgroups(n=ROWS)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from perfmodel.compare import Comparison
 from perfmodel.counts import count
-from perfmodel.facts import published
+from perfmodel.facts import Fact, published
 from scripts.lab.experiments.apsp import STUDY
 from scripts.lab.studies import StudyData
 from scripts.lab.studies.apsp_claims import outliers_claim
@@ -133,3 +134,27 @@ def test_the_model_finds_what_is_slow():
     assert claim.found.startswith("toy mispredicts 1 of 7 cases by more than a factor of 2, of which 1 are slower than")
     assert "n=8192: 404 s for 105 s" in claim.found
     assert outliers_claim([], "toy").agrees is None
+
+
+def test_where_most_are_far_off_none_stands_out():
+    cases = [Comparison("apsp", {"n": n}, 3.0, 1.0) for n in range(3)]
+    claim = outliers_claim([*cases, Comparison("apsp", {"n": 9}, 1.0, 1.0)], "toy")
+    assert claim.agrees is False
+    assert "none stands out" in claim.found
+
+
+def test_on_a_cpu_work_items_hide_nothing(folder):
+    on_gpu = data(dict.fromkeys(THREADS, 1.0), folder)
+    on_cpu = replace(on_gpu, facts=on_gpu.facts.updated({"device_type": Fact("cpu", "", "made up")}))
+    found = STUDY.examine(on_cpu).claims
+    assert ["Fig. 1, Eq. 3"] == [one.source for one in found if one.agrees is not None]
+    assert all("mean nothing here" in one.found for one in found[2:])
+    assert ("the paper's slip", True) == (found[1].verdict, "8192 times" in found[1].found)
+    assert any(one.agrees is False for one in STUDY.examine(on_gpu).claims)
+
+
+def test_the_papers_model_judges_whichever_family_is_recommended(folder, tmp_path):
+    for name in ("threaded_manycore", "stevens_kloeckner_2016"):
+        shutil.copy(SIMULATED / f"{name}.json", tmp_path)
+    claim = by_source(STUDY.examine(data({(16, 16, 0): 1.0}, tmp_path, "stevens_kloeckner_2016")))["Section V"]
+    assert claim.found.startswith("threaded_manycore mispredicts 1 of 1 cases")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.counts import count
 from scripts.lab.studies.gemm import (
     TILES,
     amounts,
@@ -113,3 +114,13 @@ def test_one_variant_is_too_large_for_common_devices_and_all_fit_the_sizes():
         for sizes in (point for e in range(3) for point in kernel().sizes.at(e)):
             assert [0, 0, 0] == [sizes["n"] % one["tile"], sizes["m"] % one["tile"], sizes["k"] % one["depth"]]
             assert [0, 0] == [one["tile"] % side for side in one["group"]]
+
+
+def test_a_warp_that_is_grouped_anew_reads_half_as_many_lines():
+    """Two rows of 16 lanes are two lines of 128 bytes, one row of 32 is one; the tile of a has rows of lambda = 16."""
+    sizes = {"n": 192, "m": 192, "k": 64}
+    as_computed, anew = (count(kernel().build(96, 16, (16, 16), wide), subgroup_size=32) for wide in (0, 32))
+    lines = [[one.lines(array, 128, per="instance")(**sizes) for array in "ab"] for one in (as_computed, anew)]
+    loads = 192 * 192 * 64 // 96
+    assert [[loads // 8, loads // 16], [loads // 8, loads // 32]] == lines
+    assert [loads, loads] == [one.accesses("global", "load", "b")(**sizes) for one in (as_computed, anew)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import pytest
-
 from perfmodel.analyses.balance import Balance
 from perfmodel.analyses.roofline import KernelPoint
 from scripts.lab.experiments.roofline import STUDY
@@ -22,11 +20,9 @@ def kernel(balance, rate=1.0):
     return BalancedKernel("k", "v", "n=1", balance, rate)
 
 
-def test_both_sides_of_the_inequality():
-    """p C0 / beta = 0.25; alpha beta / L = 250 and Q / D = 0.5; W / (Q L) = 3.125; (p - 1) / (W / D) = 0.03."""
+def test_a_kernel_beside_kung_s_inequality():
+    """p C0 / beta = 0.25, and W / (Q L) = 3.125."""
     one = kernel(ONE)
-    assert 0.25 * (1 + 250 / 0.5) == pytest.approx(one.machine_side)
-    assert 3.125 * 1.03 == pytest.approx(one.kernel_side)
     assert (False, True, True) == (ONE.holds, one.holds_by_kung, one.drawable)
     assert not kernel(replace(ONE, transfers=0)).drawable
 
@@ -50,6 +46,6 @@ def test_a_recorded_device(tmp_path):
     kernels = balanced_kernels(data)
     assert len(found.tables["balance"]) == len(found.tables["roofs"]) == len(kernels)
     for one in kernels:
-        assert one.balance.holds == (one.kernel_side >= one.machine_side)
+        assert one.balance.holds == (one.balance.kernel_side >= one.balance.machine_side)
     assert {"roofs", "balance"} == found.pictures.keys()
     assert all(one.found for one in found.claims)

@@ -50,11 +50,18 @@ def test_a_withheld_prediction_has_no_time_and_no_error():
     assert pytest.approx(0.5) == point("sorted", 64, 1e-6, predicted=1.5e-6).error(SPT)
 
 
-def test_a_b_tree_is_seven_times_as_fast_by_the_formulas():
-    seconds = {(one["platform"], one["layout"]): one["seconds"] for one in platform_records()}
-    for platform in ("ALGOPARC", "GIBSON", "UHHPC"):
-        assert pytest.approx(24 / 14, rel=0.02) == seconds[platform, "sorted"] / seconds[platform, "bst"]
-        assert 7 < seconds[platform, "sorted"] / seconds[platform, "btree"] < 8
+@pytest.mark.parametrize(
+    ("reading", "bst", "btree"),
+    [("printed", (1.586, 1.548, 1.564), (4.56, 4.00, 4.22)), ("bandwidth", (1.707, 1.703, 1.703), (7.71, 7.53, 7.54))],
+)
+def test_the_trees_are_faster_by_both_readings_of_shared_memory(reading, bst, btree):
+    seconds = {
+        (one["platform"], one["layout"]): one["seconds"] for one in platform_records() if one["reading"] == reading
+    }
+    platforms = ("ALGOPARC", "GIBSON", "UHHPC")
+    for layout, ratios in (("bst", bst), ("btree", btree)):
+        found = [seconds[name, "sorted"] / seconds[name, layout] for name in platforms]
+        assert list(ratios) == pytest.approx(found, rel=2e-3)
 
 
 def test_blocks_are_counted_down_the_layouts():
@@ -68,7 +75,9 @@ def test_blocks_are_counted_down_the_layouts():
 def test_conflicts_are_between_one_for_each_access_and_the_worst_case():
     for one in conflict_records(gpu("GIBSON"), warps=10):
         assert one["counted"] >= one["accesses"]
-        if one["form"] != "printed":
+        known = one["form"] != "printed" and one["list"] in (1024, 2048, 4096, 8192, 16384)  # multiples of 32^2
+        assert [known, known] == [one[name] is not None for name in ("expected", "worst")]
+        if known:
             assert one["counted"] <= one["worst"]
         assert one["seconds"] > 0
         assert one["keys"] % 2 == (one["form"] == "printed")

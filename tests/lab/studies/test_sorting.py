@@ -9,6 +9,7 @@ import pytest
 
 from scripts.lab.studies.karsin import PLATFORMS, gpu
 from scripts.lab.studies.sorting import (
+    CONFLICTS,
     RECOVERED,
     best,
     bounded_by_latency,
@@ -39,7 +40,7 @@ def test_rounds_are_those_of_merging(n, block, ways):
 
 def test_pairwise_as_printed_by_hand():
     """N = 10^8, b = 128, E = 31: N/(bE) = 25202 (2^14.62), log^2 of it 213.8, log NbE = 38.5; log bE = 11.95."""
-    sort, each = pairwise(ALGOPARC, 31), 2e8 / 1664
+    sort, each = pairwise(ALGOPARC, 31, conflicts=CONFLICTS), 2e8 / 1664
     assert {
         "g": each * (15 + 32 * (214 - 39) / (4 * 3968) + 1),
         "s": each * (3.1 * 12 / 31 + 2.2 * 22),

@@ -34,7 +34,7 @@ from tests.cluster import cluster, process_of_worker
 from tests.machine import ROOT, device
 from tests.measuring.test_run_session import Hears
 
-pytestmark = [pytest.mark.device, pytest.mark.slow]
+pytestmark = [pytest.mark.device, pytest.mark.slow, pytest.mark.usefixtures("times_are_believed")]
 SIX = {(factor, n) for factor in (2, 3) for n in (256, 512, 1024)}
 
 

@@ -42,6 +42,25 @@ def test_a_size_is_worked_out_once() -> None:
     assert at_sizes(counts, {"n": 64}, here) is at_sizes(counts, {"n": np.int64(64)}, here)
 
 
+def test_devices_that_differ_in_a_far_cache_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So do the two numbers of a fact in doubt; each device has the quantities that it has alone."""
+    counts, sizes = row_sums(), {"n": 4096, "k": 512}
+    here, there = (device_of(Case(counts, sizes, device("serial", l3_bytes=size))) for size in (1 << 25, 1 << 20))
+    alone = [dict(at_sizes(row_sums(), sizes, each)) for each in (here, there)]
+    assert alone[0] != alone[1]
+    assert alone[0] == at_sizes(counts, sizes, here)
+    monkeypatch.setattr("perfmodel.quantities.bottleneck.LaunchWork", None)
+    assert alone[1] == at_sizes(counts, sizes, there)
+
+
+@pytest.mark.parametrize("facts", [{"compute_units": 3}, {"vector_lanes": 4}])
+def test_devices_that_differ_in_what_work_depends_on_share_nothing(facts: dict[str, int]) -> None:
+    counts, sizes = row_sums(), {"n": 4096, "k": 512}
+    here, there = (device_of(Case(counts, sizes, device("lockstep", **more))) for more in ({}, facts))
+    at_sizes(counts, sizes, here)
+    assert at_sizes(row_sums(), sizes, there) == at_sizes(counts, sizes, there) != at_sizes(counts, sizes, here)
+
+
 def test_each_quantity_belongs_to_one_resource() -> None:
     names = [name for quantities in RESOURCES.values() for name in quantities]
     assert sorted(names) == sorted(set(names)) == sorted(QUANTITIES)

@@ -132,3 +132,15 @@ def test_rows_shorter_than_a_vector_run_one_item_after_another(lanes: int, again
     columns = kernel("[n] -> { [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[j, i])", "a: n, n; out: n")
     facts = {"vector_lanes": lanes, "l1_bytes": 4096, "l1_ways": 64}
     assert again == pytest.approx(quantities(columns, "lockstep", facts, n=128).get("again_loaded", 0.0))
+
+
+def test_what_work_and_lines_depend_on():
+    facts = {"l1_bytes": 1 << 15, "l2_bytes": 1 << 20, "tlb_pages": 2048, "odd_pitch_access": "vector"}
+    others = {}, {"l1_bytes": 1 << 14}, {"l2_bytes": 1 << 21}, {"tlb_pages": 64}, {"odd_pitch_access": "element"}
+    here, first, second, pages, pitches = (
+        device_of(Case(copy(), {"n": 64}, of(**{**facts, **other}))) for other in others
+    )
+    assert here.for_work == second.for_work == pages.for_work
+    assert here.for_work not in (first.for_work, pitches.for_work)
+    assert here.for_lines == pitches.for_lines
+    assert here.for_lines not in (first.for_lines, second.for_lines, pages.for_lines)

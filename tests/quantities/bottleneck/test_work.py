@@ -244,6 +244,24 @@ def test_arrays_of_kept_values_drive_each_other_out_of_their_sets(arrays: int, i
     assert share == pytest.approx(missed / again)
 
 
+@pytest.mark.parametrize(("dtype", "again"), [(np.float32, 0), (np.float64, 1)])
+def test_arrays_of_wide_values_share_sets_sooner(dtype: type, again: int) -> None:
+    """Sums of 64 items, in 72 arrays: of 4 bytes they begin in 16 places of a way, 5 in each; of 8 bytes 9 in each."""
+    unit = lp.make_kernel(
+        ["{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }", "{ [i, c, t]: 0 <= i < 64 and 0 <= c < 36 and 0 <= t < 32 }"],
+        ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i, c] = sum(t, tile[t]*(c + 1)) {dep=fill}"],
+        [
+            lp.GlobalArg("a", dtype, shape="n"), lp.GlobalArg("out", dtype, shape="n, 36"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("tile", dtype, shape=64, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0", "c": "ilp"})
+    values = quantities(count(unit, cache=False), "serial", n=128)
+    turns = 128 * 32 / (LANES / 2)  # work-items, t; half as many lanes, because of 64-bit indices
+    assert 72 * turns * again == pytest.approx(values.get("again_stored", 0), abs=0.01 * 72 * turns)
+
+
 def test_sums_in_arrays_that_share_sets_are_stored_again() -> None:
     values = {}
     for height in (16, 12):  # 1024 bytes for each value, or 768
@@ -271,16 +289,17 @@ def test_both_cells_of_a_pair_are_loaded_by_vectors() -> None:
     assert (2 * 128 / LANES, None) == (values["loads"], values.get("gathers"))
 
 
-def test_short_rows_of_a_group_are_scalar() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n", is_input=None), ...],
-        assumptions="n mod 16 = 0 and n >= 16", lang_version=(2018, 2),
-    )  # fmt: skip
-    loads = []
-    for width in (8, 16):
-        rows = lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0")
-        loads.append(quantities(count(rows, cache=False), "serial", n=128)["loads"])
-    assert [128, 128 / LANES] == loads
+@pytest.mark.parametrize(
+    ("code", "shapes", "vectors"),
+    [
+        ("out[i] = a[n*i] + 1", "a: n*n; out: n", False), ("out[i] = a[2*n*i] + 1", "a: 2*n*n; out: n", True),
+        ("out[i] = a[(n + 2)*i] + 1", "a: n*n + 2*n; out: n", True), ("out[n*i] = a[i] + 1", "a: n; out: n*n", False),
+    ],
+)  # fmt: skip
+def test_vectors_for_a_parameter_that_is_one_do_not_run(code: str, shapes: str, vectors: bool) -> None:
+    """PoCL's compiler makes vectors for n = 1 where lanes are n cells apart, and takes scalars otherwise."""
+    values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", code, shapes), "serial", n=128)
+    assert (128 if vectors else None, 128 / (LANES if vectors else 1)) == (values.get("gathers"), values["iterations"])
 
 
 def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
@@ -295,13 +314,42 @@ def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
 def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
     """Rows of m cells: b and out lie along the loop, a across it, and c does not move."""
     counts = kernel(
-        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[j, i]*b[i, j] + c[i]",
-        "a: m, n; b: n, m; c: n; out: n, m",
+        "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[2*j, i]*b[i, j] + c[i]",
+        "a: 2*m, n; b: n, m; c: n; out: n, m",
     )  # fmt: skip
     n, m = 128, 64
     values = quantities(counts, "serial", n=n, m=m)
     assert (n * m, n * m / LANES + n, n * m / LANES) == (values["gathers"], values["loads"], values["stores"])
     assert n * m / LANES == values["iterations"]
+
+
+@pytest.mark.parametrize(("cell", "vectors"), [("i, 4*j + c", True), ("4*j + c, i", False)])
+def test_copies_of_an_unrolled_loop_are_vectors_where_they_are_neighbours(cell: str, vectors: bool) -> None:
+    """A loop along rows, or along columns, of which each iteration holds four: in PoCL's code only rows are packed."""
+    unit = lp.make_kernel(
+        "[n, m] -> { [i, j, c]: 0 <= i < n and 0 <= j < m and 0 <= c < 4 }", f"out[{cell}] = b[4*j + c]*2.5",
+        [
+            lp.GlobalArg("b", np.float32, shape="4*m"),
+            lp.GlobalArg("out", np.float32, shape="n, 4*m" if vectors else "4*m, n"), ...,
+        ],
+        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "unr"})
+    values = quantities(count(lp.prioritize_loops(unit, "j, c"), cache=False), "serial", n=64, m=64)
+    assert 64 * 64 / (LANES if vectors else 1) == values["iterations"]
+
+
+@pytest.mark.parametrize(("cell", "packed"), [("2*i + c", True), ("i + n*c", False)])
+def test_two_sums_are_packed_where_they_are_stored_side_by_side(cell: str, packed: bool) -> None:
+    unit = lp.make_kernel(
+        "[n, m] -> { [i, c, k]: 0 <= i < n and 0 <= c < 2 and 0 <= k < m }", f"out[{cell}] = sum(k, a[k, {cell}])",
+        [lp.GlobalArg("a", np.float32, shape="m, 2*n"), lp.GlobalArg("out", np.float32, shape="2*n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
+    values = quantities(count(unit, cache=False), "serial", n=64, m=100)
+    loop, end = (1 if packed else 2) + 2 + 2, 2 + 2  # additions, loads, the loop; stores, and the loop over work-items
+    assert 64 * (100 * loop + end) == values["instructions"]
 
 
 def tile_sums(last: str) -> KernelCounts:

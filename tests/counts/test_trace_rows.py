@@ -1,0 +1,110 @@
+"""Traces of the sparse product of Kim et al. 2012, Listing 4.1, against one in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.trace import trace
+from perfmodel.errors import UntraceableError
+
+LINE, GROUP, SUBGROUP = 64, 64, 32
+
+
+def listing(entries: float | Fraction, **statistics: float) -> KernelCounts:
+    """Return the counts of the listing's kernel, x = A y with a matrix in CSR, with so many entries in a row."""
+    unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "[lb, ub] -> {[j]: lb <= j < ub}"],
+        """
+        for i
+            <> lb = rowInd[i]
+            <> ub = rowInd[i + 1]
+            x[i] = sum(j, val[j]*y[indices[j]])
+        end
+        """,
+        [
+            lp.GlobalArg("val", np.float32, shape=None), lp.GlobalArg("indices", np.int32, shape=None),
+            lp.GlobalArg("rowInd", np.int32, shape="n + 1"), lp.GlobalArg("x, y", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=f"n >= 1 and n mod {GROUP} = 0", lang_version=(2018, 2), name="SpMV",
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, SUBGROUP, {"j": entries, **statistics}, cache=False)
+
+
+def requests_of(starts: np.ndarray, groups: tuple[int, ...]) -> Counter[tuple[int, int, str, int]]:
+    """Return the lines that each sub-group requests of every array but y, as a program that runs the rows would."""
+    found: Counter[tuple[int, int, str, int]] = Counter()
+    for place, group in enumerate(groups):
+        for number in range(GROUP // SUBGROUP):
+            rows = group * GROUP + number * SUBGROUP + np.arange(SUBGROUP)
+            steps = {("rowInd", 0): rows, ("rowInd", 1): rows + 1, ("x", 0): rows}
+            for turn in range(int(np.diff(starts).max())):
+                here = starts[rows][starts[rows] + turn < starts[rows + 1]] + turn
+                steps |= {("indices", turn): here, ("val", turn): here}
+            for (array, _), cells in steps.items():
+                found.update((place, number, array, line) for line in np.unique(cells * 4 // LINE).tolist())
+    return found
+
+
+@pytest.mark.parametrize("entries", [4, Fraction(5, 2), Fraction(1, 3)])
+def test_rows_follow_one_another_and_are_as_even_as_can_be(entries) -> None:
+    n = 4 * GROUP
+    (one,) = trace(listing(entries), {"n": n}, 2, LINE)
+    starts = np.array([int(row * Fraction(entries)) for row in range(n + 1)])
+    found = Counter(
+        (group, number, one.arrays[array], line - one.first[array])
+        for group, number, array, line in zip(
+            *(part.tolist() for part in (one.group, one.subgroup, one.array, one.line)), strict=True
+        )
+        if one.arrays[array] != "y"
+    )
+    assert requests_of(starts, one.groups) == found
+    gathers = one.line[one.array == one.arrays.index("y")] - one.first[one.arrays.index("y")]
+    assert 0 <= gathers.min() <= gathers.max() < n * 4 // LINE
+    assert (("y",), False) == (one.drawn, one.exact)
+
+
+def test_a_turn_of_the_loop_is_one_of_all_lanes() -> None:
+    (one,) = trace(listing(2), {"n": GROUP}, 1, LINE)
+    arrays = [one.arrays[array] for array, number in zip(one.array, one.subgroup, strict=True) if number == 0]
+    order = list(dict.fromkeys(zip(arrays, one.access[one.subgroup == 0].tolist(), strict=True)))
+    assert ["rowInd", "rowInd"] == [array for array, _ in order][:2]
+    assert "x" == arrays[-1]
+    turns = "".join(array[0] for array in arrays if array in ("indices", "val"))
+    assert turns in ("iiiivvvviiiivvvv", "vvvviiiivvvviiii")  # 32 rows of 2 entries: 4 lines, each in both turns
+    assert all(" in " in site for site in one.sites)
+
+
+def test_gathers_with_a_span_lie_among_so_many_neighbours() -> None:
+    """The indices of row i of a band lie among 64 that move on with i."""
+    n = 64 * GROUP
+    (one,) = trace(listing(8, **{"y:span": 64}), {"n": n}, 64, LINE)
+    gathers = one.array == one.arrays.index("y")
+    cells = (one.line[gathers] - one.first[one.arrays.index("y")]) * LINE // 4
+    rows = np.array(one.groups)[one.group[gathers]] * GROUP
+    assert np.abs(cells - rows).max() <= 64 + GROUP + LINE // 4
+
+
+def test_two_loops_of_unknown_length_are_refused() -> None:
+    unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "[length] -> {[j, k]: 0 <= j, k < length}"],
+        """
+        for i
+            <> length = lengths[i]
+            out[i] = sum(j, sum(k, a[k]))
+        end
+        """,
+        [lp.GlobalArg("a", np.float32, shape=None), lp.GlobalArg("out", np.float32, shape="n"),
+         lp.GlobalArg("lengths", np.int32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    with pytest.raises(UntraceableError, match="one such loop, which goes along a flat array"):
+        trace(count(unit, SUBGROUP, {"j": 2, "k": 2}), {"n": GROUP})

@@ -1,0 +1,77 @@
+"""What is found of the paper's claims on its fit, with times by hand and on a recorded device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perfmodel.facts import published
+from perfmodel.fitting.device_folder import recorded_folder
+from scripts.lab.experiments.linear import STUDY
+from scripts.lab.studies.nine_classes import Case, Fit
+from scripts.lab.studies.nine_classes_claims import (
+    claims,
+    errors_claim,
+    groups_claim,
+    launch_claim,
+    mean_claim,
+    order_claim,
+)
+from scripts.lab.study_runs import study_data
+from tests.recorded import SIMULATED
+
+CASES = (Case("stencil", "n=1", 1.0, 1.1), Case("nbody", "n=1", 1.0, 1.2), Case("nbody", "n=2", 2.0, 1.6))
+FIT = Fit({"empty": 3}, {"launches": 1.0}, 0.0, CASES, {})
+
+
+def test_errors_are_judged_on_gpus_only():
+    assert errors_claim(FIT, gpu=True).agrees  # the mean of 10 and 20 % is 14 %
+    worse = replace(FIT, cases=(Case("stencil", "n=1", 1.0, 1.3),))
+    assert errors_claim(worse, gpu=True).agrees is False
+    assert errors_claim(worse, gpu=False).agrees is None
+    assert errors_claim(None, gpu=True).agrees is None
+    lacking = replace(FIT, withheld={"convolution": ("op_float32_pow",)})
+    assert "convolution is not predicted, since op_float32_pow was never measured" in errors_claim(lacking, True).found
+
+
+def test_which_kernel_is_the_hardest():
+    assert order_claim(FIT, gpu=True).agrees
+    assert order_claim(replace(FIT, cases=(*CASES, Case("convolution", "n=1", 1.0, 3.0))), gpu=True).agrees is False
+    assert order_claim(FIT, gpu=False).agrees is None
+    assert order_claim(replace(FIT, cases=CASES[:1]), gpu=True).agrees is None
+
+
+def row(kernel="empty", times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.02), launch=0.1, **parameters):
+    sample = recorded_folder(SIMULATED, measured_facts=False)[0].rows[0]
+    return sample.model_copy(update={
+        "kernel": kernel, "samples_s": times, "dropped": 2, "launch_overhead_s": launch,
+        "variant": {"work_group": [16]}, "parameters": parameters or {"m": 2, "n": 2},
+    })  # fmt: skip
+
+
+def test_the_mean_and_the_least():
+    assert mean_claim([row()]).agrees
+    assert mean_claim([row(times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.2))]).agrees is False
+    assert mean_claim([row(launch=0.5)]).agrees is None  # two launches long
+
+
+def test_groups_and_launches():
+    other = row(times=(2.0,) * 6).model_copy(update={"variant": {"work_group": [32]}})
+    assert groups_claim([row(), other]).agrees is False
+    assert groups_claim([row()]).agrees is None
+    assert launch_claim([row(), row(times=(2.0,) * 6, m=4, n=4)]).agrees
+    assert launch_claim([row()]).agrees is None
+
+
+def test_a_recorded_device(tmp_path):
+    found = STUDY.examine(study_data(STUDY, tmp_path, SIMULATED))
+    assert ["Table 1", "Section 5", "Section 4.2", "Section 5, work-groups", "Section 2.4"] == [
+        one.source for one in found.claims
+    ]
+    assert {"", "errors", "weights", "strides"} == found.tables.keys()
+    assert 8 == len(found.tables[""])
+    assert {"tests"} == found.pictures.keys()
+
+
+def test_a_device_without_all_classes_decides_little():
+    facts = published("gtx-480")
+    assert [None] * 5 == [one.agrees for one in claims((), None, facts)]

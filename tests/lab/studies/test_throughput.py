@@ -1,0 +1,78 @@
+"""The microbenchmarks of chapter 4: what they count, and what is made of their times."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.kernels import discover
+from scripts.lab.studies.throughput import BARRIERS, CHAINS, COPY, LAUNCHES, Run, knees, launch_steps, lines
+from tests.machine import ROOT
+
+
+@cache
+def kernels():
+    return {kernel.name: kernel for kernel in discover(ROOT / "test_kernels" / "papers")}
+
+
+def counted(name, **variant):
+    return count(kernels()[name].build(**variant), subgroup_size=32)
+
+
+def test_groups_go_from_one_to_128_in_two_rungs():
+    for name, key, each in ((COPY, "groups", 1), (CHAINS, "n", 256), (BARRIERS, "groups", 1)):
+        ladder = kernels()[name].sizes
+        sizes = [size[key] // each for e in ladder.exponents(0) for size in ladder.at(e)]
+        assert [2**k for k in range(8)] == sorted(sizes)
+    ladder = kernels()[LAUNCHES].sizes
+    assert [1, 4, 16, 64, 256, 1024] == sorted({s["launches"] for e in ladder.exponents(0) for s in ladder.at(e)})
+
+
+@pytest.mark.parametrize("ilp", [1, 2, 4, 8])
+def test_a_copy_has_so_many_loads_in_flight(ilp):
+    counts, sizes = counted(COPY, ilp=ilp), {"groups": 3, "each": 64}
+    assert (3 * 256 * 64, 3 * 256 * 64) == tuple(counts.accesses("global", way)(**sizes) for way in ("load", "store"))
+    assert ilp == counts.flow.memory_parallelism(**sizes)
+
+
+def test_barriers_and_launches_are_counted():
+    counts = counted(BARRIERS)
+    assert (3 * 256 * 10, 3 * 256 * 10) == (
+        counts.barriers("local")(groups=3, k=10), counts.operations("float32", "add")(groups=3, k=10)
+    )  # fmt: skip
+    counts = counted(LAUNCHES)
+    assert (7, 21, 7 * 3 * 256) == (
+        counts.launches()(groups=3, launches=7), counts.work_groups()(groups=3, launches=7),
+        counts.operations("float32", "add")(groups=3, launches=7),
+    )  # fmt: skip
+
+
+def run(operation="copy", ilp=1, groups=1, launches=1, seconds=1.0, amount=1):
+    return Run(operation, ilp, groups, launches, groups * 256 / 512, amount, seconds, None)
+
+
+def test_a_knee_is_the_smallest_multiplicity_at_the_bandwidth():
+    """Latency 8, bandwidth 1: the time is flat up to M = 8, then grows with M_o; with M_I = 1 few groups stay below."""
+    points = [
+        run(ilp=ilp, groups=groups, seconds=max(groups / 2, 8 / ilp))
+        for ilp in (1, 2, 8) for groups in (1, 2, 4, 8, 16)
+    ]
+    assert {1: 8.0, 2: 8.0, 8: 8.0} == knees(points, "copy")
+    assert {2: 8.0} == knees([one for one in points if one.groups == 8 and one.ilp == 2], "copy")
+    assert {} == knees(points, "local")
+
+
+def test_lines_and_steps_of_launches():
+    points = [run("launch", groups=g, launches=k, seconds=1 + 3 * g * k) for g in (1, 2) for k in (1, 4, 16)]
+    found = lines(points, "launch", lambda one: one.groups)
+    assert [1, 4, 16] == [one.launches for one in found[2]]
+    assert [3.0, 3.0] == launch_steps(found[1])
+    assert [6.0, 6.0] == launch_steps(found[2])
+
+
+def test_times_and_rates_of_a_run():
+    one = run(groups=2, seconds=0.5, amount=10)
+    assert (0.05, 2 * 256 * 10 / 0.5) == (one.each, one.rate)
+    assert {"operation": "copy", "oversubscription": 1.0, "operations_per_s": 10240.0}.items() <= one.record().items()
