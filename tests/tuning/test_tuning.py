@@ -71,7 +71,7 @@ def test_variants_that_fail_have_a_status_and_do_not_end_the_search():
         "slow": lambda: summed(400), "other group": lambda: summed(16, 96),
     })  # fmt: skip
     status = {one.name: one.status for one in (*found.tried, *found.skipped)}
-    assert status["broken"] == "constraint"
+    assert status["broken"] == "compile"
     assert status["other group"] == "constraint"  # 2**18 is no multiple of 96
     assert (status["good"], status["wrong"], found.best.name) == ("ok", "correctness", "good")
     said = {one.name: one.message for one in found.tried}
