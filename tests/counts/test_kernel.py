@@ -68,16 +68,16 @@ def test_axpy_by_hand() -> None:
 
 
 def test_footprints_are_counted_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfmodel.counts import kernel
+    from perfmodel.counts import tables
 
     made: list[str] = []
-    kept = kernel.Footprint
+    kept = tables.Footprint
 
     def noted(sites, cardinalities):  # type: ignore[no-untyped-def]
         made.append(sites[0][1].array)
         return kept(sites, cardinalities)
 
-    monkeypatch.setattr(kernel, "Footprint", noted)
+    monkeypatch.setattr(tables, "Footprint", noted)
     counts = count(axpy(), cache=False)
     assert 3 * 37 == counts.accesses()(n=37)
     assert [] == made
