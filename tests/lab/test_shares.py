@@ -17,8 +17,8 @@ from scripts.redraw import main
 from tests.recorded import POCL
 
 CLASSES = (
-    "stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose", "arithmetic", "strided_load",
-    "load_streams", "tile_copies",
+    "stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose", "arithmetic",
+    "strided_load", "load_streams", "tile_copies",
 )  # fmt: skip
 
 
