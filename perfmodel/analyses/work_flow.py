@@ -169,11 +169,14 @@ class _Building:
         return tuple(self.averages.executions(node.launch, node.loops[:depth]) for depth in depths)
 
     def inside(self, step: Step, roles: Mapping[str, int]) -> Iterable[Dependence]:
-        """Yield the arcs from a statement's loads to its operations, and from these to its store."""
+        """Yield the arcs from a statement's loads to its operations, and from these to its store.
+
+        What only a guard loads is no node.
+        """
         last = roles.get("compute", roles.get("store"))
         for reading in step.readings:
-            if reading.path[:1] and reading.path[0] in LOADS and last is not None:
-                source = roles[f"{reading.path[0][0]} load"]
+            source = roles.get(f"{reading.path[0][0]} load") if reading.path[:1] and reading.path[0] in LOADS else None
+            if source is not None and last is not None:
                 loaded = max(k for k, act in enumerate(reading.path) if act in LOADS)
                 yield Dependence(source, last, reading.variable, "", reading.path[loaded + 1:])
         if "compute" in roles and "store" in roles:
@@ -199,7 +202,7 @@ class _Building:
         """Return the part of a statement that a value goes to first."""
         roles = self.roles[statement]
         for act in path:
-            if act in LOADS:
+            if act in LOADS and f"{act[0]} load" in roles:
                 return roles[f"{act[0]} load"]
         return roles.get("compute", roles.get("store"))
 

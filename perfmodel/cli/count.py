@@ -17,6 +17,8 @@ from perfmodel.documents import MOST_LANES, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.active_lanes import ActiveLanes
+    from perfmodel.analyses.work_flow import WorkFlow
     from perfmodel.counts import AccessCount, Count, KernelCounts
     from perfmodel.counts.nests.nest import Nest
     from perfmodel.facts import DeviceFacts
@@ -43,7 +45,8 @@ Work = Annotated[float, Option("--budget", help="How much work a formula may tak
 Graph = Annotated[
     Path | None,
     Option(
-        "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
+        "--graph", metavar="FILE.png|.svg|.dot",
+        help="Draw the work flow graph and active lanes, with --facts also where it stalls.",
     ),
 ]
 Memory = Annotated[
@@ -323,14 +326,16 @@ def _check_pictures(graph: Path | None, memory: Path | None) -> None:
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
-    """Draw the work flow graph, and print where an average sub-group stalls."""
+    """Draw the work flow graph, and print which lanes are active and where an average sub-group stalls."""
     graph = analyses.work_flow.work_flow_on(counts, at, facts)
+    lanes = analyses.active_lanes.active_lanes(counts, graph, at)
     if facts is None:
-        report.kernel_pictures.draw_work_flow(graph, path)
+        report.kernel_pictures.draw_work_flow(graph, path, lanes=lanes)
         print(f"work flow graph: {path} (without --facts it has no latencies)")
+        _print_lanes(graph, lanes, counts.subgroup_size)
         return
     time = analyses.work_flow.timeline(graph, analyses.work_flow.Latencies.of(facts, counts.subgroup_size))
-    report.kernel_pictures.draw_work_flow(graph, path, time)
+    report.kernel_pictures.draw_work_flow(graph, path, time, lanes)
     print(f"work flow graph: {path}")
     print(
         f"an average sub-group, alone: {display.seconds_text(time.seconds)}, of which it waits "
@@ -346,6 +351,16 @@ def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
     ]  # fmt: skip
     if rows:
         print(display.columns_text(rows, left=2))
+    _print_lanes(graph, lanes, counts.subgroup_size)
+
+
+def _print_lanes(graph: WorkFlow, lanes: Sequence[ActiveLanes | None], width: int) -> None:
+    """Print how many lanes are active in each step, and why that is not known of some."""
+    print(f"instructions executed, and active lanes of the {width} of a sub-group:")
+    print(display.fitted_text(report.kernel_pictures.lanes_rows(graph, lanes), 2, (), output.table_width()))
+    for why in dict.fromkeys(row.unknown for row in lanes if row is not None and row.unknown):
+        named = {node.statement for node, row in zip(graph.nodes, lanes, strict=True) if row and row.unknown == why}
+        output.print_text(f"left out: {', '.join(sorted(named))}, as {why}")
 
 
 def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:

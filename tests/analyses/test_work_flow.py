@@ -42,6 +42,12 @@ def test_a_guard_weighs_what_it_lets_through() -> None:
     assert [0.5, 0.5] == [node.executions for node in work_flow(counts, {"n": 3200}).nodes if node.kind == "global"]
 
 
+def test_what_only_a_guard_loads_is_no_node() -> None:
+    graph = work_flow(counted("{[i]: 0 <= i < n}", "if x[i] > 0\n y[i] = 1\nend"), {"n": 64})
+    assert [("entry", ()), ("global", ("y",)), ("exit", ())] == [(node.kind, node.arrays) for node in graph.nodes]
+    assert () == graph.dependences
+
+
 @pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
 def test_a_linear_subscript_is_walked_once() -> None:
     """Loopy's ``x[[...]]``, an index into the flat array, once was walked without end."""
