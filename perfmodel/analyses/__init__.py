@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perfmodel.analyses import (
         active_lanes,
         balance,
+        balanced,
         benefits,
         memory_hierarchy,
         outliers,

@@ -17,6 +17,10 @@ def kernel():
     return matmul_tiled.KERNEL.build()
 """
 SIZES = [word for name in "lmn" for word in ("-p", f"{name}=64")]
+LATENCIES = "facts:\n" + "".join(
+    f"  {key}: {{value: 1.0e-8, unit: s, source: test}}\n"
+    for key in ("issue_s", "arithmetic_latency_s", "memory_latency_s", "local_latency_s")
+)
 DATA = """
 import loopy as lp
 import numpy as np
@@ -49,6 +53,11 @@ def test_count_draws_the_graph(tmp_path: Path) -> None:
     told = run_count(tmp_path, "--graph", str(path), "--facts", "tesla-k40m")
     assert 0 == told.exit_code
     assert "together would hide the waits" in told.stdout
+    assert "balanced: no, as " in told.stdout
+    (tmp_path / "own.yaml").write_text(LATENCIES)
+    assert "balanced: not known without the fact 'compute_units'" in run_count(
+        tmp_path, "--graph", str(path), "--facts", str(tmp_path / "own.yaml")
+    ).stdout
     for shown in (plain.stdout, told.stdout):  # 64^3 multiplications and additions, none of them guarded
         assert "instructions executed, and active lanes of the 32 of a sub-group:" in shown
         *_, line = (line for line in shown.splitlines() if line.startswith(("1 add, 1 mul", "1 mul, 1 add")))
