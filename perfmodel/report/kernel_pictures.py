@@ -234,17 +234,24 @@ def lanes_rows(graph: WorkFlow, lanes: NodeLanes) -> list[tuple[str, ...]]:
     """Return a table of the nodes' active lanes, and a last row of all nodes together.
 
     Of many nodes it has the :data:`MOST_ROWS` in which most lanes are idle.
+
+    What is not known has a dash.
     """
     known = [(k, row) for k, row in enumerate(lanes) if row is not None]
     most = sorted(known, key=lambda each: -each[1].idle)[:MOST_ROWS]
-    rows = [("step", "statement", "by work-items", "by sub-groups", "lanes active")]
+    rows: list[tuple[str, ...]] = [("step", "statement", "by work-items", "by sub-groups", "lanes active")]
     rows += [
-        (title(graph.nodes[k]), graph.nodes[k].statement, f"{row.by_items:.15g}", f"{row.by_subgroups:.15g}",
+        (title(graph.nodes[k]), graph.nodes[k].statement, *_executions(row.by_items, row.by_subgroups),
          utilization_text(row, "unknown"))
         for k, row in sorted(most, key=lambda each: each[0])
     ]  # fmt: skip
     items, subgroups = (sum(getattr(row, name) for _, row in known) for name in ("by_items", "by_subgroups"))
-    return [*rows, (f"all {len(known)}", "", f"{items:.15g}", f"{subgroups:.15g}", whole_text(lanes))]
+    number = sum(row.by_subgroups > 0 for _, row in known)
+    return [*rows, (f"all {number} known", "", *_executions(items, subgroups), whole_text(lanes))]
+
+
+def _executions(*numbers: float) -> tuple[str, ...]:
+    return tuple(f"{number:.15g}" if number else "-" for number in numbers)
 
 
 def whole_text(lanes: NodeLanes) -> str:

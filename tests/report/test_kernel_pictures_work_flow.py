@@ -86,10 +86,12 @@ def test_the_table_of_lanes_has_the_nodes_with_most_idle_lanes(graph: WorkFlow) 
     rows = lanes_rows(graph, [half, None, full])
     assert ("step", "statement", "by work-items", "by sub-groups", "lanes active") == rows[0]
     assert [("2", "1", "at least 50.0 %"), ("8", "2", "100.0 %")] == [row[2:] for row in rows[1:-1]]
-    assert ("all 2", "", "10", "3", "at least 83.3 %") == rows[-1]
+    assert ("all 2 known", "", "10", "3", "at least 83.3 %") == rows[-1]
     many = replace(graph, nodes=(graph.nodes * 2)[:MOST_ROWS + 1])
     assert ["2"] * MOST_ROWS == [row[2] for row in lanes_rows(many, [full, *[half] * MOST_ROWS])[1:-1]]
-    assert ("all 0", "", "0", "0", "unknown") == lanes_rows(graph, [None])[-1]
+    unknown = ActiveLanes(0.0, 0.0, (0.0,) * 4, unknown="data decide")
+    assert [("-", "-", "unknown")] * 2 == [row[2:] for row in lanes_rows(graph, [None, unknown])[1:]]
+    assert "all 0 known" == lanes_rows(graph, [None, unknown])[-1][0]
 
 
 def test_text_names_every_node_and_arc(graph: WorkFlow) -> None:
