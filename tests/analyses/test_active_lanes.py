@@ -14,6 +14,8 @@ from perfmodel.analyses.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_l
 from perfmodel.analyses.work_flow import work_flow
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import FlowUnknownError
+from tests.corpus import kernels
+from tests.corpus.made import counted as corpus_counts
 
 LANES = 8
 ITEMS = {"g": "g.0", "i": "l.0"}
@@ -116,6 +118,15 @@ def test_what_is_not_executed_has_no_utilization() -> None:
     counts = counted("{ [g, i]: 0 <= g < n and 0 <= i < 8 }", "if n < i\n y[g, i] = x[i]\nend", ITEMS)
     assert {"it is not executed"} == {row.unknown for row in rows_of(counts, n=20)}
     assert {4 / 8} == {row.utilization for row in rows_of(counts, n=3)}
+
+
+@pytest.mark.nightly
+def test_lanes_of_the_corpus_add_up_to_the_executions_by_work_items() -> None:
+    """And none is active more often than its sub-group executes."""
+    for kernel in kernels():
+        rows = rows_of(corpus_counts(kernel, kernel.cases[-1]), **kernel.cases[-1])
+        assert [row.utilization for row in rows] == pytest.approx([sum(row.shares) / len(row.shares) for row in rows])
+        assert all(max(row.shares) <= 1 + 1e-9 for row in rows), kernel.name
 
 
 def test_counts_without_dataflow_are_refused() -> None:
