@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.analyses import balance, benefits, memory_hierarchy, outliers, report_data, roofline, work_flow
+    from perfmodel.analyses import (
+        active_lanes,
+        balance,
+        balanced,
+        benefits,
+        memory_hierarchy,
+        outliers,
+        report_data,
+        roofline,
+        work_flow,
+    )
 
 __getattr__ = loader(__name__)

@@ -20,7 +20,7 @@ from math import ceil
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.flow.flow import Flow, FlowNode
 from perfmodel.counts.flow.trips import Averages
-from perfmodel.counts.program.program import SHARED, Act, Step
+from perfmodel.counts.program.program import SHARED, Act, Reading, Step
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.instructions import ORDINARY
@@ -126,6 +126,7 @@ class _Building:
         self.counts, self.sizes, self.graph = counts, sizes, flow.graph
         self.line_bytes, self.banks = line_bytes, banks
         self.averages = Averages(flow.cardinalities, sizes)
+        self.arrays = {(row.space, row.array) for row in counts.access_table}
         self.nodes: list[WorkNode] = []
         self.parts: dict[int, range] = {}  # of each node of the dataflow graph
         self.roles: dict[str, dict[str, int]] = {}  # of each statement: loads, compute, store
@@ -155,7 +156,7 @@ class _Building:
                 self.nodes.append(WorkNode(kind, step.name, node.loops, times, passes, acts, arrays, serial))
 
         for load in LOADS:
-            loaded = [r.variable for r in step.readings if r.path[:1] == (load,)]
+            loaded = [r.variable for r in step.readings if self.load_of(r) == load]
             part(f"{load[0]} load", load[0], [row for row in step.acts if row[0] == load], loaded)
         part("compute", "compute", [row for row in step.acts if row[0][0] not in SHARED])
         for space in SHARED:
@@ -163,17 +164,26 @@ class _Building:
             part("store", space, [row for row in step.acts if row[0] == (space, "store")], stored)
         self.inner += list(self.inside(step, roles))
 
+    def load_of(self, reading: Reading) -> Act | None:
+        """Return the load that a value comes from; None of a temporary, also where it is the index of a load."""
+        act = reading.path[0] if reading.path else None
+        return act if act in LOADS and (act[0], reading.variable) in self.arrays else None
+
     def passes(self, node: FlowNode) -> tuple[float, ...]:
         """Return how often the body of each loop around a node is executed."""
         depths = range(1, len(node.loops) + 1)
         return tuple(self.averages.executions(node.launch, node.loops[:depth]) for depth in depths)
 
     def inside(self, step: Step, roles: Mapping[str, int]) -> Iterable[Dependence]:
-        """Yield the arcs from a statement's loads to its operations, and from these to its store."""
+        """Yield the arcs from a statement's loads to its operations, and from these to its store.
+
+        What only a guard loads is no node.
+        """
         last = roles.get("compute", roles.get("store"))
         for reading in step.readings:
-            if reading.path[:1] and reading.path[0] in LOADS and last is not None:
-                source = roles[f"{reading.path[0][0]} load"]
+            load = self.load_of(reading)
+            source = None if load is None else roles.get(f"{load[0]} load")
+            if source is not None and last is not None:
                 loaded = max(k for k, act in enumerate(reading.path) if act in LOADS)
                 yield Dependence(source, last, reading.variable, "", reading.path[loaded + 1:])
         if "compute" in roles and "store" in roles:
@@ -199,7 +209,7 @@ class _Building:
         """Return the part of a statement that a value goes to first."""
         roles = self.roles[statement]
         for act in path:
-            if act in LOADS:
+            if act in LOADS and f"{act[0]} load" in roles:
                 return roles[f"{act[0]} load"]
         return roles.get("compute", roles.get("store"))
 

@@ -14,12 +14,15 @@ from perfmodel import analyses, display, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
-from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import DocumentError, MissingFactError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.active_lanes import ActiveLanes
+    from perfmodel.analyses.work_flow import Latencies, Timeline, WorkFlow
     from perfmodel.counts import AccessCount, Count, KernelCounts
     from perfmodel.counts.nests.nest import Nest
     from perfmodel.facts import DeviceFacts
+    from perfmodel.quantities.case import Case
 
 SCHEMA = "perfmodel.count/1"
 SWEEP_SCHEMA = "perfmodel.count-sweep/1"
@@ -43,7 +46,8 @@ Work = Annotated[float, Option("--budget", help="How much work a formula may tak
 Graph = Annotated[
     Path | None,
     Option(
-        "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
+        "--graph", metavar="FILE.png|.svg|.dot",
+        help="Draw the work flow graph and active lanes, with --facts also where it stalls.",
     ),
 ]
 Memory = Annotated[
@@ -323,19 +327,25 @@ def _check_pictures(graph: Path | None, memory: Path | None) -> None:
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
-    """Draw the work flow graph, and print where an average sub-group stalls."""
+    """Draw the work flow graph, and print which lanes are active and where an average sub-group stalls."""
+    from perfmodel.quantities.case import Case
+
     graph = analyses.work_flow.work_flow_on(counts, at, facts)
+    lanes = analyses.active_lanes.active_lanes(counts, graph, at)
     if facts is None:
-        report.kernel_pictures.draw_work_flow(graph, path)
+        report.kernel_pictures.draw_work_flow(graph, path, lanes=lanes)
         print(f"work flow graph: {path} (without --facts it has no latencies)")
+        _print_lanes(graph, lanes, counts.subgroup_size)
         return
-    time = analyses.work_flow.timeline(graph, analyses.work_flow.Latencies.of(facts, counts.subgroup_size))
-    report.kernel_pictures.draw_work_flow(graph, path, time)
+    latencies = analyses.work_flow.Latencies.of(facts, counts.subgroup_size)
+    time = analyses.work_flow.timeline(graph, latencies)
+    report.kernel_pictures.draw_work_flow(graph, path, time, lanes)
     print(f"work flow graph: {path}")
     print(
         f"an average sub-group, alone: {display.seconds_text(time.seconds)}, of which it waits "
         f"{display.seconds_text(sum(time.stalled))}; {time.hiding:.1f} together would hide the waits"
     )
+    output.print_text(_balanced_text(graph, time, lanes, Case(counts, at, facts), latencies))
     title = report.kernel_pictures.title
     rows = [
         (
@@ -346,6 +356,27 @@ def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
     ]  # fmt: skip
     if rows:
         print(display.columns_text(rows, left=2))
+    _print_lanes(graph, lanes, counts.subgroup_size)
+
+
+def _balanced_text(
+    graph: WorkFlow, time: Timeline, lanes: Sequence[ActiveLanes | None], case: Case, latencies: Latencies
+) -> str:
+    """Return whether the kernel is balanced, and what is against it."""
+    try:
+        against = analyses.balanced.conditions(graph, time, lanes, case, latencies).hindrances
+    except MissingFactError as error:
+        return f"balanced: not known without the fact '{error.key}'"
+    return f"balanced: no, as {'; '.join(against)}" if against else "balanced: yes"
+
+
+def _print_lanes(graph: WorkFlow, lanes: Sequence[ActiveLanes | None], width: int) -> None:
+    """Print how many lanes are active in each step, and why that is not known of some."""
+    print(f"instructions executed, and active lanes of the {width} of a sub-group:")
+    print(display.fitted_text(report.kernel_pictures.lanes_rows(graph, lanes), 2, (), output.table_width()))
+    for why in dict.fromkeys(row.unknown for row in lanes if row is not None and row.unknown):
+        named = {node.statement for node, row in zip(graph.nodes, lanes, strict=True) if row and row.unknown == why}
+        output.print_text(f"left out: {', '.join(sorted(named))}, as {why}")
 
 
 def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:

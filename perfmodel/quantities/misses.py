@@ -14,15 +14,15 @@ from perfmodel.errors import FlowUnknownError, PlacesUnknownError
 from perfmodel.quantities.bottleneck.device import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
-from perfmodel.quantities.traffic import moved_lines, transfer_bytes
+from perfmodel.quantities.traffic import fetched_lines, transfer_bytes
 
 
 def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     """Return the share of the transactions that miss the first-level cache, and the share that no cache answers.
 
     `requests` are the transactions of all sub-groups with global memory. A cache misses a transaction for each line
-    that it fetches (:func:`~perfmodel.quantities.traffic.moved_lines`). The first level (``l1_bytes``) is shared by the
-    work-groups that a unit holds at once. The last one (:data:`~perfmodel.quantities.bottleneck.device.LAST_LEVEL`,
+    that it fetches (:func:`~perfmodel.quantities.traffic.fetched_lines`). The first level (``l1_bytes``) is shared by
+    the work-groups that a unit holds at once. The last one (:data:`~perfmodel.quantities.bottleneck.device.LAST_LEVEL`,
     else ``l2_bytes``) is that of all units, and holds what is left of the run before
     (:func:`~perfmodel.quantities.bottleneck.device.cold_share`): kernels are run often. A cache of unknown size misses
     all that reach it. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share of the first, replace a ratio.
@@ -54,10 +54,10 @@ def _fetched(case: Case, requests: Any) -> tuple[Any, Any]:
     first: Any = 1.0
     if near is not None:
         _, groups, _ = active_units(case)
-        first = np.minimum(moved_lines(case, np.maximum(near / groups, line)).fetched / requests, 1)
+        first = np.minimum(fetched_lines(case, np.maximum(near / groups, line))[0] / requests, 1)
     if last is None:
         return first, 1.0
     capacity = float(case.fact(last))
-    touched = moved_lines(case, UNBOUNDED).fetched
-    warm = 1 - np.vectorize(cold_share, otypes=[float])(touched * line, capacity)
-    return first, np.clip((moved_lines(case, capacity).fetched - touched * warm) / requests, 0, 1)
+    touched, fetched = fetched_lines(case, UNBOUNDED, capacity)
+    cold = cold_share if np.ndim(touched) == 0 else np.vectorize(cold_share, otypes=[float])
+    return first, np.clip((fetched - touched * (1 - cold(touched * line, capacity))) / requests, 0, 1)

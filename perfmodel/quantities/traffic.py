@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.counts import AccessCount
+from perfmodel.counts import AccessCount, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines
 from perfmodel.facts import DeviceFacts
@@ -111,6 +111,28 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
         return MovedLines(*(np.zeros(shape) for _ in fields(MovedLines)))
     moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(places, caches, strict=True)]
     return MovedLines(*(_of_arrays(moved, part.name, shape) for part in fields(MovedLines)))
+
+
+def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
+    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines` has them.
+
+    Those of the latest sizes are kept: a device is asked more than once about a kernel, facts in doubt included.
+    """
+    if any(isinstance(value, np.ndarray | list | tuple) for value in (*case.parameters.values(), *capacities)):
+        return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
+    order = "serial" if case.known("lane_order") == "serial" else "vectors"
+    sizes = tuple(sorted(case.parameters.items()))
+    return _fetched_at(case.counts, sizes, int(transfer_bytes(case)), order, tuple(map(int, capacities)))
+
+
+@lru_cache(maxsize=8)
+def _fetched_at(
+    counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str, capacities: tuple[int, ...]
+) -> tuple[float, ...]:
+    places = counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(dict(sizes), line)
+    arrays = {row.array for row in counts.access_table if row.space == "global"}
+    caches = [Cache(max(capacity // line, 1), line, 0) for capacity in capacities]
+    return tuple(float(sum(at.lines(cache, array).fetched for at in places for array in arrays)) for cache in caches)
 
 
 def _of_arrays(moved: list[list[MovedLines]], part: str, shape: tuple[int, ...]) -> Any:

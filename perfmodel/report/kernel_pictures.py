@@ -1,4 +1,4 @@
-"""Pictures of one kernel: its work flow graph, which is text for Graphviz too, and the hit rates of caches."""
+"""Pictures of one kernel: its work flow graph, the lanes active in each step of it, and the hit rates of caches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.analyses.active_lanes import ActiveLanes
 from perfmodel.analyses.memory_hierarchy import HitRates
 from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
-from perfmodel.display import seconds_text
+from perfmodel.display import percent, seconds_text
 from perfmodel.io import write_whole
 from perfmodel.report import drawing
 from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION, Axes, Figure
@@ -23,10 +24,15 @@ _FILL = {
 }
 HEIGHT, LANE, INDENT = 0.62, 0.4, 0.42
 LONGEST = 22  # characters of an arc's label
+LANES_MAP = "Blues"  # from white for a lane that is never active
+MOST_ROWS = 12  # of a table of active lanes
+NodeLanes = Sequence[ActiveLanes | None]
 _CRITICAL, _DATA, _CONTROL = "#c00000", "#0072b2", "0.35"
 
 
-def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = None) -> None:
+def draw_work_flow(
+    graph: WorkFlow, path: str | Path, time: Timeline | None = None, lanes: NodeLanes = ()
+) -> None:
     """Write a work flow graph as a ``.png`` or ``.svg`` picture (:func:`work_flow_figure`), or as a Graphviz ``.dot``.
 
     It raises PictureFormatError if the name ends otherwise.
@@ -35,7 +41,7 @@ def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = No
     if suffix == ".dot":
         write_whole(path, dot_text(graph, time).encode())
     else:
-        drawing.write_figure(work_flow_figure(graph, time), path)
+        drawing.write_figure(work_flow_figure(graph, time, lanes), path)
 
 
 def dot_text(graph: WorkFlow, time: Timeline | None = None) -> str:
@@ -74,19 +80,24 @@ def _details(node: WorkNode) -> str:
     return node.statement if node.kind in ("entry", "exit") else f"{node.statement}: {node.executions:.6g} times"
 
 
-def work_flow_figure(graph: WorkFlow, time: Timeline | None = None) -> Figure:
+def work_flow_figure(graph: WorkFlow, time: Timeline | None = None, lanes: NodeLanes = ()) -> Figure:
     """Return a figure with the nodes from top to bottom, loops as frames around them, and the arcs.
 
     Transitions are grey, on the left where a loop begins its next iteration; data dependences are
     blue lines on the right, dashed where the value comes from an earlier iteration. With a timeline
-    the arcs of the critical path are red, and bars show how long each node issues and waits.
+    the arcs of the critical path are red, and bars show how long each node issues and waits. With
+    the active lanes of the nodes (:func:`~perfmodel.analyses.active_lanes.active_lanes`) a heat map
+    has a cell for each lane of a sub-group, the darker the more often the lane is active.
     """
-    figure = drawing.empty_figure(8.0 if time is None else 11.0, 1.3 + 0.62 * len(graph.nodes))
-    panels = [figure.add_subplot()] if time is None else list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 1)))
+    beside = (time is not None) + bool(lanes)
+    figure = drawing.empty_figure(8.0 + 3.0 * beside, 1.3 + 0.62 * len(graph.nodes))
+    panels = figure.subplots(1, 1 + beside, sharey=True, width_ratios=(3, *(1,) * beside), squeeze=False)[0]
     figure.suptitle(f"work flow graph of {graph.name}, an average sub-group")
     _draw_graph(panels[0], graph, time)
     if time is not None:
         _draw_bars(panels[1], time)
+    if lanes:
+        _draw_lanes(panels[-1], lanes)
     return figure
 
 
@@ -182,6 +193,75 @@ def _draw_bars(axes: Axes, time: Timeline) -> None:
     axes.margins(x=0.2)
     axes.set_title(f"alone: {seconds_text(time.seconds)}", fontsize=8)
     axes.legend(fontsize=6.5, loc="lower right", framealpha=0.9)
+
+
+def _draw_lanes(axes: Axes, lanes: NodeLanes) -> None:
+    """Draw a row of cells for each node, white where a lane is never active."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Patch, Rectangle
+
+    width = max((len(row.shares) for row in lanes if row is not None), default=1)
+    for k, row in enumerate(lanes):
+        if row is None:
+            continue
+        bottom, top = k + HEIGHT / 2, k - HEIGHT / 2
+        if row.by_subgroups:
+            edges = np.arange(width + 1) - 0.5
+            axes.pcolormesh(edges, [top, bottom], [row.shares], cmap=LANES_MAP, vmin=0, vmax=1)
+        axes.add_patch(Rectangle(
+            (-0.5, top), width, HEIGHT, facecolor="none", edgecolor="0.3", linewidth=0.8,
+            hatch=None if row.by_subgroups else "///", zorder=3,
+        ))
+        axes.text(width - 0.5, k, f" {utilization_text(row, 'unknown')}", va="center", fontsize=6.5)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_bounds(-0.5, width - 0.5)
+    axes.tick_params(left=False, labelleft=False, labelsize=6.5)
+    axes.set(xlim=(-0.5, 1.45 * width - 0.5), xticks=sorted({0, width // 2, width - 1}))
+    axes.set_xlabel("lane", fontsize=6.5, loc="left")
+    axes.set_title(f"lanes active: {whole_text(lanes)}", fontsize=8)
+    scale = [Patch(facecolor=colormaps[LANES_MAP](x), edgecolor="0.3", label=f"{100 * x:g} %") for x in (0.0, 0.5, 1.0)]
+    axes.legend(handles=scale, fontsize=6.5, ncols=3, loc="lower left", columnspacing=1.0, handlelength=1.0)
+
+
+def utilization_text(lanes: ActiveLanes, unknown: str) -> str:
+    """Return the share of lanes that are active, in per cent."""
+    if not lanes.by_subgroups:
+        return unknown
+    return f"{'at least ' if lanes.at_least else ''}{percent(lanes.utilization)}"
+
+
+def lanes_rows(graph: WorkFlow, lanes: NodeLanes) -> list[tuple[str, ...]]:
+    """Return a table of the nodes' active lanes, and a last row of all nodes together.
+
+    Of many nodes it has the :data:`MOST_ROWS` in which most lanes are idle.
+
+    What is not known has a dash.
+    """
+    known = [(k, row) for k, row in enumerate(lanes) if row is not None]
+    most = sorted(known, key=lambda each: -each[1].idle)[:MOST_ROWS]
+    rows: list[tuple[str, ...]] = [("step", "statement", "by work-items", "by sub-groups", "lanes active")]
+    rows += [
+        (title(graph.nodes[k]), graph.nodes[k].statement, *_executions(row.by_items, row.by_subgroups),
+         utilization_text(row, "unknown"))
+        for k, row in sorted(most, key=lambda each: each[0])
+    ]  # fmt: skip
+    items, subgroups = (sum(getattr(row, name) for _, row in known) for name in ("by_items", "by_subgroups"))
+    number = sum(row.by_subgroups > 0 for _, row in known)
+    return [*rows, (f"all {number} known", "", *_executions(items, subgroups), whole_text(lanes))]
+
+
+def _executions(*numbers: float) -> tuple[str, ...]:
+    return tuple(f"{number:.15g}" if number else "-" for number in numbers)
+
+
+def whole_text(lanes: NodeLanes) -> str:
+    """Return the share of lanes that are active in all nodes of which it is known."""
+    known = [row for row in lanes if row is not None and row.by_subgroups]
+    if not known:
+        return "unknown"
+    items, subgroups = sum(row.by_items for row in known), sum(row.by_subgroups for row in known)
+    least = any(row.at_least for row in known)
+    return utilization_text(ActiveLanes(items, subgroups, known[0].shares, least), "")
 
 
 class Frame(NamedTuple):

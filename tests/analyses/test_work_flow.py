@@ -42,6 +42,20 @@ def test_a_guard_weighs_what_it_lets_through() -> None:
     assert [0.5, 0.5] == [node.executions for node in work_flow(counts, {"n": 3200}).nodes if node.kind == "global"]
 
 
+def test_an_index_in_a_temporary_is_loaded_by_its_own_statement() -> None:
+    code = "for i\n <> where = index[i] {id=find}\n y[i] = x[where] + 1 {id=put,dep=find}\nend"
+    graph = work_flow(counted("{[i]: 0 <= i < n}", code, x=FLOAT, index=np.int32), {"n": 64})
+    assert [("index",), ("x",), (), ("y",)] == [node.arrays for node in graph.nodes[1:-1]]
+    arcs = {(arc.source, arc.target, arc.variable) for arc in graph.dependences}
+    assert {(1, 2, "where"), (2, 3, "x"), (3, 4, "y")} == arcs
+
+
+def test_what_only_a_guard_loads_is_no_node() -> None:
+    graph = work_flow(counted("{[i]: 0 <= i < n}", "if x[i] > 0\n y[i] = 1\nend"), {"n": 64})
+    assert [("entry", ()), ("global", ("y",)), ("exit", ())] == [(node.kind, node.arrays) for node in graph.nodes]
+    assert () == graph.dependences
+
+
 @pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
 def test_a_linear_subscript_is_walked_once() -> None:
     """Loopy's ``x[[...]]``, an index into the flat array, once was walked without end."""

@@ -17,6 +17,20 @@ def kernel():
     return matmul_tiled.KERNEL.build()
 """
 SIZES = [word for name in "lmn" for word in ("-p", f"{name}=64")]
+LATENCIES = "facts:\n" + "".join(
+    f"  {key}: {{value: 1.0e-8, unit: s, source: test}}\n"
+    for key in ("issue_s", "arithmetic_latency_s", "memory_latency_s", "local_latency_s")
+)
+DATA = """
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    text = "if x[i] > 0\\n y[i] = 2*x[i] {id=put}\\nend"
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", text, assumptions="n >= 1", lang_version=(2018, 2))
+    return lp.tag_inames(lp.add_dtypes(unit, {"x": np.float32}), {"i": "g.0"})
+"""
 FACTS = """
 facts:
   l1_bytes: {value: 16384, unit: B, source: test}
@@ -39,7 +53,27 @@ def test_count_draws_the_graph(tmp_path: Path) -> None:
     told = run_count(tmp_path, "--graph", str(path), "--facts", "tesla-k40m")
     assert 0 == told.exit_code
     assert "together would hide the waits" in told.stdout
+    assert "balanced: no, as " in told.stdout
+    (tmp_path / "own.yaml").write_text(LATENCIES)
+    assert "balanced: not known without the fact 'compute_units'" in run_count(
+        tmp_path, "--graph", str(path), "--facts", str(tmp_path / "own.yaml")
+    ).stdout
+    for shown in (plain.stdout, told.stdout):  # 64^3 multiplications and additions, none of them guarded
+        assert "instructions executed, and active lanes of the 32 of a sub-group:" in shown
+        *_, line = (line for line in shown.splitlines() if line.startswith(("1 add, 1 mul", "1 mul, 1 add")))
+        assert ["524288", "16384", "100.0", "%"] == line.split()[-4:]
     assert path.exists()
+
+
+def test_what_data_leave_out_is_said(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text(DATA)
+    asked = ["count", str(tmp_path / "data.py"), "-p", "n=64", "--graph", str(tmp_path / "g.dot")]
+    told = CliRunner().invoke(application(), asked)
+    assert 0 == told.exit_code, told.output
+    assert "left out: put, as the probability of 'x[i] > 0' is not known" in " ".join(told.stdout.split())
+    known = CliRunner().invoke(application(), [*asked, "--statistics", "x[i] > 0=0.5"])
+    assert "at least 1.6 %" in known.stdout  # half of one of 32 lanes
+    assert "left out" not in known.stdout
 
 
 def test_count_draws_hit_rates(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import count
+from perfmodel.counts import KernelCounts, count
 from perfmodel.facts import Fact, published
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.misses import hit_waits, miss_ratios
-from perfmodel.quantities.traffic import global_bytes
+from perfmodel.quantities.traffic import fetched_lines, global_bytes, moved_lines
 
 C2050 = published("tesla-c2050")
 LINE = 128
@@ -77,6 +77,21 @@ def test_sizes_at_once_and_one_by_one_miss_alike():
     together = miss_ratios(case(sizes), 64.0 * sizes)
     for place, n in enumerate(sizes):
         assert pytest.approx([ratio[place] for ratio in together]) == list(miss_ratios(case(int(n)), 64.0 * n))
+
+
+def test_the_lines_of_sizes_asked_again_are_kept(monkeypatch):
+    """As they were computed, by another case too; another size, and arrays of sizes, are computed."""
+    capacities = 16384, 2**20
+    expected = fetched_lines(case(320), *capacities)
+    assert expected == tuple(moved_lines(case(320), capacity).fetched for capacity in capacities)
+    at_once = fetched_lines(replace(case(), parameters={"n": np.array([320, 384])}), *capacities)
+    assert [number[0] for number in at_once] == list(expected)
+    asked = []
+    monkeypatch.setattr(KernelCounts, "traffic", lambda self, **given: asked.append(given) or 1 / 0)
+    assert expected == fetched_lines(case(320, l1_bytes=1), *capacities)
+    assert [] == asked
+    with pytest.raises(ZeroDivisionError):
+        fetched_lines(case(448), *capacities)
 
 
 def test_facts_replace_what_is_computed_and_multiply():

@@ -66,6 +66,19 @@ class Cardinalities:
         doubts = domain.doubts
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
+    def by_lane(self, domain: Domain) -> Iterator[Count]:
+        """Yield the executions by the lanes at each place of a sub-group: their linear local id modulo its size.
+
+        They are counted at given sizes only, where that is fast.
+        """
+        launch, groups = self.program.launches[domain.launch], self._groups(domain.launch, domain.axes)
+        whole = completed(domain, launch, groups=False)
+        place = _linear_id(whole, launch).mod_val(isl.Val(self.subgroup_size))
+        for lane in range(self.subgroup_size):
+            there = isl.Set.from_basic_set(place.add_constant_val(isl.Val(-lane)).zero_basic_set())
+            number = cardinality.only_at_sizes(whole.points.intersect(there)).times(groups)
+            yield self.wrap(number, domain.factor, domain.exact, reasons=domain.reasons)
+
     def _splits(self, domain: Domain, launch: Launch) -> bool:
         """Whether the sub-groups of a group differ in what they execute."""
         several = launch.group_size > self.subgroup_size
@@ -163,6 +176,15 @@ class Cardinalities:
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
+
+
+def _linear_id(domain: Domain, launch: Launch) -> isl.Aff:
+    """Return a work-item's number in its group, l.0 fastest, as a function on a domain with all local axes."""
+    number = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.points.get_space()))
+    for axis in range(len(launch.group_shape)):
+        place, below = domain.axes.index(f"l.{axis}"), prod(launch.group_shape[:axis])
+        number = number.set_coefficient_val(isl.dim_type.in_, place, isl.Val(below))
+    return number
 
 
 def active_work_items(cardinalities: Cardinalities) -> Count:

@@ -1,0 +1,136 @@
+"""Active lanes of kernels, lane by lane by brute force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.analyses.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_lanes
+from perfmodel.analyses.work_flow import work_flow
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import FlowUnknownError
+from tests.corpus import kernels
+from tests.corpus.made import counted as corpus_counts
+
+LANES = 8
+ITEMS = {"g": "g.0", "i": "l.0"}
+
+
+def counted(domain: str, code: str, tags: dict[str, str], statistics: dict[str, float] | None = None) -> KernelCounts:
+    unit = lp.make_kernel(domain, code, assumptions="n >= 1", lang_version=(2018, 2), name="made_up")
+    unit = lp.tag_inames(lp.add_dtypes(unit, {"x": np.float32}), tags)
+    return count(unit, LANES, statistics=statistics, cache=False)
+
+
+def rows_of(counts: KernelCounts, **sizes: int) -> list[ActiveLanes]:
+    return [row for row in active_lanes(counts, work_flow(counts, sizes), sizes) if row is not None]
+
+
+def brute(
+    groups: int, size: int, executed: Callable[[int, int], Collection[int]]
+) -> tuple[int, int, tuple[float, ...]]:
+    """Executions by work-items, by sub-groups, and each lane's share.
+
+    A work-item executes a set of trips; its sub-group executes each trip that one of its lanes does.
+    """
+    by_lane: Counter[int] = Counter()
+    by_subgroups = 0
+    for group in range(groups):
+        for first in range(0, size, LANES):
+            trips = {k % LANES: {*executed(group, k)} for k in range(first, min(first + LANES, size))}
+            by_subgroups += len(set().union(*trips.values()))
+            by_lane.update({lane: len(made) for lane, made in trips.items()})
+    return sum(by_lane.values()), by_subgroups, tuple(by_lane[lane] / by_subgroups for lane in range(LANES))
+
+
+def check(rows: list[ActiveLanes], expected: tuple[int, int, tuple[float, ...]]) -> None:
+    """Each row has one instruction at each instance."""
+    items, subgroups, shares = expected
+    for row in rows:
+        assert (items, subgroups, "") == (row.by_items, row.by_subgroups, row.unknown)
+        assert list(shares) == pytest.approx(list(row.shares))
+        assert pytest.approx(sum(shares) / LANES) == row.utilization
+        assert LANES * subgroups - items == row.idle
+
+
+@pytest.mark.parametrize("n", [37, 48])
+def test_a_triangle(n: int) -> None:
+    counts = counted(
+        "{ [g, i, j]: 0 <= i < 16 and 0 <= 16*g + i < n and 0 <= j <= 16*g + i }", "y[16*g + i, j] = x[j] + 1",
+        ITEMS,
+    )  # fmt: skip
+    rows = rows_of(counts, n=n)
+    assert 3 == len(rows)
+    check(rows, brute(-(-n // 16), 16, lambda g, i: range(16 * g + i + 1) if 16 * g + i < n else ()))
+    assert [number(n=n) for number in counts.executions] == [
+        sum(getattr(row, name) for row in rows) for name in ("by_items", "by_subgroups")
+    ]
+
+
+def test_a_branch_that_splits_sub_groups_of_two_axes() -> None:
+    """24 work-items of 4 x 6: sub-groups are two rows each."""
+    counts = counted(
+        "{ [g, a, b, k]: 0 <= g < n and 0 <= a < 4 and 0 <= b < 6 and 0 <= k < 5 }",
+        "if a + 2*b < 3*k\n y[g, b, a, k] = x[g, b, a]\nend", {"g": "g.0", "a": "l.0", "b": "l.1"},
+    )  # fmt: skip
+    rows = rows_of(counts, n=3)
+    assert 2 == len(rows)
+    check(rows, brute(3, 24, lambda _, local: [k for k in range(5) if local % 4 + 2 * (local // 4) < 3 * k]))
+
+
+@pytest.mark.parametrize(("size", "share"), [(6, 6 / 8), (12, 12 / 16), (16, 1)])
+def test_a_partly_filled_sub_group_has_idle_lanes(size: int, share: float) -> None:
+    made = counted(f"{{ [g, i]: 0 <= g < n and 0 <= i < {size} }}", "y[g, i] = x[g]", ITEMS)
+    rows = rows_of(made, n=5)
+    check(rows, brute(5, size, lambda *_: [0]))
+    assert [share, share] == [row.utilization for row in rows]
+
+
+def test_what_a_test_of_data_lets_through_is_a_least_share_where_its_probability_is_known() -> None:
+    code = "<> t = x[8*g + i]\nif t > 0\n y[8*g + i] = 2*t\nend"
+    made = "{ [g, i]: 0 <= g < n and 0 <= i < 8 }", code, ITEMS
+    load, *guarded = rows_of(counted(*made, {"t > 0": 0.25}), n=4)
+    assert (1, False) == (load.utilization, load.at_least)
+    assert {(8.0, 4.0, 0.25, (0.25,) * 8, True)} == {
+        (row.by_items, row.by_subgroups, row.utilization, row.shares, row.at_least) for row in guarded
+    }
+    assert {"the probability of 't > 0' is not known"} == {row.unknown for row in rows_of(counted(*made), n=4)[1:]}
+
+
+def test_what_a_loop_that_data_bounds_executes_is_left_out() -> None:
+    unit = lp.make_kernel(
+        ["{ [i]: 0 <= i < n }", "{ [j]: 0 <= j < length }"],
+        "for i\n <> length = row[i]\n y[i] = sum(j, x[i, j]) {id=sum}\nend",
+        [lp.GlobalArg("row", np.int32, shape="n"), lp.GlobalArg("x", np.float32, shape="n, n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"i": "g.0"}), LANES, statistics={"j": 3}, cache=False)
+    unknown = [(row.unknown, row.by_items, row.utilization) for row in rows_of(counts, n=4) if row.unknown]
+    assert {(TRIPS_UNKNOWN, 0.0, 0.0)} == {*unknown}
+
+
+def test_what_is_not_executed_has_no_utilization() -> None:
+    counts = counted("{ [g, i]: 0 <= g < n and 0 <= i < 8 }", "if n < i\n y[g, i] = x[i]\nend", ITEMS)
+    assert {"it is not executed"} == {row.unknown for row in rows_of(counts, n=20)}
+    assert {4 / 8} == {row.utilization for row in rows_of(counts, n=3)}
+
+
+@pytest.mark.nightly
+def test_lanes_of_the_corpus_add_up_to_the_executions_by_work_items() -> None:
+    """And none is active more often than its sub-group executes."""
+    for kernel in kernels():
+        rows = rows_of(corpus_counts(kernel, kernel.cases[-1]), **kernel.cases[-1])
+        assert [row.utilization for row in rows] == pytest.approx([sum(row.shares) / len(row.shares) for row in rows])
+        assert all(max(row.shares) <= 1 + 1e-9 for row in rows), kernel.name
+
+
+def test_counts_without_dataflow_are_refused() -> None:
+    counts = counted("{ [i]: 0 <= i < n }", "y[i] = x[i]", {})
+    graph = work_flow(counts, {"n": 4})
+    with pytest.raises(FlowUnknownError):
+        active_lanes(replace(counts, source=replace(counts.program, dataflow=None)), graph, {"n": 4})
