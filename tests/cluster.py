@@ -8,16 +8,26 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from distributed import LocalCluster
+from distributed.diagnostics.plugin import WorkerPlugin
+
 from perfmodel.cluster import connected
 from perfmodel.measuring.remote.workers import resource
 from tests.machine import device
 
 
+class QuietMachine(WorkerPlugin):  # type: ignore[misc]
+    """No load in a worker's process: what others do on this machine changes no test."""
+
+    def setup(self, worker: Any) -> None:
+        from perfmodel.measuring import load
+
+        load.reading = lambda: None
+
+
 @contextmanager
 def cluster(workers: int = 1, resources: dict[str, int] | None = None, **options: Any) -> Iterator[Any]:
     """Give a client of a cluster whose workers are started again when they die; Dask's options may be given."""
-    from distributed import LocalCluster
-
     given = {resource(device().slug): 1} if resources is None else resources
     with (
         TemporaryDirectory() as folder,  # for locks: a campaign beside this test is not waited for
@@ -27,6 +37,7 @@ def cluster(workers: int = 1, resources: dict[str, int] | None = None, **options
         ) as found,
         connected(found.scheduler_address, security=options.get("security")) as client,
     ):  # fmt: skip
+        client.register_plugin(QuietMachine())
         yield client
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "fitted_weights"
 INTEL, POCL = FOLDER / "intel-xeon", FOLDER / "pocl-skylake-avx512-intel-xeon"
 DEVICES = (INTEL, POCL)
-#: The devices whose probes are committed too.
+#: Two devices whose probes are committed too.
 PROBED = (FOLDER / "intel-amd-epyc", FOLDER / "pocl-skylake-avx512-amd-epyc")
 #: Times of a simulator, apart from those of devices.
 SIMULATED = FOLDER / "gpgpu-sim-gtx480"
+#: Times that others recorded on a card.
+RECORDED = FOLDER / "nvidia-titan-v"

@@ -12,8 +12,11 @@ from perfmodel.calibration.kernel_choice import sampling
 from perfmodel.errors import NothingMeasuredError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
+from perfmodel.opencl import Device
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
+
+DEVICE = Device(0, DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),)))
 
 
 def test_a_budget_shortens_what_is_measured_and_no_fit():
@@ -68,13 +71,12 @@ def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, 12.0))
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
     monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given))
-    facts = DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),))
-    monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}, facts=facts))
-    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=100.0))
+    monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}, facts=DEVICE.facts))
+    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=100.0))
     assert 88.0 == seen["campaign"].budget_s
     assert tmp_path == seen["folder"]
     assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
-    calibrate.calibrate("device", tmp_path, DEFAULT)
+    calibrate.calibrate(DEVICE, tmp_path, DEFAULT)
     assert (DEFAULT, ()) == (seen["campaign"], seen["names"])
 
 
@@ -93,7 +95,7 @@ def test_counting_before_the_clock_starts_leaves_the_budget_to_measuring(monkeyp
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
     monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
     monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
-    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
     assert 120.0 == seen["campaign"].budget_s
     assert (["quick", "test"] if first else []) == [name for _, name in counted]
     assert not first or ("empty" in counted[0][0] and "stencil" in counted[1][0])
@@ -109,7 +111,7 @@ def test_slow_probes_leave_time_to_measure_in_a_budget_of_perfmodel_s_own(monkey
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
     monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
     monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
-    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
     assert pytest.approx(left) == seen["campaign"].budget_s
 
 
@@ -119,4 +121,4 @@ def test_a_calibration_that_measured_nothing_says_so_and_fits_nothing(monkeypatc
     monkeypatch.setattr(calibrate, "measure_device", lambda *_: None)
     monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: pytest.fail("nothing is fitted"))
     with pytest.raises(NothingMeasuredError, match=f"nothing was measured into '{tmp_path}'.*a larger --budget"):
-        calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=5.0))
+        calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=5.0))

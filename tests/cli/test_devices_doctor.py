@@ -92,7 +92,7 @@ def test_no_device(document, broken):
     assert "apt-get install pocl-opencl-icd" in mend
     lines = plain.stdout.splitlines()
     assert lines[0].startswith("Python ")
-    assert any(line.startswith(f"{'numpy':<13}{metadata.version('numpy')} ok") for line in lines)
+    assert any(line.startswith(f"{'numpy':<18}{metadata.version('numpy')} ok") for line in lines)
     assert any(line.startswith("OpenCL ") and line.endswith(f"mend it with: {mend}") for line in lines)
 
 

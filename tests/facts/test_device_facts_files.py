@@ -12,7 +12,7 @@ from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError,
 from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
 from perfmodel.models import Family
 from perfmodel.models.model import Weight, known_weights
-from tests.recorded import FOLDER
+from tests.recorded import RECORDED, SIMULATED
 
 ROOT = Path(__file__).parents[2]
 PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
@@ -69,9 +69,9 @@ def test_an_unknown_device_is_answered_with_those_that_exist():
         published("gtx-481")
 
 
-@pytest.mark.parametrize("name", ["gpgpu-sim-gtx480", "nvidia-titan-v"])
-def test_committed_facts(name):
-    written = read_facts(FOLDER / name / "facts.yaml")
+@pytest.mark.parametrize("folder", [SIMULATED, RECORDED], ids=lambda folder: folder.name)
+def test_committed_facts(folder):
+    written = read_facts(folder / "facts.yaml")
     assert set(written) <= set(KEYS)
     for fact in written.values():
         assert not re.search(r"(^|\s)/", fact.source)  # no paths of a machine

@@ -110,7 +110,7 @@ def hashes(counted):
 
 def test_text_is_read_when_it_is_used(monkeypatch):
     monkeypatch.setattr(variants, "IN_MEMORY", 2)
-    found = CountedVariants({name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("x", "no.")})
+    found = CountedVariants({name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("x", "no")})
     assert ["4", "8", "16"] == [*found]
     assert hashes(COUNTS) == hashes(found)
     assert found["8"] is found["8"]
@@ -171,7 +171,7 @@ def test_a_value_that_cannot_travel_is_an_error_of_its_variant():
 
 def test_an_attempt_keeps_our_errors_and_names_others():
     def refuse(kernel):
-        raise VariantError("x", "no.")
+        raise VariantError("x", "no")
 
     assert isinstance(attempt(refuse, "x", double(8)), VariantError)
     assert TrialError("x", "compile", "SystemExit: 3") == attempt(refuse, "x", lambda: sys.exit(3))
