@@ -166,8 +166,8 @@ class VariantError(PerfModelError, ValueError):
     """One of a kernel file's variants cannot be counted, or predicted."""
 
     name: str
-    problem: str  # the text of its error, which says what to do
-    message = "variant '{name}': {problem}; mend this variant, or leave it out."
+    advice: str  # the text of its error, which says what to do
+    message = "variant '{name}': {advice}."
 
 
 class SpaceError(AdviceError):
