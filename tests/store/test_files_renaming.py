@@ -87,7 +87,7 @@ def test_no_record_is_lost_that_another_process_appends_meanwhile(tmp_path):
             names.reverse()
             sleep(0.02)  # the other process looks for the lock every 5 ms
     assert 0 == appender.returncode
-    assert renamed > 1
+    assert renamed  # at least once while the other process appends; how often depends on the load of the machine
     sizes = [row.parameters["n"] for row in store.read(tmp_path).rows[1:]]
     assert list(range(records)) == sizes
 
