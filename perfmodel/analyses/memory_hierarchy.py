@@ -143,7 +143,7 @@ class Hierarchy:
             return int(facts.value(key))
 
         def known(key: str, otherwise: int) -> int:
-            return int(facts.value(key)) if facts is not None and key in facts else otherwise
+            return otherwise if facts is None else int(facts.known(key, otherwise))
 
         if units is None:
             units = min(known("compute_units", SAMPLED), max(SAMPLED // resident, 1))

@@ -157,6 +157,10 @@ class DeviceFacts(Lazy):
         """Look up the value of one fact; raises as :meth:`fact` does."""
         return self.fact(key).value
 
+    def known(self, key: str, otherwise: Any = None) -> Any:
+        """Look up the value of one fact; `otherwise` where it is not known."""
+        return self.fact(key).value if key in self else otherwise
+
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self.facts)
 

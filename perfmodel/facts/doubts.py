@@ -169,7 +169,7 @@ def _rates(facts: DeviceFacts) -> Iterator[_Property]:
         if 0 < most < peak.value:
             bound = _Witness("units, lanes and clock allow", most)
             yield "the peak of float32 operations", [peak, bound], [], "kernels did reach it, unless times are wrong"
-    line = float(facts.value("cache_line_bytes")) if "cache_line_bytes" in facts else 64.0
+    line = float(facts.known("cache_line_bytes", 64.0))
     least = units * line / numbers["memory_load_s"] if "memory_load_s" in numbers else 0.0
     for bandwidth in _said(facts, memory_bandwidth_bytes_per_s="streams measure"):
         if bandwidth.value < least:

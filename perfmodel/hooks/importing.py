@@ -275,7 +275,7 @@ def _said_of(planned: _PlannedRecord, error: PerfModelError) -> str:
 
 
 def _subgroup_size(facts: DeviceFacts) -> int:
-    return int(facts.value("subgroup_size")) if "subgroup_size" in facts else SUBGROUP_SIZE
+    return int(facts.known("subgroup_size", SUBGROUP_SIZE))
 
 
 def _check_blocks(configuration: Mapping[str, Any], counts: KernelCounts) -> None:

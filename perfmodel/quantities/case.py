@@ -108,7 +108,7 @@ class Case(Lazy):
 
     def known(self, key: str, otherwise: Any = None) -> Any:
         """Return a fact of the device, or `otherwise` where it is not known."""
-        return self.facts.value(key) if self.facts is not None and key in self.facts else otherwise
+        return otherwise if self.facts is None else self.facts.known(key, otherwise)
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ work-items, needs for an access: its lanes touch segments of global memory and b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from math import gcd
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.counts import AccessCount, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.counts.traffic.traffic import MovedLines
+from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 
@@ -101,12 +101,10 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
     ``serial``, else those of a sub-group together (:meth:`perfmodel.counts.KernelCounts.traffic`). The capacity is a
     number, or an array of the sizes' shape.
     """
-    line, counts = int(transfer_bytes(case)), case.counts
-    arrays = sorted({row.array for row in counts.access_table if row.space == "global"})
-    order = "serial" if case.known("lane_order") == "serial" else "vectors"
-    places = counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(case.parameters, line)
+    line = int(transfer_bytes(case))
+    arrays, places = _traffic_at(case.counts, case.parameters, line, _order(case))
     shape = np.broadcast_shapes(*map(np.shape, case.parameters.values()))
-    caches = [Cache(max(int(octets) // line, 1), line, 0) for octets in np.broadcast_to(capacity, shape).ravel()]
+    caches = [_cache(int(octets), line) for octets in np.broadcast_to(capacity, shape).ravel()]
     if not places:  # nothing is accessed, at whatever size
         return MovedLines(*(np.zeros(shape) for _ in fields(MovedLines)))
     moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(places, caches, strict=True)]
@@ -120,19 +118,33 @@ def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
     """
     if any(isinstance(value, np.ndarray | list | tuple) for value in (*case.parameters.values(), *capacities)):
         return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
-    order = "serial" if case.known("lane_order") == "serial" else "vectors"
     sizes = tuple(sorted(case.parameters.items()))
-    return _fetched_at(case.counts, sizes, int(transfer_bytes(case)), order, tuple(map(int, capacities)))
+    return _fetched_at(case.counts, sizes, int(transfer_bytes(case)), _order(case), tuple(map(int, capacities)))
 
 
 @lru_cache(maxsize=8)
 def _fetched_at(
     counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str, capacities: tuple[int, ...]
 ) -> tuple[float, ...]:
-    places = counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(dict(sizes), line)
-    arrays = {row.array for row in counts.access_table if row.space == "global"}
-    caches = [Cache(max(capacity // line, 1), line, 0) for capacity in capacities]
+    arrays, places = _traffic_at(counts, dict(sizes), line, order)
+    caches = [_cache(capacity, line) for capacity in capacities]
     return tuple(float(sum(at.lines(cache, array).fetched for at in places for array in arrays)) for cache in caches)
+
+
+def _order(case: Case) -> str:
+    return "serial" if case.known("lane_order") == "serial" else "vectors"
+
+
+def _traffic_at(
+    counts: KernelCounts, sizes: Mapping[str, Any], line: int, order: str
+) -> tuple[list[str], list[TrafficAt]]:
+    """Return the global arrays, and the traffic at each of the sizes."""
+    arrays = sorted({row.array for row in counts.access_table if row.space == "global"})
+    return arrays, counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(sizes, line)
+
+
+def _cache(octets: int, line: int) -> Cache:
+    return Cache(max(octets // line, 1), line, 0)
 
 
 def _of_arrays(moved: list[list[MovedLines]], part: str, shape: tuple[int, ...]) -> Any:
@@ -166,9 +178,11 @@ def cached_bytes(facts: DeviceFacts | None) -> float:
     It is the largest of the last level, as measured or as the system tells it, and of all second levels together: on a
     CPU each core has its own.
     """
-    known = {key: float(facts.value(key)) for key in LAST_LEVELS if key in facts} if facts else {}
-    if facts and "l2_bytes" in known and "device_type" in facts and facts.value("device_type") == "cpu":
-        known["l2_bytes"] *= float(facts.value("compute_units")) if "compute_units" in facts else 1.0
+    if facts is None:
+        return 0.0
+    known = {key: float(facts.value(key)) for key in LAST_LEVELS if key in facts}
+    if "l2_bytes" in known and facts.known("device_type") == "cpu":
+        known["l2_bytes"] *= float(facts.known("compute_units", 1.0))
     return max(known.values(), default=0.0)
 
 

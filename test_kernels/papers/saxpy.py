@@ -8,29 +8,16 @@ numbers of all magnitudes, so that two rungs span the whole range.
 from __future__ import annotations
 
 import loopy as lp
-import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.memory import saxpy_of, strided_saxpy
 
 GROUP = 128
 MAGNITUDES = (0, 4, 8, 12)
 
 
 def build(stride: int) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        f"y[i] = alpha*x[{stride}*i] + y[i]",
-        [
-            lp.GlobalArg("x", np.float32, shape=f"{stride}*n"),
-            lp.GlobalArg("y", np.float32, shape="n"),
-            lp.ValueArg("alpha", np.float32),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1",
-        name="saxpy",
-        lang_version=(2018, 2),
-    )
-    return lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return strided_saxpy(stride, GROUP)
 
 
 KERNEL = KernelClass(
@@ -39,7 +26,7 @@ KERNEL = KernelClass(
     build=build,
     variants=tuple({"stride": s} for s in (1, 4, 8, 16)),
     sizes=Ladder(lambda e: tuple({"n": GROUP * 2 ** (e + at)} for at in MAGNITUDES), start=0, rungs=4),
-    reference=lambda arguments, stride: {"y": arguments["alpha"] * arguments["x"][::stride] + arguments["y"]},
+    reference=saxpy_of,
     scalars=lambda **_: {"alpha": 2.5},
     tags=("papers", "strided", "overhead"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import loopy as lp
 import pytest
 
 from perfmodel.analyses.active_lanes import ActiveLanes, active_lanes
@@ -12,7 +11,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from tests.analyses.test_work_flow import FLOAT, ISSUE, TOY, counted
+from tests.analyses.test_work_flow import ISSUE, TOY, counted, tile_of_every_second_word
 
 FACTS = {"compute_units": 2.0, "memory_bandwidth_bytes_per_s": 1.0}
 
@@ -48,14 +47,7 @@ def test_bank_conflicts_are_a_hazard_and_transactions_are_none() -> None:
 
     No barrier is needed, as each lane reads what it wrote.
     """
-    unit = lp.make_kernel(
-        "{[g, l, m]: 0 <= g < n and 0 <= l, m < 32}",
-        "for g\n tile[2*l] = x[g, 4*l] {id=put}\n y[g, m] = tile[2*m] {dep=put}\nend",
-        [lp.GlobalArg("x", FLOAT, shape="n, 128"), lp.GlobalArg("y", FLOAT, shape="n, 32"),
-         lp.TemporaryVariable("tile", FLOAT, shape=(64,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "m": "l.0"}), 32, cache=False)
+    counts = count(tile_of_every_second_word(), 32, cache=False)
     found = judged(counts, {"n": 2}, line=64, **FACTS)
     assert pytest.approx(2 / (8 + 2 + 2 + 2)) == found.structural
     assert ISSUE + 2 + 2 + ISSUE == found.compute_s

@@ -67,8 +67,8 @@ def test_a_linear_subscript_is_walked_once() -> None:
     assert 10 == counts.accesses(array="x")(n=10) == counts.footprint("x")(n=10)
 
 
-def test_transactions_and_banks_are_those_of_the_device() -> None:
-    """32 lanes 16 bytes apart span 512 bytes; of the words that they store 8 bytes apart, 2 share one of 32 banks."""
+def tile_of_every_second_word() -> lp.TranslationUnit:
+    """Each of 32 lanes stores every fourth cell of x in every second word of a tile, and loads its own word again."""
     unit = lp.make_kernel(
         "{[g, l, m]: 0 <= g < n and 0 <= l, m < 32}",
         "for g\n tile[2*l] = x[g, 4*l] {id=put}\n y[g, m] = tile[2*m] {dep=put}\nend",
@@ -76,7 +76,12 @@ def test_transactions_and_banks_are_those_of_the_device() -> None:
          lp.TemporaryVariable("tile", FLOAT, shape=(64,), address_space=lp.AddressSpace.LOCAL), ...],
         assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "m": "l.0"}), 32)
+    return lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "m": "l.0"})
+
+
+def test_transactions_and_banks_are_those_of_the_device() -> None:
+    """32 lanes 16 bytes apart span 512 bytes; of the words that they store 8 bytes apart, 2 share one of 32 banks."""
+    counts = count(tile_of_every_second_word(), 32)
 
     def turns(**known: int) -> tuple[float, float]:
         facts = {key: Fact(value, "", "test") for key, value in known.items()}

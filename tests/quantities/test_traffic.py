@@ -34,13 +34,18 @@ def test_what_is_read_again_moves_once():
     assert 8 * 640 == global_bytes(case(counts, n=640))
 
 
-def test_cells_that_depend_on_data_count_by_the_access():
+def gathered():
+    """A load of each work-item at a place that data give."""
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
         [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
         assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
-    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+def test_cells_that_depend_on_data_count_by_the_access():
+    counts = gathered()
     assert 12 * 640 == global_bytes(case(counts, n=640))
 
 
@@ -62,12 +67,7 @@ def test_a_lower_bound_of_what_moves_has_no_lines_without_a_cell(loads, cells, t
 
 
 def test_a_gather_may_be_of_one_cell():
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
-        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    counts = gathered()
     assert 8 * 640 == least_bytes(case(counts, n=640))
 
 

@@ -85,6 +85,29 @@ def strided(
     return lp.prioritize_loops(t_unit, "r, o")
 
 
+def strided_saxpy(stride: int, group: int) -> lp.TranslationUnit:
+    """Y = a x + y with a stride in x, in groups of so many work-items: section 3.2 of Wang and Lou (2017)."""
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        f"y[i] = alpha*x[{stride}*i] + y[i]",
+        [
+            lp.GlobalArg("x", np.float32, shape=f"{stride}*n"),
+            lp.GlobalArg("y", np.float32, shape="n"),
+            lp.ValueArg("alpha", np.float32),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1",
+        name="saxpy",
+        lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def saxpy_of(arguments: dict[str, Any], stride: int, **variant: Any) -> dict[str, Any]:
+    """What :func:`strided_saxpy` computes."""
+    return {"y": arguments["alpha"] * arguments["x"][::stride] + arguments["y"]}
+
+
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
     """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number."""
     longest = max(map(len, uses.values()))

@@ -28,7 +28,7 @@ class Instrument:
 
     def known(self, key: str, otherwise: int) -> int:
         """Return a whole number among the facts that the device reports, or `otherwise`."""
-        return int(self.device.facts.value(key)) if key in self.device.facts else otherwise
+        return int(self.device.facts.known(key, otherwise))
 
     @property
     def dtypes(self) -> tuple[str, ...]:

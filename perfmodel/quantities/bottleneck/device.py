@@ -107,7 +107,7 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
 
 
 def _known(facts: DeviceFacts | None, key: str, otherwise: Any) -> Any:
-    return facts.value(key) if facts is not None and key in facts else otherwise
+    return otherwise if facts is None else facts.known(key, otherwise)
 
 
 def _deals_shares(facts: DeviceFacts | None) -> bool:

@@ -63,9 +63,8 @@ def mean_claim(rows: Sequence[Measurement]) -> Claim:
     far = [apart for longer, apart in mean_over_least(row for row in rows if len(kept(row)) > 1) if longer >= BEYOND]
     if not far:
         return Claim("Section 4.2", paper, "no row has several runs and a time beyond the launch's", None)
-    share = sum(apart < CLOSE for apart in far) / len(far)
-    said = f"they do in {share:.0%} of {len(far)} rows of {BEYOND:g} launches and more; the median is {median(far):.1%}"
-    return Claim("Section 4.2", paper, f"{said} (to agree: {MOST:.0%})", share >= MOST)
+    rows_of = f"rows of {BEYOND:g} launches and more; the median is {median(far):.1%}"
+    return _mostly("Section 4.2", paper, far, CLOSE, "they do", rows_of)
 
 
 def groups_claim(rows: Sequence[Measurement]) -> Claim:
@@ -74,9 +73,15 @@ def groups_claim(rows: Sequence[Measurement]) -> Claim:
     spreads = over_groups(rows)
     if not spreads:
         return Claim("Section 5, work-groups", paper, "no kernel was measured with several work-groups", None)
-    share = sum(spread < LIMIT for spread in spreads) / len(spreads)
-    said = f"by less in {share:.0%} of {len(spreads)} kernels and sizes, by {median(spreads):.0%} in the median"
-    return Claim("Section 5, work-groups", paper, f"{said} (to agree: {MOST:.0%})", share >= MOST)
+    kernels = f"kernels and sizes, by {median(spreads):.0%} in the median"
+    return _mostly("Section 5, work-groups", paper, spreads, LIMIT, "by less", kernels)
+
+
+def _mostly(source: str, paper: str, shares: Sequence[float], limit: float, verb: str, of_what: str) -> Claim:
+    """The claim that most of some shares are below a limit."""
+    below = sum(share < limit for share in shares) / len(shares)
+    said = f"{verb} in {below:.0%} of {len(shares)} {of_what} (to agree: {MOST:.0%})"
+    return Claim(source, paper, said, below >= MOST)
 
 
 def launch_claim(rows: Sequence[Measurement]) -> Claim:
