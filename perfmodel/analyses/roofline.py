@@ -225,7 +225,7 @@ def _time(amount: Any, rate: float | None) -> Any:
     return np.asarray(amount) / rate if rate else np.where(np.asarray(amount) == 0, 0.0, np.nan)
 
 
-ABOVE = "the clock was above that of the roofs' kernels, or this time is too short"
+ABOVE = "a higher clock than for the roofs, data kept in a cache, or too short a time"
 
 
 def above_lines(points: Iterable[KernelPoint]) -> list[str]:
@@ -234,7 +234,7 @@ def above_lines(points: Iterable[KernelPoint]) -> list[str]:
     Examples
     --------
     >>> above_lines([KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.21, "memory")])
-    ["above 100 % of the roof (axpy): the clock was above that of the roofs' kernels, or this time is too short"]
+    ["above 100 % of the roof (axpy): a higher clock than for the roofs, data kept in a cache, or too short a time"]
     """
     names = dict.fromkeys(point.kernel for point in points if point.share > 1)
     return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []

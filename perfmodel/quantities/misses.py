@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.errors import FlowUnknownError, PlacesUnknownError
-from perfmodel.quantities.bottleneck.device import LAST_LEVEL, UNBOUNDED, cold_share
+from perfmodel.quantities.bottleneck.device import UNBOUNDED, cold_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
 from perfmodel.quantities.traffic import fetched_lines, transfer_bytes
@@ -22,7 +22,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 
     `requests` are the transactions of all sub-groups with global memory. A cache misses a transaction for each line
     that it fetches (:func:`~perfmodel.quantities.traffic.fetched_lines`). The first level (``l1_bytes``) is shared by
-    the work-groups that a unit holds at once. The last one (:data:`~perfmodel.quantities.bottleneck.device.LAST_LEVEL`,
+    the work-groups that a unit holds at once. The last one (:data:`~perfmodel.quantities.traffic.LAST_LEVEL`,
     else ``l2_bytes``) is that of all units, and holds what is left of the run before
     (:func:`~perfmodel.quantities.bottleneck.device.cold_share`): kernels are run often. A cache of unknown size misses
     all that reach it. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share of the first, replace a ratio.

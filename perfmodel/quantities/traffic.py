@@ -23,8 +23,12 @@ from perfmodel.quantities.case import Case
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
 """Facts that give the size of a transfer; the first that is known counts."""
-LAST_LEVELS = ("last_level_bytes", "l3_bytes", "l3_told_bytes", "l2_bytes")
-"""Facts that tell what is cached."""
+LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
+"""Facts that give the last level's capacity; the first that is known counts.
+
+What the system tells comes after the measured one: on a virtual machine it is that of the whole host. What a pointer
+chase measures comes last: a round through its lines takes so long that others who share the cache drive them out.
+"""
 
 
 def transfer_bytes(case: Case) -> float:
@@ -175,15 +179,14 @@ def last_cache(case: Case, least: int) -> int | None:
 def cached_bytes(facts: DeviceFacts | None) -> float:
     """Return what all caches of a device can hold of an array from one run to the next [B]; 0 where none is known.
 
-    It is the largest of the last level, as measured or as the system tells it, and of all second levels together: on a
-    CPU each core has its own.
+    It is the larger of the last level (:data:`LAST_LEVEL`) and of all second levels together: on a CPU each core has
+    its own.
     """
     if facts is None:
         return 0.0
-    known = {key: float(facts.value(key)) for key in LAST_LEVELS if key in facts}
-    if "l2_bytes" in known and facts.known("device_type") == "cpu":
-        known["l2_bytes"] *= float(facts.known("compute_units", 1.0))
-    return max(known.values(), default=0.0)
+    last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)
+    cores = facts.known("compute_units", 1) if facts.known("device_type") == "cpu" else 1
+    return max(last, float(facts.known("l2_bytes", 0)) * float(cores))
 
 
 # {{{ segments and banks that the lanes of a sub-group touch together

@@ -79,7 +79,8 @@ def test_what_the_caches_of_a_device_hold_together():
     assert 0 == cached_bytes(None) == cached_bytes(told())
     assert 2**20 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="gpu"))
     assert 2**23 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="cpu"))
-    assert 2**25 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
+    assert 2**24 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
+    assert 2**25 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, l3_bytes=2**22))
 
 
 def test_the_size_of_a_transfer_is_the_first_that_is_known():

@@ -28,6 +28,7 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import LAST_LEVEL
 
 UNBOUNDED = 1 << 44
 """Capacity of a cache that keeps everything [B]: it fetches each line once."""
@@ -40,13 +41,6 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 """What is assumed where a device's facts do not tell it."""
 
 POCL = "Portable Computing Language"
-
-LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
-"""Facts that give the last level's capacity; the first that is known counts.
-
-What a pointer chase measures comes last: a round through its lines takes so long that others who share the cache drive
-them out.
-"""
 
 
 @dataclass(frozen=True)
