@@ -103,7 +103,7 @@ def roof_words(point: KernelPoint) -> str:
     none = "it has no floating-point operations"
     rate = f"it reaches {rate_text(point.rate, 'FLOP/s')}" if point.operations else none
     if point.operations and math.isfinite(point.intensity):
-        rate += f" at {point.intensity:.3g} operations for each byte"
+        rate += f" at {point.intensity:.4g} operations for each byte"
     if not math.isfinite(point.share):
         return f"Below the roofs: {rate}; a roof that it needs is not known."
     return (

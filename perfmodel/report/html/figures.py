@@ -287,7 +287,7 @@ def _roofline_text(point: KernelPoint, predicted: bool) -> str:
     reached = f"{percent(point.share)} of what the roofs allow" if math.isfinite(point.share) else ""
     return plotly_lines((
         point.kernel, point.form, point.sizes, f"{rate_text(point.rate, 'op/s')} {how}",
-        f"{point.intensity:.3g} operations for each byte", reached,
+        f"{point.intensity:.4g} operations for each byte", reached,
     ))  # fmt: skip
 
 

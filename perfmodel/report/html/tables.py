@@ -165,7 +165,7 @@ def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
     rows = [
         (
             TableCell(point.kernel, small=_join(point.form, point.sizes)),
-            f"{point.intensity:.3g}" if math.isfinite(point.intensity) else "moves no data",
+            f"{point.intensity:.4g}" if math.isfinite(point.intensity) else "moves no data",
             rate_text(point.rate, "op/s"),
             LOWEST[point.bound],
             percent(point.share),

@@ -124,6 +124,25 @@ def test_plots_follow_the_colour_scheme(files):
         assert [] == found.violations()
 
 
+def test_paper_is_light_and_all_tabs_are_drawn_for_it(files):
+    colour = "getComputedStyle(document.querySelector('#made').closest('body')).color"
+    ink = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    shown = "[...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).length"
+    wide = "Math.max(...[...document.querySelectorAll('.plot svg')].map((one) => one.getBoundingClientRect().width))"
+    with opened(files["own"], 1400, "light") as found:
+        light = [found.page.evaluate(one) for one in (colour, ink)]
+    with opened(files["own"], 1400, "dark") as found:
+        dark = [found.page.evaluate(one) for one in (colour, ink)]
+        assert not set(light) & set(dark)
+        found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        found.until(f"{ink} === '{light[1]}'")
+        assert (light[0], 8) == (found.page.evaluate(colour), found.page.evaluate(shown))
+        assert found.page.evaluate(wide) <= 705  # 44rem: A4 less its margins
+        found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        found.until(f"{ink} === '{dark[1]}'")
+        assert (dark[0], 1) == (found.page.evaluate(colour), found.page.evaluate(shown))
+
+
 def test_without_scripts_everything_is_there(files):
     from playwright.sync_api import sync_playwright
 

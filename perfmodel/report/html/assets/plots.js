@@ -60,5 +60,12 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     document.querySelectorAll(".panel:not([hidden])").forEach(drawIn);
   });
-  window.addEventListener("beforeprint", () => document.querySelectorAll(".panel").forEach(drawIn));
+  window.addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("printing");
+    document.querySelectorAll(".panel").forEach(drawIn);
+  });
+  window.addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("printing");
+    document.querySelectorAll(".panel:not([hidden])").forEach(drawIn);
+  });
 })();
