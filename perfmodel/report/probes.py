@@ -45,10 +45,11 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
     _draw_nests(panels["nests"], runs)
     _draw_barriers(panels["barriers"], runs)
     _draw_overlap(panels["overlap"], runs)
-    for axes in panels.values():
+    for name, axes in panels.items():
         drawing.quiet_grid(axes)
         if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize="small", framealpha=0.9)
+            place = "lower right" if name in ("chase", "ways") else "best"  # curves that rise to the right
+            axes.legend(fontsize="small", framealpha=0.9, loc=place)
     last = runs[-1]
     figure.suptitle(f"{last.device} ({last.platform}, {last.driver}), probed {last.taken_at[:10]}", fontsize="medium")
     return figure
@@ -58,7 +59,7 @@ def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
     values = {key: fact.value for key, fact in probed.probed_facts(runs).items() if key in keys}
     told = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
             for key in keys if key in values]  # fmt: skip
-    axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="medium", loc="left")
+    axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="small", loc="left")
 
 
 def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
@@ -68,9 +69,10 @@ def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None)
     _draw_curve(axes, newest(runs, probed.CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
     for level, step in zip(probed.LEVELS, probed.capacities(runs), strict=False):
         axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
-        label = f" {level}: {bytes_text(step.last)}"
+        label = f"{level}: {bytes_text(step.last)}"
         where = axes.get_xaxis_transform()
-        axes.text(step.first, 0.02, label, color=COLOURS[1], transform=where, ha="left", va="bottom", rotation=90)
+        # The curve rises from left to right: left of a step the top is free.
+        axes.text(step.last, 0.98, label, color=COLOURS[1], transform=where, ha="right", va="top", rotation=90)
     for level in probed.LEVELS:
         if facts is not None and f"{level}_told_bytes" in facts:
             axes.axvline(facts.value(f"{level}_told_bytes"), color="0.3", linestyle=":", linewidth=1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.report.drawing import COLOURS, FILLS, LINES, MARKERS, REST, empty_figure, legend_beside, quiet_grid
+from perfmodel.report.sizes_picture import size_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,15 +101,10 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
 
 def _few_ticks(axes: Axes, panel: Panel) -> None:
     """Name the points of a logarithmic axis where they are few: within a decade or two its own names overlap."""
-    points = sorted({float(x) for one in panel.series for x in one.x})
+    points = sorted({float(x) for one in panel.series for x in one.x if one.kind != "fit"})
     if panel.scales[0] == "log" and 1 < len(points) <= MOST_TICKS:
-        axes.set_xticks(points, [_name_of(x) for x in points])
+        axes.set_xticks(points, [size_text(x) for x in points])
         axes.set_xticks([], minor=True)
-
-
-def _name_of(x: float) -> str:
-    """Return a number for an axis, a large power of two as such."""
-    return f"2^{math.log2(x):g}" if x >= 1024 and math.log2(x).is_integer() else f"{x:g}"
 
 
 def _one_legend(every: Sequence[Axes]) -> None:

@@ -34,6 +34,7 @@ WHAT = {
 DEVICE = {"opencl", "measuring"}
 WIDTH, HEIGHT, FLOOR, GAP, THIN, MARGIN, SWEEPS = 150.0, 42.0, 84.0, 22.0, 12.0, 40.0, 24
 STYLE = """\
+svg { background: #fff; }
 rect { fill: #eef4fb; stroke: #345; stroke-width: 1.2; }
 .device rect { fill: #fdeedd; }
 text { text-anchor: middle; fill: #123; }
