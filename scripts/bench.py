@@ -6,6 +6,7 @@
 `repeatability` measures a sample of a device's kernels twice and says how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 `recorded` does so on spaces that others recorded on GPUs, without a device (minutes a space; needs Kernel Tuner).
+`gallery` measures the kernels of docs/lab/gallery on a quiet device, for the pages there (minutes).
 """
 
 from __future__ import annotations
@@ -48,12 +49,16 @@ def main(argv: list[str] | None = None) -> int:
     repeat.add_argument("--device", help="part of the device's name; the first of all by default")
     repeat.add_argument("--kernels", type=Path, help="folder of kernel classes; the measurement kernels by default")
     repeat.add_argument("--quick", action="store_true", help="with shorter runs")
-    for command in (counts, predict, tuner, recorded, scale, repeat):
+    gallery = commands.add_parser("gallery", help="measure the gallery's kernels")
+    gallery.add_argument("--device", required=True, help="part of the device's name")
+    gallery.add_argument("--kernels", type=Path, default="docs/lab/gallery", help="folder of their files")
+    gallery.add_argument("--out", type=Path, default="docs/data/gallery", help="folder of the devices' stores")
+    for command in (counts, predict, tuner, recorded, scale, repeat, gallery):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
     commands_by_name = {"counts": _counts, "predict": _predict, "repeatability": _repeatability, "scale": _scale}
-    commands_by_name |= {"tuner": _tuner, "recorded": _recorded}
+    commands_by_name |= {"tuner": _tuner, "recorded": _recorded, "gallery": _gallery}
     result, text = commands_by_name[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
@@ -100,6 +105,21 @@ def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParse
         parser.error(str(error))
     result = repeatability.document_of(twice, device.name, campaign.name)
     return result, "\n".join(repeatability.lines_of(result))
+
+
+def _gallery(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from subprocess import CalledProcessError
+
+    from perfmodel.errors import PerfModelError
+    from perfmodel.opencl import find
+    from scripts.lab.gallery import measure_gallery
+
+    try:
+        store = arguments.out / find(arguments.device).facts.slug
+        measure_gallery(arguments.kernels, arguments.device, store)
+    except (PerfModelError, CalledProcessError) as error:
+        parser.error(str(error))
+    return {"store": str(store)}, f"{store}: now draw the pages by scripts/redraw gallery"
 
 
 def _scale(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:

@@ -2,7 +2,8 @@
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
 examples again; papers prints tables of two pages; transfers (minutes) predicts kernels by weights of other cards;
-tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery.
+tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery,
+beside what scripts/bench gallery measured.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
         ),
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
-        "gallery": lambda: draw_gallery(options.devices, lab / "gallery"),
+        "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
     }  # fmt: skip

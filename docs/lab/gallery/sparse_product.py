@@ -21,8 +21,8 @@ def build(rows: int) -> lp.TranslationUnit:
         end
         """,
         [
-            lp.GlobalArg("start", np.int32, shape="n + 1"), lp.GlobalArg("column", np.int32, shape=None),
-            lp.GlobalArg("entry", np.float32, shape=None), lp.GlobalArg("x, y", np.float32, shape="n"),
+            lp.GlobalArg("start", np.int32, shape="n + 1"), lp.GlobalArg("column", np.int32, shape="16*n"),
+            lp.GlobalArg("entry", np.float32, shape="16*n"), lp.GlobalArg("x, y", np.float32, shape="n"),
             lp.ValueArg("n", np.int32),
         ],
         assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
@@ -32,3 +32,12 @@ def build(rows: int) -> lp.TranslationUnit:
 
 def variants() -> dict[str, lp.TranslationUnit]:
     return {"narrow": build(32), "wide": build(256)}
+
+
+def arguments(n: int) -> dict[str, np.ndarray]:
+    """Rows of 8 to 24 entries, two of them 32 together, in columns anywhere."""
+    random = np.random.default_rng(0)
+    first = random.integers(8, 25, n // 2)
+    lengths = np.stack([first, 32 - first], axis=1).ravel()
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return {"start": start, "column": random.integers(0, n, 16 * n, dtype=np.int32)}
