@@ -38,9 +38,13 @@ def throughput_table(devices: Iterable[tuple[str, Iterable[Throughput]]]) -> str
 
 def _cells(one: Throughput) -> tuple[str, ...]:
     unknown = ONE_MULTIPLICITY in one.note
-    latency = f"{1e9 * one.latency_s:.3g}" + " (at most)" * (unknown or BANDWIDTH_BOUND in one.note)
-    rate = f"{1e-9 * one.bandwidth_per_s:.3g}" + " (at least)" * (unknown or LATENCY_BOUND in one.note)
+    latency = _digits(1e9 * one.latency_s) + " (at most)" * (unknown or BANDWIDTH_BOUND in one.note)
+    rate = _digits(1e-9 * one.bandwidth_per_s) + " (at least)" * (unknown or LATENCY_BOUND in one.note)
     return one.operation, latency, "" if one.operation == "launch" else rate, f"{one.r_squared:.2f}", str(one.rows)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def errors_table(devices: Iterable[tuple[str, Contenders]]) -> str:

@@ -39,6 +39,11 @@ def test_a_launch_has_no_bandwidth():
     assert "| cpu | launch | 12.5 |  | 0.94 | 18 |" in throughput_table([("cpu", [fit("launch", "")])])
 
 
+def test_thousands_of_nanoseconds_are_written_out():
+    slow = replace(fit("launch", ""), latency_s=3.5942e-6)
+    assert "| launch | 3594 |" in throughput_table([("cpu", [slow])])
+
+
 def test_errors_are_of_protocol_a():
     """Of five cases four are exact, which counts 0.1 %, and one has half of what it was planted as."""
     exact, *_ = contenders()
