@@ -57,6 +57,7 @@ class Row:
     group: str = ""
     disagreement: float = nan  # of one visit
     device_s: float = nan
+    flags: tuple[str, ...] = ()
 
     @property
     def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
