@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import LibraryVersionError, PerfModelError
@@ -33,6 +34,21 @@ def failure_in_library(error: Exception) -> LibraryVersionError | None:
         f"{type(error).__name__}: {error}", tuple(f"{one.name} {installed(one.name)}" for one in wrong),
         tuple(map(str, wrong)), " && ".join(commands),
     )  # fmt: skip
+
+
+def failure_below(error: Exception, path: Path) -> LibraryVersionError | None:
+    """Return the same for an error that running a user's file raised; None where the file itself is at fault.
+
+    The file is, unless the error was raised elsewhere than beside it, or says that a library lacks a name.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    beside = trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == path.absolute().parent
+    lacking = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
+    if beside and str(lacking).partition(".")[0] not in {one.name for one in bounded()}:
+        return None
+    return failure_in_library(error)
 
 
 def bounded() -> list[Requirement]:
