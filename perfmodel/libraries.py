@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 _BARVINOK = "islpy-barvinok"
 BARVINOK = f"{_BARVINOK}==2025.2.5.post1"
-MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {BARVINOK}"
+INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
+"""Installs into this environment; one that uv made has no pip."""
+MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 """Puts Barvinok's algorithm into islpy; it is installed last, since it brings the same module."""
 
 
@@ -27,7 +30,7 @@ def failure_in_library(error: Exception) -> LibraryVersionError | None:
     if not wrong or isinstance(error, PerfModelError):
         return None
     plain, barvinok = ([one for one in wrong if (one.name == _BARVINOK) is is_it] for is_it in (False, True))
-    commands = [f"{sys.executable} -m pip install {' '.join(repr(str(one)) for one in plain)}"] if plain else []
+    commands = [f"{INSTALL} {' '.join(repr(str(one)) for one in plain)}"] if plain else []
     if barvinok or any(one.name == "islpy" and installed(_BARVINOK) for one in plain):
         commands.append(MENDING_COMMAND)
     return LibraryVersionError(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+import sys
+from importlib import metadata, util
 from typing import Any
 
 import loopy as lp
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel import libraries
 from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
 from perfmodel.errors import KernelFileExecutionError, LibraryVersionError, OptionError
@@ -129,6 +131,15 @@ def test_without_an_installed_perfmodel_nothing_is_bounded(monkeypatch):
 
     monkeypatch.setattr(metadata, "requires", missing)
     assert [] == bounded()
+
+
+def test_an_environment_that_uv_made_has_no_pip(monkeypatch):
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
+    module = util.module_from_spec(libraries.__spec__)
+    libraries.__spec__.loader.exec_module(module)
+    assert f"uv pip install --python {sys.executable}" == module.INSTALL
+    assert module.MENDING_COMMAND.startswith(f"{module.INSTALL} --force-reinstall --no-deps islpy-barvinok==")
+    assert f"{sys.executable} -m pip install" == libraries.INSTALL
 
 
 def test_what_is_not_installed_has_no_version():
