@@ -15,7 +15,7 @@ from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
-from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL
@@ -144,7 +144,7 @@ def test_a_campaign_with_facts_has_points_below_the_roofs():
     assert all(math.isfinite(one.seconds) for one in found.kernels)
     assert not all(one.adds_up for one in found.kernels)
     (own,), (variant,) = found.own_points, found.ranking
-    same = next(one for one in roofline_points(tests.with_facts(with_measured_facts(store.read(POCL)).facts))
+    same = next(one for one in roofline_points(measured_folder(POCL)[1])
                 if (one.kernel, one.sizes) == ("nbody", own.sizes))  # fmt: skip
     assert ("mine", variant.seconds) == (own.kernel, own.seconds)
     assert (same.intensity, same.attainable, same.bound) == (own.intensity, own.attainable, own.bound)
