@@ -325,12 +325,19 @@ def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, 
 
 
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
-    """Say where each anchor ran, and how far its prediction was off."""
-    for name, anchor in anchors.items():
-        where = f" at {output.sizes_text(anchor.sizes)}" if anchor.sizes else ""
-        took, predicted = display.seconds_text(anchor.measured), display.seconds_text(anchor.predicted)
-        then = f"its predictions at other sizes times {anchor.scale:.3g}"
-        yield f"anchor: {name} took {took}{where}, predicted {predicted}: {then}"
+    """Say at which sizes the anchors ran, and by what predictions are multiplied; of several the least and the most."""
+    ordered = sorted(anchors.values(), key=lambda anchor: anchor.scale)
+    if not ordered:
+        return
+    least, most = ordered[0], ordered[-1]
+    where = f" at {output.sizes_text(least.sizes)}" if least.sizes else ""
+    if least is not most:
+        scales = f"{least.scale:.3g} ({least.kernel}) to {most.scale:.3g} ({most.kernel})"
+        yield f"anchors: each variant ran once{where}; its predictions at other sizes are multiplied by {scales}"
+        return
+    took, predicted = display.seconds_text(least.measured), display.seconds_text(least.predicted)
+    then = f"predictions at other sizes are multiplied by {least.scale:.3g}"
+    yield f"anchor: {least.kernel} took {took}{where}, predicted {predicted}: {then}"
 
 
 def _bounds(
@@ -484,8 +491,9 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
-    )
+        counted, model, parameter, low, high, request.points[0],
+        allow_unmeasured=request.accuracy.allow_unmeasured, progress=output.CommandBar(),
+    )  # fmt: skip
     withheld = {**failed, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
     again = predicting.Predicting(model, request.accuracy.level, request.accuracy.allow_unmeasured)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -207,6 +207,20 @@ class Trials:
             row = visited
         self.rows[key] = row.after(self.rows.get(key))
         return row
+
+    def build(self, name: str) -> float:
+        """Build a variant and compare its output, as its first visit does; return how long that took [s].
+
+        A failure is told by the visit. It raises UnknownVariantError if there is no such variant.
+        """
+        self.kernel.check_name(name)
+        self.kernel.ask_for_arguments(name, self.sizes)
+        if self._failed_before(name, canonical(self.sizes)) is None:
+            began = perf_counter()
+            with suppress(FailedError):
+                self._watched(name, self.sizes, lambda: self._first_run(name, self.sizes))
+            self._add(name, building_s=perf_counter() - began)
+        return self.spent(name).building_s
 
     def compare(self, name: str) -> Measurement | None:
         """Run a variant at the sizes of the trials to compare its output, without timing it.
