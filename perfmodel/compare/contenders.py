@@ -316,7 +316,7 @@ def contenders_of_devices(
     return [judged[place] for place in range(len(folders))]
 
 
-RESOURCES_S, FAMILY_S = 0.05, 0.0035
+RESOURCES_S, FAMILY_S = 0.08, 0.0056
 """Time that a family takes for each counted kernel of a device, with resources and without, on average [s]."""
 
 

@@ -14,7 +14,7 @@ from perfmodel.errors import FlowUnknownError, PlacesUnknownError
 from perfmodel.quantities.bottleneck.device import UNBOUNDED, cold_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
-from perfmodel.quantities.traffic import fetched_lines, transfer_bytes
+from perfmodel.quantities.traffic import LAST_LEVEL, fetched_lines, transfer_bytes
 
 
 def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
