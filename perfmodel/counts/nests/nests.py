@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -22,6 +23,7 @@ from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
+from perfmodel.errors import IncomparableCountsError
 from perfmodel.lazy import Lazy, cached_property
 
 
@@ -259,10 +261,13 @@ class _Nests(Lazy):
         )
 
     def _trips(self, iterations: Count, entries: Count) -> int | None:
-        """Return the iterations for each entry, if they are one whole number at all sizes."""
+        """Return the iterations for each entry, if they are known to be one whole number at all sizes."""
         entered = float(entries(**self._sizes))
         ratio = float(iterations(**self._sizes)) / entered if entered else 0.0
-        return int(ratio) if ratio == int(ratio) and iterations == int(ratio) * entries else None
+        with suppress(IncomparableCountsError):  # no formulas within the budget
+            if ratio == int(ratio) and iterations == int(ratio) * entries:
+                return int(ratio)
+        return None
 
     def _box(self, domains: Sequence[Domain]) -> Count:
         """Return the work-items of the launch times the values of each loop between its bounds."""

@@ -63,6 +63,17 @@ def test_trips_are_known_where_they_are_one_number() -> None:
     assert [None] * len(counts.nests) == [nest.trips for nest in counts.nests]
 
 
+def test_trips_are_not_known_of_counts_without_a_formula() -> None:
+    """A row of 2*i + 1 has n entries on average, a whole number: no formula says that it is no constant."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j <= 2*i }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a, out", np.float32, shape=lp.auto), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
+    )  # fmt: skip
+    (nest,) = [nest for nest in count(unit, cache=False, budget=1e-5).nests if nest.inner == ("i", "j")]
+    assert "evaluated at given sizes only" in str(nest.iterations)
+    assert (None, 49, 7) == (nest.trips, nest.iterations(n=7), nest.entered[-1](n=7))
+
+
 def test_the_chain_of_a_sum() -> None:
     (chain,) = [chain for nest in matmul().nests for chain in nest.chains]
     assert ("k_inner", "k_outer") == chain.loops
