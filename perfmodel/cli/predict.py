@@ -239,8 +239,8 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
         output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
-        for name, bound in bounds.items():
-            output.print_text(f"\n{name}: {bound['text']}")
+        for line in _why_lines(bounds):
+            output.print_text(line)
         return
     roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
     rows = [
@@ -261,6 +261,15 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
         notes=list(request.model.notes),
     ))  # fmt: skip
+
+
+def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what bounds each variant; what to try stands once for all variants that it is said of."""
+    advice = [(name, f"try: {line}") for name, bound in bounds.items() for line in bound.get("advice", ())]
+    shared = len(bounds) > 1 and bool(advice)
+    for name, bound in bounds.items():
+        yield f"\n{name}: " + ("\n".join(bound["bounds"]) if shared else bound["text"])
+    yield from ("\n" + line for line in report.sweeps.noted_lines(advice, len(bounds)) if shared)
 
 
 def _title(request: _Request) -> str:

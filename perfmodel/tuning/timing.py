@@ -121,7 +121,7 @@ def time_kernel(
         names = [name for name in counted if predictions is None or name not in predictions.errors] or [*counted]
         built_s = building_s(trials, names)
         progress.tell(_beforehand(trials, points, names, run_s, built_s))
-        time_variants(trials, points, progress, run_s, built_s / len(names))
+        time_variants(trials, points, progress, run_s, (built_s or 0.0) / len(names))
         facts = facts_with_roofs(model) if model else trials.device.facts
         timed = tuple(
             timed_point(
@@ -140,23 +140,28 @@ def time_kernel(
 
 def _beforehand(
     trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float],
-    built_s: float,
+    built_s: float | None,
 ) -> str:  # fmt: skip
     """Return what is timed, and how long that takes: with all runs where their times are predicted, else building."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
     every = [place_of(name, point) for point in points for name in names]
+    if built_s is None:
+        return f"timing {what} on {trials.device.name}: {visits}"
     if not all(place in run_s for place in every):
         return f"timing {what} on {trials.device.name}: {visits}, after about {max(built_s, 1):.0f} s of building"
     seconds = max(built_s + expected_s([run_s[place] for place in every], campaign), 1)
     return f"timing {what} on {trials.device.name}: {visits}, about {seconds:.0f} s with building"
 
 
-def building_s(trials: Trials, names: Sequence[str]) -> float:
-    """Build the first two variants, and return about how long it takes to build all [s]: the others as the second."""
-    built = [trials.build(name) for name in names[:2]]
-    return sum(built) + built[-1] * (len(names) - len(built))
+def building_s(trials: Trials, names: Sequence[str]) -> float | None:
+    """Build the first two variants, and return about how long it takes to build all [s]: the others as the second.
+
+    None where neither can be built.
+    """
+    built = [seconds for name in names[:2] if (seconds := trials.build(name)) is not None]
+    return sum(built) + built[-1] * (len(names) - len(built)) if built else None
 
 
 def _several(number: int, name: str) -> str:

@@ -266,7 +266,7 @@ def test_arguments_of_the_kernel_file(here):
         ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")),
         ("gone.json", ("pair.py", *N, "-w", "gone.json")),
         ("gone.py", ("gone.py", *N)),
-        (f"its arrays need {8 * 2**40} bytes", ("kernel.py", "-p", "n=2**40")),
+        ("its arrays need 8 TiB", ("kernel.py", "-p", "n=2**40")),
         ("no type is known for a", ("untyped.py", *N)),
     ],
 )

@@ -129,6 +129,7 @@ def test_building_takes_as_long_as_of_the_second_variant():
     assert 9.5 == building_s(trials, names)
     assert ["0", "1"] == built
     assert 2.0 == building_s(trials, names[:1])
+    assert building_s(SimpleNamespace(build=lambda name: None), names) is None
 
 
 def test_variants_that_can_be_counted_are_and_sizes_are_wrong_for_all():
