@@ -165,7 +165,8 @@ def report_data(
     measured = store.read(folder)
     if measured.device != model.device:
         raise ForeignDeviceError(folder, f"'{measured.device}'", f"'{model.device}'")
-    measured = with_measured_facts(measured)
+    samples = samples_of(folder, measured)
+    measured = with_measured_facts(measured, samples=samples)
     try:
         compared, judged_on = tests_of(folder, measured, store.TESTS_FILE), TESTS
     except StoreMissingError:
@@ -173,7 +174,6 @@ def report_data(
     advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)
-    samples = samples_of(folder, measured)
     sampled = summarise(compare(model, samples, level)) if samples else None
     own = _OwnVariants.of(model, variants or {}, sizes or {}, level)
     bounding = bound_models(folder, model.device)

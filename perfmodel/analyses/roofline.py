@@ -7,7 +7,8 @@ memory, each at the device's measured peak. What the caches hold from one run to
 
 with the bytes Q that move at least (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
 bandwidths B of memory and :math:`B_{cache}` of the caches. Where the latter is not known, no cache was faster than the
-memory roof, and the time is Q/B.
+memory roof, and the time is Q/B. In local memory only what crosses from one work-item to another must move
+(:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
 So a share above 1 comes from no roof of another thing. What remains is a time that is shorter than that of every kernel
 which measured the roofs (a clock boost, or a published peak at a lower clock), or a predicted time that is too short.
@@ -32,7 +33,7 @@ from perfmodel.predicting.predictions import together
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
-from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, local_bytes
+from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, least_local_bytes
 from perfmodel.store import Measurements
 
 PEAKS = ("peak_flops_float32", "peak_flops_float64")
@@ -204,7 +205,7 @@ def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]
     times = np.stack(np.broadcast_arrays(
         _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),
         _memory_time(case, roofs),
-        _time(local_bytes(case), roofs.get(LOCAL)),
+        _time(least_local_bytes(case), roofs.get(LOCAL)),
     ))  # fmt: skip
     lowest = np.argmax(np.where(np.isnan(times), np.inf, times), axis=0)
     least = np.take_along_axis(times, lowest[None], axis=0)[0]

@@ -162,7 +162,7 @@ def fit_device(
         bar.stop()
     possible = _possible(measured, models)
     chosen = recommended(fits[name] for name in possible)
-    save_roofs(measured, target)
+    save_roofs(measured, target, samples)
     if tests is None:
         rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
         notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)

@@ -19,14 +19,14 @@ from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import Fact
 from perfmodel.fitting.design import fit_to_design
-from perfmodel.fitting.device_folder import recorded_folder
+from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
-from perfmodel.store import TESTS_FILE, Measurements
+from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
 from perfmodel.store.files import ROWS_FILE
 
 if TYPE_CHECKING:
@@ -177,14 +177,18 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
 
 
 def compare_families(
-    measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None
+    measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
+    samples: Measurements | None = None,
 ) -> Iterator[Contender]:
     """Fit and judge families one after another, each on all cases that it predicts; see :func:`on_common_cases`.
+
+    Facts that a fit chooses, and intervals where there are no tests, rest on `samples` too, as in a fit of the device.
 
     A family that cannot be fitted is a contender with a problem; the others are judged all the same.
     """
     for family in families:
-        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests)))
+        fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
+        yield contender_of(fits)
 
 
 def contender_of(fits: FamilyFits) -> Contender:
@@ -271,15 +275,22 @@ def contenders(
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
     first = next(iter(made.values()), None)
     plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
-    folds = folds_of(tests)
-    fits = [made.get(family.name) or FamilyFits(plain, family, options, tests, folds) for family in chosen]
+    samples = first.samples if first else samples_of(folder, plain)
+
+    def fits_of(family: Family, known: Measurements) -> FamilyFits:
+        checked, sampled = (rows and rows.with_facts(known.facts) for rows in (tests, samples))
+        if tests is not None and not family.choices:
+            sampled = None  # no figure rests on them
+        return FamilyFits(known, family, options, checked, folds_of(tests), samples=sampled)
+
+    fits = [made.get(family.name) or fits_of(family, plain) for family in chosen]
     known: dict[bool, Measurements] = {}
     for family in chosen:
         kind = takes_regression(family)
         own = known[kind] = known.get(kind) or with_measured_facts(plain, family)
         if has_measured_weight(family, plain, own):
             twice = replace(family, name=f"{family.name} (measured)")
-            fits.append(FamilyFits(own, twice, options, tests and tests.with_facts(own.facts), folds))
+            fits.append(fits_of(twice, own))
     begin(f"families on {plain.device}", len(fits))
     judged = []
     for contender in map(contender_of, fits):
@@ -332,10 +343,18 @@ def expected_s(folders: Sequence[Path], names: tuple[str, ...] = ()) -> float:
 
 def _device_s(folder: Path, names: tuple[str, ...]) -> float:
     """Return about how long the families of one device's folder take [s]: by its kernels, and by the families."""
-    texts = (path.read_bytes() for path in (folder / ROWS_FILE, folder / TESTS_FILE) if path.is_file())
-    kernels = {found for text in texts for found in re.findall(rb'"counts_hash": ?"(\w+)"', text)}
     chosen = [find_family(name) for name in names or families()]
-    return len(kernels) * sum(RESOURCES_S if family.resources else FAMILY_S for family in chosen)
+    measured = _kernels_in(folder, ROWS_FILE, TESTS_FILE)
+    every = measured | _kernels_in(folder, SAMPLES_FILE)
+    return sum(
+        len(every if family.choices else measured) * (RESOURCES_S if family.resources else FAMILY_S)
+        for family in chosen
+    )  # fmt: skip
+
+
+def _kernels_in(folder: Path, *files: str) -> set[bytes]:
+    texts = (path.read_bytes() for path in (folder / file for file in files) if path.is_file())
+    return {found for text in texts for found in re.findall(rb'"counts_hash": ?"(\w+)"', text)}
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:

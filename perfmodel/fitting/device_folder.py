@@ -37,7 +37,9 @@ def recorded_folder(
 
 def _measured(folder: Path, measured_facts: bool, given: Mapping[str, Fact] | None) -> Measurements:
     measured = store.read(folder)
-    return with_given_facts(with_measured_facts(measured) if measured_facts else measured, given)
+    if measured_facts:
+        measured = with_measured_facts(measured, samples=samples_of(folder, measured))
+    return with_given_facts(measured, given)
 
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:

@@ -10,16 +10,18 @@ to the times T, with the operations A of the busiest core and the multiplicity M
 that model. Every multiplicity is tried as the one at which latency gives way to bandwidth.
 
 Williams, Waterman and Patterson (2009) measure the roofs of the roofline model with kernels written for this
-purpose. Here a roof is the highest rate over these rows, without rows that have a flag:
+purpose. Here a roof is the highest rate over these rows and those of samples, without rows that have a flag:
 
 - global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known
   (:func:`perfmodel.quantities.traffic.cached_bytes`), of bytes the least (:func:`least_bytes` beside it). Smaller sizes
   give the roof of the caches, if it is higher.
 - operations: all kernels with operations of the type of which at least :data:`PLAIN` are additions and products. A
   multiply-add counts as two, and a device may have instructions for it alone.
-- local memory: all kernels that use it.
+- local memory: all measured kernels that use it. Many samples store into local memory what the same work-item loads
+  again, which compilers keep in registers.
 
 No kernel is left out because it isolates something else: a tiled product may reach a higher rate than those that do.
+So may samples: arrays whose length is a power of two, as in most measured kernels, are not the fastest ones.
 
 The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
 """
@@ -265,13 +267,16 @@ class Roof:
         return Fact(self.rate, self.unit, f"measured, best median of {self.rows} rows: {self.kernel}")
 
 
-def roofs(measurements: Measurements) -> tuple[Roof, ...]:
-    """Return the roofs of one device's measurements; a roof without any row is left out."""
+def roofs(measurements: Measurements, samples: Measurements | None = None) -> tuple[Roof, ...]:
+    """Return the roofs of one device's measured kernels and samples; a roof without any row is left out."""
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
 
-    streams = _rates(measurements, least_bytes)
+    def every(amount: Callable[[Case], Any]) -> list[_Rate]:
+        return [*_rates(measurements, amount), *(_rates(samples, amount) if samples else ())]
+
+    streams = every(least_bytes)
     large = BEYOND * cached_bytes(measurements.facts)
     beyond = [stream for stream in streams if stream.amount >= large]
     within = [stream for stream in streams if BEYOND * stream.amount <= large]
@@ -280,7 +285,7 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
         (CACHE_KEY, "B/s"): within if best(within) > best(beyond) > 0 else [],
     }
     for dtype in ("float32", "float64"):
-        rates[f"peak_flops_{dtype}", "operation/s"] = _rates(measurements, partial(_plain_operations, dtype=dtype))
+        rates[f"peak_flops_{dtype}", "operation/s"] = every(partial(_plain_operations, dtype=dtype))
     rates["local_bandwidth_bytes_per_s", "B/s"] = _rates(measurements, local_bytes)
     highest_rates = []
     for (key, unit), of_roof in rates.items():
@@ -295,9 +300,9 @@ def roof_facts(measured: tuple[Roof, ...]) -> Mapping[str, Fact]:
     return {roof.key: roof.fact for roof in measured}
 
 
-def save_roofs(measurements: Measurements, folder: Path) -> None:
+def save_roofs(measurements: Measurements, folder: Path, samples: Measurements | None = None) -> None:
     """Write the roofs of measured rows into :data:`ROOFS_FILE` of a folder, where predictions find them."""
-    facts = {key: asdict(fact) for key, fact in roof_facts(roofs(measurements)).items()}
+    facts = {key: asdict(fact) for key, fact in roof_facts(roofs(measurements, samples)).items()}
     write_whole(folder / ROOFS_FILE, f"{json_text({'facts': facts}, indent=2)}\n".encode())
 
 
@@ -350,13 +355,16 @@ def takes_regression(family: Family) -> bool:
 _UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
 
 
-def with_measured_facts(measurements: Measurements, family: Family | None = None) -> Measurements:
+def with_measured_facts(
+    measurements: Measurements, family: Family | None = None, samples: Measurements | None = None
+) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
     A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
     the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
     one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived, for example
-    because counts of an earlier version hold no dataflow, are left out.
+    because counts of an earlier version hold no dataflow, are left out. Roofs rest on `samples` too, where
+    they are given.
     """
     if not len(measurements):
         return measurements
@@ -367,5 +375,5 @@ def with_measured_facts(measurements: Measurements, family: Family | None = None
     if family is not None and not takes_regression(family):
         derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
-        derived = derived.updated(roof_facts(roofs(measurements)))
+        derived = derived.updated(roof_facts(roofs(measurements, samples)))
     return measurements.with_facts(derived.updated(dict(known.facts)))

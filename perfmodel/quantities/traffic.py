@@ -170,6 +170,15 @@ def local_bytes(case: Case) -> Any:
     return total
 
 
+def least_local_bytes(case: Case) -> Any:
+    """Return a lower bound of the bytes that move between local memory and registers [B].
+
+    As :func:`local_bytes`, but none without a barrier between work-items: each then loads only what it stored itself,
+    which a compiler keeps in a register.
+    """
+    return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
+
+
 def last_cache(case: Case, least: int) -> int | None:
     """Return the bytes of the cache before memory, at least `least`; None where it is not known."""
     size = case.known("l3_bytes", case.known("l2_bytes", case.known("cache_bytes")))

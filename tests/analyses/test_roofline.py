@@ -25,6 +25,9 @@ from tests.fitting.test_throughput_roofs import BANDWIDTH, COPY, PEAK, SUM, TILE
 from tests.recorded import POCL
 from tests.report.test_roofline import ROOFS, point
 
+#: A tile that is loaded by other work-items than those that stored it.
+REVERSED = ("s[l] = a[64*g + l]", "out[64*g + l] = s[63 - l]")
+
 
 def test_a_point_is_operations_over_bytes_and_seconds():
     one = point()
@@ -35,7 +38,7 @@ def test_a_point_is_operations_over_bytes_and_seconds():
 
 def test_points_lie_under_the_lowest_roof():
     # 64 work-items add 16 numbers each of one that they load: 1024 operations and 512 bytes a group.
-    add, tile = kernel(SUM), kernel(TILE, local=True)
+    add, tile = kernel(SUM), kernel(REVERSED, local=True)
     rows = (row(add, 1000, 1e-3, None, kernel="add"), row(tile, 1000, 1e-3, None, kernel="tile"))
     found = Measurements(rows, {one.hash: one.to_json() for one in (add, tile)}, facts=facts(**ROOFS))
     (one, other) = roofline_points(found)
@@ -43,10 +46,12 @@ def test_points_lie_under_the_lowest_roof():
     assert pytest.approx(min(PEAK, 2 * BANDWIDTH)) == one.attainable
     assert pytest.approx(1024e3 / 1e-3) == one.rate
     assert ("memory", pytest.approx(512e3 / BANDWIDTH)) == (other.bound, other.bound_s)
-    (slow,) = roofline_points(
-        Measurements(rows[1:], found.counts_documents, facts=facts(**{**ROOFS, "local_bandwidth_bytes_per_s": 1e9}))
-    )
+    slow_facts = facts(**{**ROOFS, "local_bandwidth_bytes_per_s": 1e9})
+    (slow,) = roofline_points(Measurements(rows[1:], found.counts_documents, facts=slow_facts))
     assert ("local", pytest.approx(512e3 / 1e9)) == (slow.bound, slow.bound_s)
+    copied = kernel(TILE, local=True)  # each work-item loads what it stored, so that nothing must move
+    (kept,) = points_of(slow_facts, {"copied": copied}, {"n": 1000}, {"copied": 1e-3}).values()
+    assert ("memory", pytest.approx(512e3 / BANDWIDTH)) == (kept.bound, kept.bound_s)
 
 
 def test_cached_data_stand_below_the_roof_of_the_caches():

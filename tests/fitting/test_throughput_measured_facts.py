@@ -35,7 +35,7 @@ def test_what_is_told_counts_more_than_what_is_measured(monkeypatch, measurement
 
 
 def test_what_cannot_be_read_off_is_left_out(monkeypatch, measurements):
-    def fail(_):
+    def fail(*_):
         raise FlowUnknownError("k")
 
     monkeypatch.setattr(throughput, "throughput", fail)

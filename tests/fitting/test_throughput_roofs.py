@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.throughput import CACHE_KEY, roof_facts, roofs, with_measured_facts
+from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact, read_facts
+from perfmodel.fitting.throughput import CACHE_KEY, roof_facts, roofs, save_roofs, with_measured_facts
 from perfmodel.models import find_family
 from perfmodel.models.model import known_weights
 from perfmodel.store import Measurement, Measurements
@@ -128,6 +128,25 @@ def test_a_kernel_that_isolates_something_else_may_reach_the_roofs():
     found = by_key(measured(fast))
     assert pytest.approx(2 * PEAK) == found["peak_flops_float32"].rate
     assert pytest.approx(2e13) == by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 2e13, None)))[MEMORY].rate
+
+
+def test_samples_may_reach_the_roofs_but_for_that_of_local_memory(tmp_path):
+    """A copy and a sum at twice the rates of the measured kernels, and a tile that a compiler keeps in registers."""
+    copy, single, tile = kernel(COPY), kernel(SUMS), kernel(TILES, local=True)
+    rows = (
+        row(copy, 2**14, 512 * 2**14 / BANDWIDTH / 2, None), row(single, 2**10, 65536 * 2**10 / PEAK / 2, None),
+        row(tile, 2**12, LOCAL_BYTES * 2**12 / LOCAL / 2, None),
+    )  # fmt: skip
+    samples = Measurements(rows, {one.hash: one.to_json() for one in (copy, single, tile)}, facts=facts())
+    found = {roof.key: roof.rate for roof in roofs(measured(), samples)}
+    assert pytest.approx((2 * BANDWIDTH, CACHE, LOCAL)) == (
+        found[MEMORY], found[CACHE_KEY], found["local_bandwidth_bytes_per_s"],
+    )  # fmt: skip
+    assert pytest.approx(2 * PEAK) == found["peak_flops_float32"]
+    save_roofs(measured(), tmp_path, samples)
+    saved = read_facts(tmp_path / ROOFS_FILE)
+    assert found == {key: fact.value for key, fact in saved.items()}
+    assert found[MEMORY] == with_measured_facts(measured(), samples=samples).facts.value(MEMORY)
 
 
 def test_slow_operations_tell_no_peak():

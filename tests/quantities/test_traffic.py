@@ -10,7 +10,14 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, local_bytes, transfer_bytes
+from perfmodel.quantities.traffic import (
+    cached_bytes,
+    global_bytes,
+    least_bytes,
+    least_local_bytes,
+    local_bytes,
+    transfer_bytes,
+)
 from tests.models.test_roofline import ADD, case, counted
 from tests.quantities.tiles import tile
 
@@ -102,3 +109,11 @@ def test_local_bytes_of_a_tile(stride):
     # 10 work-groups of 64 store 4 bytes each and load as many, or a shared cell once for each of two sub-groups.
     loaded = 4 * 2 if stride == 0 else 4 * 64
     assert 10 * (4 * 64 + loaded) == local_bytes(case(tile(stride), n=640))
+
+
+def test_a_tile_need_not_move_where_each_work_item_loads_what_it_stored():
+    """Without a barrier none can load what another one stored."""
+    alone, crossed = case(tile(1), n=640), case(tile(4), n=[640, 1280])
+    assert [False, True] == [bool(one.counts.barriers()(n=640)) for one in (alone, crossed)]
+    assert 0 == least_local_bytes(alone) < local_bytes(alone)
+    assert local_bytes(crossed).tolist() == least_local_bytes(crossed).tolist()
