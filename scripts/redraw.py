@@ -1,8 +1,9 @@
 """Draw parts of docs/ again from committed data, without a device.
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
-examples again; papers prints tables of two pages; transfers (minutes) predicts kernels by weights of other cards;
-tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery.
+examples again; papers prints tables of two pages, and spt draws others of one of them; transfers (minutes) predicts
+kernels by weights of other cards; tuning draws what scripts/bench recorded found; gallery predicts the kernels of
+docs/lab/gallery.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scripts.lab.gallery import draw_gallery
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
+from scripts.lab.spt_page import draw_spt
 from scripts.lab.transfers import draw_transfers
 from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
@@ -33,7 +35,7 @@ from tests.papers import karsin_2018, stevens_kloeckner_2016
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "transfers", "tuning", "gallery")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "tuning", "gallery")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -79,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
+        "spt": lambda: draw_spt(measured_folders(options.devices), lab / "spt.md"),
     }  # fmt: skip
     try:
         for part in [options.part] if options.part else UNASKED:

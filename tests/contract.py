@@ -208,7 +208,9 @@ def all_has_a_unit(one: Trial) -> None:
         assert start is None or weight.lower <= start <= weight.upper, f"{weight.name} starts out of its bounds"
         assert not weight.fact or weight.fact in KEYS, f"{weight.name}: '{weight.fact}' is not in perfmodel.facts.fact"
     for name in one.model.features:
-        assert name in family.units or _is_feature(name), f"'{name}' is neither a quantity with a unit nor a feature"
+        feature = _is_feature(name)
+        assert family.is_quantity(name) or feature, f"'{name}' is neither a quantity with a unit nor a feature"
+        assert not (family.of_one_launch and feature), f"'{name}' is of all launches, and the formula of one"
     for name in one.model.weights:
         feature = name.removeprefix("w_")
         assert name in weights or f"s/{features.unit(feature)}" == family.weight_unit(feature), f"'{name}' has no unit"

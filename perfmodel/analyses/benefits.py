@@ -8,7 +8,7 @@ Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 - :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
 - :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
 
-All of it is estimated from static counts, as in :mod:`perfmodel.models.gpuperf`.
+All of it is estimated from static counts, as in :mod:`perfmodel.models.gpuperf`, and summed over launches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IDEALS = {
     "itilp_max": "unit_warps*insts*w_issue",  # the second term of Eq. 4.27, as avg_inst_lat / ITILP_max is an issue
     "fp": "parallel*fp_insts/insts",  # Eq. 4.25: the kernel's ITILP, as in Eq. 4.3
     "mem_min": "moved/w_bandwidth",  # Eq. 4.26
-    "most_itilp": "w_arithmetic_latency/w_issue",  # Eq. 4.5
+    "memlp": "max(memory - overlap - mem_min, 0)",  # Eq. 4.30
 }
 _FP = tuple(f"op_float*_{kind}" for kind in ("add", "mul", "minmax"))
 _METRICS = ("itilp", "serial", "fp", "memlp")
@@ -111,11 +111,12 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
     terms = {name: float(value) for name, value in predicted.terms.items()}
     itilp = terms["parallel"] - terms["itilp_max"]
     itilp = itilp if itilp > 1e-12 * terms["parallel"] else 0.0  # rounding
+    most_itilp = model.weights["w_arithmetic_latency"] / model.weights["w_issue"]  # Eq. 4.5
     return Benefits(
         compute_s=terms["compute"], memory_s=terms["memory"], overlap_s=terms["overlap"],
         ideal_compute_s=terms["fp"], ideal_memory_s=terms["mem_min"], itilp_s=itilp, serial_s=terms["serial"],
         fp_s=terms["compute"] - terms["fp"] - itilp - terms["serial"],
-        memlp_s=max(terms["memory"] - terms["overlap"] - terms["mem_min"], 0.0), most_itilp=terms["most_itilp"],
+        memlp_s=terms["memlp"], most_itilp=most_itilp,
     )  # fmt: skip
 
 

@@ -7,15 +7,17 @@ traces with probes in the kernel's source.
 
 A loop whose length is data, as along the rows of a sparse matrix, has the mean m of the ``statistics``: work-item i
 goes from cell floor(i m) to before cell floor((i + 1) m), so that rows follow one another and are as even as can be.
+In such a loop another one, of mean k, goes at cell c of the outer one from floor(c k) to before floor((c + 1) k).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
+from typing import NamedTuple
 
 import islpy as isl
 import numpy as np
@@ -144,6 +146,46 @@ def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
     return (value_of(access.offset, sizes) + access.shifted(sizes) + last + 1) * access.bits // 8
 
 
+class Runs(NamedTuple):
+    """The executions of an access under loops whose lengths are data, in the order of the program.
+
+    Parameters
+    ----------
+    place
+        Of each execution which of the given work-items it is of, shape (n_executions,).
+    turn, cell
+        By each loop's name how often it has run before, and the cell that it has come to, shape (n_executions,).
+    """
+
+    place: Ints
+    turn: Mapping[str, Ints]
+    cell: Mapping[str, Ints]
+
+    @classmethod
+    def of(cls, item: Ints, loops: Iterable[tuple[str, Fraction]]) -> Runs:
+        """Return those of work-items, shape (n_items,), under loops with their means, the outermost first.
+
+        Examples
+        --------
+        >>> runs = Runs.of(np.arange(2), [("j", Fraction(2)), ("k", Fraction(3, 2))])
+        >>> runs.place.tolist(), runs.cell["j"].tolist(), runs.cell["k"].tolist()
+        ([0, 0, 0, 1, 1, 1], [0, 1, 1, 2, 3, 3], [0, 1, 2, 3, 4, 5])
+        """
+        place, last = np.arange(len(item)), item
+        turns: dict[str, Ints] = {}
+        cells: dict[str, Ints] = {}
+        for name, mean in loops:
+            starts, times = rows_of(last, mean)
+            if (number := int(times.sum())) > MOST:
+                raise TraceTooLongError(number, MOST)
+            turn = np.arange(number) - np.repeat(np.cumsum(times) - times, times)
+            place = np.repeat(place, times)
+            turns, cells = ({loop: np.repeat(column, times) for loop, column in of.items()} for of in (turns, cells))
+            turns[name], cells[name] = turn, np.repeat(starts, times) + turn
+            last = cells[name]
+        return cls(place, turns, cells)
+
+
 class LaunchRequests:
     """Lists the requests of one launch, one work-group after another."""
 
@@ -160,7 +202,7 @@ class LaunchRequests:
         host = fixed(self.launch.repeats, sizes)
         self.host = {name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))}
         self.depth = max((len(loops_of(placed.place)) for placed in self.accesses), default=0)
-        self.data_loops = {id(placed): _data_loop(placed) for placed in self.accesses}
+        self.data_loops = {id(placed): _data_loops(placed) for placed in self.accesses}
         self.grid = [value_of(isl.PwQPolynomial.from_pw_aff(extent), sizes) for extent in self.launch.grid]
         self.copies = {id(placed): self._copies(placed) for placed in self.accesses}
         self.most_copies = max(map(len, self.copies.values()), default=0)
@@ -207,30 +249,27 @@ class LaunchRequests:
         columns, count = enumerate_points(points)
         lane, spread = self._lanes(placed, columns, count)
         item = group * self.launch.group_size + lane
-        starts, times = np.zeros_like(item), np.ones_like(item)
-        if loop := self.data_loops[id(placed)]:
-            starts, times = rows_of(item, domain.trips or Fraction(1))
-        turn = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        runs = Runs.of(item, self.data_loops[id(placed)])
 
         def each(column: Ints) -> Ints:
             """Return a value of each point as one of each execution by a lane."""
-            return np.repeat(np.repeat(column, spread), times)
+            return np.asarray(np.repeat(column, spread)[runs.place])
 
         if access.cells is not None:
             address = each(values_at(addresses(access, access.cells, points, self.sizes), columns, count))
         elif access.walks:
-            address = np.repeat(starts, times) + turn
+            address = runs.cell[access.along or next(iter(runs.cell))]
         else:
-            along = np.repeat(item, times) / max(prod(self.grid) * self.launch.group_size - 1, 1)
-            address = drawn_addresses(access, self.sizes, self.generator, len(turn), along)
+            along = item[runs.place] / max(prod(self.grid) * self.launch.group_size - 1, 1)
+            address = drawn_addresses(access, self.sizes, self.generator, len(along), along)
         line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
         around = loops_of(placed.place)
         # Lanes run tied loops together, whatever the value.
         at = [
-            turn if name == loop else each(columns[name]) * (name not in domain.tied)
+            runs.turn[name] if name in runs.turn else each(columns[name]) * (name not in domain.tied)
             for name in (*around, *self.copies[id(placed)])
         ]
-        sub_group = np.repeat(lane, times) // self.subgroup_size
+        sub_group = lane[runs.place] // self.subgroup_size
         number, (sub_group, *values, lines) = _distinct([sub_group, *at, line])
         key = self._key(placed.place, values[:len(around)], values[len(around):])
         array = list(self.first_lines).index(access.array)
@@ -286,18 +325,26 @@ class LaunchRequests:
         return tuple(name for axis, name in axes if not axis and name not in around)
 
 
-def _data_loop(placed: AccessPlace) -> str:
-    """Return the loop around an access whose length is data; "" where there is none."""
-    loops = [loop for loop in loops_of(placed.place) if loop not in placed.domain.names]
-    if placed.domain.trips is None:
-        return ""
-    if len(loops) != 1 or (placed.access.walks and len(placed.access.strides) != 1):
+def _data_loops(placed: AccessPlace) -> tuple[tuple[str, Fraction], ...]:
+    """Return the loops around an access whose length is data, the outermost first, each with its mean."""
+    domain, access = placed.domain, placed.access
+    if domain.trips is None:
+        return ()
+    loops = [loop for loop in loops_of(placed.place) if loop not in domain.names]
+    means = dict(domain.means) or dict.fromkeys(loops[:1], domain.trips)
+    names = ", ".join(f"'{loop}'" for loop in loops)
+    if not loops or {*loops} != {*means}:
         raise UntraceableError(
-            f"data decide how often loops around an access to '{placed.access.array}' run, and no one flat array holds "
-            "what they go along",
-            "trace a variant with one such loop, which goes along a flat array",
+            f"data decide how often the loops {names} around an access to '{access.array}' run, and only the product "
+            "of their means is known",
+            "count the kernel again, which keeps each of them",
         )
-    return loops[0]
+    if access.walks and len(access.strides) != 1:
+        raise UntraceableError(
+            f"data decide how often {names} run, which go along an axis of '{access.array}', an array of several axes",
+            "trace a variant in which they go along a flat array",
+        )
+    return tuple((loop, means[loop]) for loop in loops)
 
 
 def _sites(accesses: Sequence[AccessPlace]) -> tuple[str, ...]:
@@ -404,7 +451,8 @@ def trace(
     ParameterError
         A size is missing or no natural number.
     UntraceableError
-        Data decide how often several loops run, or an indirect access is to an array of unknown shape.
+        A loop whose length is data goes along an axis of an array of several, or an indirect access is to an array of
+        unknown shape.
     TraceTooLongError
         A work-group has too many accesses.
 

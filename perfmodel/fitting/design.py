@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import BadTimesError, MissingCountsError, MixedDriversWarning, TooFewRowsError
 from perfmodel.expressions import Expression
+from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting import weights_file
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
@@ -155,7 +156,10 @@ class Design:
     @property
     def measured_range(self) -> Measured:
         """The range of the times, and of the values above zero of each column that has some."""
-        columns = {name: column[column > 0] for name, column in zip(self.names, self.matrix.T, strict=True)}
+        of_quantities: dict[str, list[Floats]] = defaultdict(list)
+        for name, column in zip(self.names, self.matrix.T, strict=True):
+            of_quantities[quantity_of(name)].append(column[column > 0])
+        columns = {name: np.concatenate(of_launches) for name, of_launches in of_quantities.items()}
         return Measured(
             seconds=(float(self.times.min()), float(self.times.max())),
             features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},

@@ -73,7 +73,7 @@ class Refits:
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
         """Predict rows by the fit to others; everything is withheld where these are too few for their features."""
         table = self.table
-        free = () if self.family.resources else self.family.units
+        free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)
         exercised = (table.matrix != 0) & charged
         lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)

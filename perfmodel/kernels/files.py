@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, partial, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -336,7 +336,7 @@ def surroundings(path: Path) -> Iterator[None]:
         raise ProcessEndError(f"os._exit({status})")
 
     _forget_namesakes(folder)
-    known = set(sys.modules)
+    known = _loaded()
     sys.path.insert(0, str(folder))
     sys.argv, os._exit = [str(path)], refuse
     try:
@@ -354,7 +354,18 @@ def surroundings(path: Path) -> Iterator[None]:
         sys.argv, os._exit = arguments, leave
         with suppress(ValueError):
             sys.path.remove(str(folder))
-        _beside.update((name, folder) for name in set(sys.modules) - known if _lies_in(folder, sys.modules[name]))
+        if (loaded := _loaded()) is not known:
+            _beside.update((name, folder) for name in loaded - known if _lies_in(folder, sys.modules.get(name)))
+
+
+def _loaded() -> frozenset[str]:
+    """Names of all modules that are loaded: the same set as long as none is."""
+    return _loaded_up_to(len(sys.modules), next(reversed(sys.modules)))
+
+
+@lru_cache(maxsize=1)  # a restriction runs for each configuration of a space, and thousands of modules may be loaded
+def _loaded_up_to(number: int, last: str) -> frozenset[str]:
+    return frozenset(sys.modules)
 
 
 def _module_name(path: Path) -> str:

@@ -9,12 +9,12 @@ r"""The model of Sim et al., in Kim et al. (2012), section 4.1: time to compute,
 
 Times are in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
 4.24 cancels. F_SFU is the printed 4.10. Gamma, 64 on the authors' machine, depends on the machine: ``w_sync``.
-An addition to the model: each launch costs ``w_launch``.
+An addition to the model: each launch costs ``w_launch``, and a kernel of several launches takes the sum over them.
 
 The inputs are **estimates from static counts**, where the paper reads hardware counters:
 
-- instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over all work-items; a division, a
-  power and any function are special (SFU). A warp issues one at least.
+- instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over a launch's work-items; a
+  division, a power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
   use (:mod:`perfmodel.quantities.instructions`); both 1 in counts stored before dataflow was recorded.
 - O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a sub-group executes beyond its
@@ -143,6 +143,7 @@ FAMILY = Family(
     },
     expression="w_launch*launched + max(compute + memory - overlap, 0)",  # Eq. 4.1
     additive=False,
+    of_one_launch=True,
     words={
         "dram": "one memory request, its transactions included",
         "amat": "one memory request on average",

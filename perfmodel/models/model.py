@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 from pymbolic.primitives import Call, Variable
 
+from perfmodel.counts.tables import by_launch
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError, MissingFactError
 from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
+from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
@@ -115,6 +119,9 @@ class Family(Lazy):
         Of that file; empty where the family comes from none.
     classes
         What the classes of accesses depend on.
+    of_one_launch
+        Whether the formula is of one launch: a kernel takes the sum over its launches, each with its own quantities.
+        The expression then has quantities alone, no features.
     """
 
     name: str
@@ -134,6 +141,7 @@ class Family(Lazy):
     definition: str = ""
     sha256: str = ""
     classes: Classes = PLAIN
+    of_one_launch: bool = False
 
     def __repr__(self) -> str:
         return one_line(f"<Family {self.name}: {self.citation}>")
@@ -185,14 +193,25 @@ class Family(Lazy):
     def values(self, case: Case) -> Mapping[str, Any]:
         """Return what the expression is evaluated from: a case's features and the family's quantities.
 
+        Those of launches after the first are named as in :mod:`perfmodel.expressions.launches`, where they count.
+
         Raises
         ------
         QuantitiesError
             If the quantities are not what the family declares.
         """
-        quantities = computed(self.quantities, self.units, case)
+        first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
+        alone = replace(case, counts=first) if others else case
+        quantities = computed(self.quantities, self.units, alone)
+        for number, counts in enumerate(others, 2):
+            found = computed(self.quantities, self.units, replace(case, counts=counts))
+            quantities = {**quantities, **{in_launch(name, number): value for name, value in found.items()}}
         features = self.features_of(case)
         return {**features, **quantities} if quantities else features
+
+    def is_quantity(self, name: str) -> bool:
+        """Return whether a name is that of a quantity of the family, in whichever launch."""
+        return quantity_of(name) in self.units
 
     def features_of(self, case: Case) -> Values:
         """Return a case's features, in the family's classes of accesses."""
@@ -292,10 +311,11 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
         for name, patterns in {TOTAL: family.features, **family.sums}.items()
     }
-    return parse(
+    expression = parse(
         family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known,
         bounds={weight.name: (weight.lower, weight.upper) for weight in family.weights},
     )  # fmt: skip
+    return LaunchSum.of(expression, features) if family.of_one_launch else expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,26 +345,38 @@ class RunTime(Lazy):
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
             return sum(terms.values(), 0.0), terms
-        seconds, *parts = self._together.values(values)
+        seconds, *parts = self._over_launches(self._together.values, values)
         return seconds, dict(zip(self.family.parts, parts, strict=True))
 
     def seconds(self, values: Mapping[str, Any]) -> Any:
         """Return the run time [s] of :meth:`evaluate`."""
         if self.family.plain_sum:
             return self.evaluate(values)[0]
-        seconds = self._whole[0].value(values, self._whole[1])
+        expression, weights = self._whole
+        (seconds,) = self._over_launches(lambda own: [expression.value(own, weights)], values)
         return seconds if self.launch_s is None else seconds + self.launch_s
 
     def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
         """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
 
         In a plain sum it is their sum. Else each part takes the seconds that are given, and what the expression has
-        beside parts is as in :meth:`evaluate`.
+        beside parts is as in :meth:`evaluate`. A part of several launches changes by the same factor in all of
+        them; one that took no time takes it in each.
         """
         if self.family.plain_sum:
             return sum(terms.values(), 0.0)
         expression, weights = self._over_parts
-        return expression.value({**values, **terms}, weights) + terms.get(HOST_LAUNCH, 0.0)
+        if not self.family.of_one_launch:
+            return expression.value({**values, **terms}, weights) + terms.get(HOST_LAUNCH, 0.0)
+        before = self._on_device(values)[1]
+
+        def changed(own: Mapping[str, Any]) -> list[Any]:
+            parts = dict(zip(self.family.parts, self._together.values(own)[1:], strict=True))
+            scaled = {name: _scaled(part, before[name], terms[name]) for name, part in parts.items()}
+            return [expression.value({**own, **scaled}, weights)]
+
+        (seconds,) = self._over_launches(changed, values)
+        return seconds + terms.get(HOST_LAUNCH, 0.0)
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.
@@ -354,8 +386,15 @@ class RunTime(Lazy):
         if self.family.plain_sum:
             return self.family.terms(self.weights, values)
         expression, weights = self._whole
-        slopes = expression.slopes(values, weights)
+        slopes = self._over_launches(lambda own: expression.slopes(own, weights), values)
         return {name: w * slope for name, w, slope in zip(self._names, weights, slopes, strict=True)}
+
+    def _over_launches(self, numbers: Callable[[Mapping[str, Any]], Sequence[Any]], values: Mapping[str, Any]) -> Any:
+        """Return the numbers of the values, or where a formula is of one launch the sums over launches."""
+        if not self.family.of_one_launch:
+            return numbers(values)
+        launches = map(numbers, each_launch(self.family.units, values))
+        return [reduce(add, column) for column in zip(*launches, strict=True)]
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -392,6 +431,11 @@ class RunTime(Lazy):
         """Return a family's expression, with the values of the weights in it."""
         expression = bind(family, self.weights)
         return expression, [self.weights[weight_name(self.family, name)] for name in expression.weights]
+
+
+def _scaled(part: Any, before: Any, after: Any) -> Any:
+    """Return a launch's part where that of all launches is `after` instead of `before`."""
+    return np.where(before > 0, part * after / np.where(before > 0, before, 1.0), after)[()]
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:

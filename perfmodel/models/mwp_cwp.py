@@ -25,7 +25,8 @@ In Eq. 2 warps wait only for the first access, which the cache does not hold: h 
 Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19
 divides by the *blocks* that are active on a unit (Table 1, row 12). Where the paper says nothing: a warp issues one
 instruction at least; a computation period is not longer than all computing; without accesses to global memory T is
-Comp N; each launch costs ``w_launch``. An extension: with the fact ``l2_miss_ratio`` m, h becomes m + (1 - m) h.
+Comp N; each launch costs ``w_launch``, and a kernel of several launches takes the sum over them. An extension: with the
+fact ``l2_miss_ratio`` m, h becomes m + (1 - m) h.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CACHED_UNITS = {**UNITS, "first_insts": "operation", "misses": "", "hits": ""}
 
 
 def warp_quantities(case: Case) -> dict[str, Any]:
-    """Return the inputs of Table 1, estimates from static counts, means over all launches.
+    """Return the inputs of Table 1, estimates from static counts, of one launch.
 
     - ``insts``, ``mem_insts``: instructions and accesses to global memory of one warp. An addition and a multiplication
       are one instruction, as the listing's FFMA; an access has one of index arithmetic. ``periods``: the accesses, at
@@ -58,8 +59,8 @@ def warp_quantities(case: Case) -> dict[str, Any]:
     - ``per_mw``, ``more_per_mw``: transactions of an uncoalesced access, and those beyond the first.
     - ``warp_bytes``: bytes that a warp moves with one access [B].
     - ``warps``, ``units``, ``rounds``: warps of a unit at a time (Eq. 18), units in use, and how often the units are
-      filled in all launches, #Rep (Eq. 19, with the active blocks of a unit).
-    - ``launched``: launches.
+      filled, #Rep (Eq. 19, with the active blocks of a unit).
+    - ``launched``: 1, or how often the host repeats the launch.
     """
     launches, (items, _) = case.value(case.counts.launches()), launched(case)
     units, groups, warps = active_units(case)
@@ -131,6 +132,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
         },
         expression=f"w_launch*launched + rounds*where(mem_insts > 0, {chosen}, compute*warps)",
         additive=False,
+        of_one_launch=True,
         words={
             "latency": "one memory request, its transactions included",
             "departure": "the time between two memory requests",

@@ -14,43 +14,13 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.sorting import INTEGERS, KEYS, MERGE, SEARCH
 
 GROUP = 128
 #: Divides by each number of elements that a work-item merges.
 PART = 240
 SHORTEST = GROUP * PART // 2
 EACH = (15, 1, 240, 3, 5, 8, 16, 30, 60, 120)
-
-#: Halves the range from m to m_most that holds the split; one that holds a single number stays as it is.
-SEARCH = """
-    {m} = {d} - {rights}
-    {m} = {m} if {m} > 0 else 0
-    {m}_most = {d} if {d} < {lefts} else {lefts}
-    for {step}
-        {m}_middle = ({m} + {m}_most) // 2
-        {m}_after = {m}_middle + 1
-        {m}_more = {left} <= {right} and {m}_middle < {m}_most
-        {m}_most = {m}_most if {m}_more else {m}_middle
-        {m} = {m}_after if {m}_more else {m}
-    end
-"""
-
-#: Merges, and after each element reads the next one of its run.
-MERGE = """
-    i = m
-    j = {lefts} + {d} - m
-    left_key = {at_i}
-    right_key = {at_j}
-    for e
-        left = 1 if j >= {end} or (i < {lefts} and left_key <= right_key) else 0
-        {result} = left_key if left > 0 else right_key
-        i = i + left
-        j = j + 1 - left
-        key = {at_next}
-        left_key = key if left > 0 else left_key
-        right_key = right_key if left > 0 else key
-    end
-"""
 
 DIRECT = """
     for p, g, t
@@ -119,7 +89,6 @@ def staged(each: int) -> str:
     )
 
 
-INTEGERS = ("d", "m", "m_most", "m_middle", "m_after", "i", "j", "left")
 OF_GROUP = ("g_d", "g_m", "g_m_most", "g_m_middle", "g_m_after", "lefts", "from_left", "from_right")
 
 
@@ -128,7 +97,7 @@ def build(form: str = "direct", each: int = 15) -> lp.TranslationUnit:
     bounds = f"0 <= p < pairs and 0 <= g < 2*run/{block} and 0 <= s < levels and 0 <= e < {each} and 0 <= t < {GROUP}"
     names = "p, g, t, s, e"
     temporaries: dict[str, Any] = {**dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8}
-    temporaries |= dict.fromkeys(("left_key", "right_key", "key"), np.float32)
+    temporaries |= dict.fromkeys(KEYS, np.float32)
     arrays = []
     if form == "staged":
         names += ", q, f, u, h, k"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from perfmodel.analyses.benefits import Benefits, potential_benefits
@@ -10,6 +12,7 @@ from perfmodel.fitting import FitOptions, FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
 from tests.models.test_gpuperf import C2050, FAMILY, WEIGHTS, counted, printed, quantities
+from tests.quantities.test_busiest_core import sequence
 
 
 def model(family="gpuperf", **changes):
@@ -67,3 +70,12 @@ def test_a_model_of_another_family_is_told():
 def test_the_largest_benefit_has_a_name():
     found = Benefits(9.0, 6.0, 4.0, 3.0, 1.0, itilp_s=2.0, memlp_s=1.0, fp_s=3.0, serial_s=1.0)
     assert (11.0, "fp") == (found.seconds, found.largest)
+
+
+def test_benefits_of_launches_add_up():
+    parts = (2048, 40), (262144, 8)
+    whole, *apart = (potential_benefits(model(), sequence(*some), {}) for some in (parts, parts[:1], parts[1:]))
+    for one in fields(Benefits):
+        values = [getattr(of, one.name) for of in apart]
+        expected = values[0] if one.name == "most_itilp" else sum(values)
+        assert pytest.approx(expected) == getattr(whole, one.name), one.name

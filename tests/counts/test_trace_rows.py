@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import loopy as lp
@@ -92,19 +93,98 @@ def test_gathers_with_a_span_lie_among_so_many_neighbours() -> None:
     assert np.abs(cells - rows).max() <= 64 + GROUP + LINE // 4
 
 
-def test_two_loops_of_unknown_length_are_refused() -> None:
+def blocks(rows: float | Fraction, entries: float | Fraction) -> KernelCounts:
+    """Return the counts of row sums over blocks: a row has blocks, a block entries, both by data."""
     unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "[length] -> {[j, k]: 0 <= j, k < length}"],
+        ["{[i]: 0 <= i < n}", "[lb, ub] -> {[j]: lb <= j < ub}", "[first, last] -> {[k]: first <= k < last}"],
+        """
+        for i
+            <> lb = begin[i]
+            <> ub = begin[i + 1]
+            <> total = 0.0f
+            for j
+                <> first = starts[j]
+                <> last = ends[j]
+                <> scale = scales[j]
+                for k
+                    total = total + scale*val[k]
+                end
+            end
+            x[i] = total
+        end
+        """,
+        [
+            lp.GlobalArg("val, scales", np.float32, shape=None), lp.GlobalArg("starts, ends", np.int32, shape=None),
+            lp.GlobalArg("begin", np.int32, shape="n + 1"), lp.GlobalArg("x", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=f"n >= 1 and n mod {GROUP} = 0", lang_version=(2018, 2), name="blocks",
+        seq_dependencies=True,
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, SUBGROUP, {"j": rows, "k": entries}, cache=False)
+
+
+@pytest.mark.parametrize("rows", [2, Fraction(5, 2), Fraction(1, 3)])
+@pytest.mark.parametrize("entries", [3, Fraction(3, 2)])
+def test_blocks_of_rows_follow_one_another_as_a_program_would_run_them(rows, entries) -> None:
+    """Turn by turn of both loops, a sub-group requests the lines of the lanes that have such a turn."""
+    n = 3 * GROUP
+    (one,) = trace(blocks(rows, entries), {"n": n}, 2, LINE)
+    begin = [int(row * Fraction(rows)) for row in range(n + 1)]
+    start = [int(block * Fraction(entries)) for block in range(begin[-1] + 1)]
+    found: Counter[tuple[int, int, str, int]] = Counter()
+    for place, group in enumerate(one.groups):
+        for number in range(GROUP // SUBGROUP):
+            cells: dict[tuple[object, ...], set[int]] = {}
+            for row in range(group * GROUP + number * SUBGROUP, group * GROUP + (number + 1) * SUBGROUP):
+                for name, cell in (("begin", row), ("begin+", row + 1), ("x", row)):
+                    cells.setdefault((name,), set()).add(cell)
+                for turn, block in enumerate(range(begin[row], begin[row + 1])):
+                    for name in ("starts", "ends", "scales"):
+                        cells.setdefault((name, turn), set()).add(block)
+                    for inner, entry in enumerate(range(start[block], start[block + 1])):
+                        cells.setdefault(("val", turn, inner), set()).add(entry)
+            for (array, *_), touched in cells.items():
+                found.update((place, number, str(array).rstrip("+"), line) for line in {c * 4 // LINE for c in touched})
+    traced = zip(*(part.tolist() for part in (one.group, one.subgroup, one.array, one.line)), strict=True)
+    assert found == Counter((g, s, one.arrays[a], line - one.first[a]) for g, s, a, line in traced)
+    assert ((), False) == (one.drawn, one.exact)
+
+
+def test_means_of_nested_loops_survive_json() -> None:
+    counts = blocks(Fraction(5, 2), 3)
+    again = KernelCounts.from_json(counts.to_json())
+    first, second = (trace(each, {"n": GROUP}, 1, LINE)[0] for each in (counts, again))
+    assert first.line.tolist() == second.line.tolist()
+    assert {(("j", Fraction(5, 2)), ("k", Fraction(3)))} == {
+        statement.domain.means for statement in again.program.statements if statement.domain.means
+    }
+
+
+def test_a_loop_along_a_row_of_a_matrix_is_refused() -> None:
+    unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"],
         """
         for i
             <> length = lengths[i]
-            out[i] = sum(j, sum(k, a[k]))
+            out[i] = sum(j, a[i, j])
         end
         """,
-        [lp.GlobalArg("a", np.float32, shape=None), lp.GlobalArg("out", np.float32, shape="n"),
+        [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("out", np.float32, shape="n"),
          lp.GlobalArg("lengths", np.int32, shape="n"), lp.ValueArg("n", np.int32)],
         assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-    with pytest.raises(UntraceableError, match="one such loop, which goes along a flat array"):
-        trace(count(unit, SUBGROUP, {"j": 2, "k": 2}), {"n": GROUP})
+    with pytest.raises(UntraceableError, match="trace a variant in which they go along a flat array"):
+        trace(count(unit, SUBGROUP, {"j": 2}), {"n": GROUP})
+
+
+def test_counts_of_before_that_lack_a_mean_of_each_loop_are_refused() -> None:
+    counts = blocks(2, 3)
+    lacking = tuple(
+        replace(statement, domain=replace(statement.domain, means=())) for statement in counts.program.statements
+    )
+    old = replace(counts, source=replace(counts.program, statements=lacking))
+    with pytest.raises(UntraceableError, match="count the kernel again, which keeps each of them"):
+        trace(old, {"n": GROUP})

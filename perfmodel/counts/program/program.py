@@ -179,6 +179,7 @@ class Domain(Lazy):
     exact: bool = True  # False where the points are a superset of what is executed
     tied: frozenset[str] = frozenset()  # the sequential inames whose value each lane fixes
     reasons: tuple[str, ...] = ()  # why it is not exact
+    means: tuple[tuple[str, Fraction], ...] = ()  # of each loop in `trips`, where there are several
 
     @property
     def factor(self) -> Fraction:
@@ -263,6 +264,7 @@ class Access:
     #: Whether a loop that data bounds goes from each cell to the next.
     walks: bool = False
     span: IndexSpan | None = None
+    along: str = ""  # the loop that walks, where data bound several around the access
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return what the argument that holds the array's offset adds to the address at some sizes."""

@@ -19,7 +19,7 @@ from perfmodel.counts.program.program import Access, BarrierSite, Domain, Loop, 
 from perfmodel.errors import PlacesUnknownError
 
 Json = Any
-ADDED = ("reasons", "shift", "walks", "span")
+ADDED = ("reasons", "shift", "walks", "span", "means", "along")
 """Fields that are written only where they are not empty."""
 
 
@@ -137,6 +137,7 @@ def _read_domain(data: Json) -> Domain:
     return Domain(
         data["launch"], isl.Set(data["points"]), tuple(data["axes"]), trips,
         Fraction(data["chance"]), data["exact"], frozenset(data["tied"]), tuple(data.get("reasons", ())),
+        tuple((loop, Fraction(mean)) for loop, mean in data.get("means", ())),
     )
 
 
@@ -155,6 +156,7 @@ def _read_access(data: Json) -> Access:
         isl.PwQPolynomial(data["offset"]),
         tuple(data["shift"]) if "shift" in data else None, data.get("walks", False),
         values.IndexSpan(Fraction(data["span"][0]), tuple(data["span"][1])) if "span" in data else None,
+        data.get("along", ""),
     )
 
 

@@ -231,7 +231,9 @@ class Domains:
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons)
+        known = tuple((name, self.statistics[name]) for name in names if name in self.data_inames & {*self.statistics})
+        means = known if len(known) > 1 else ()
+        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, means)
 
     def _under(self, plain: Domain, conditions: tuple[Condition, ...]) -> Domain:
         points, chance, reasons = plain.points, Fraction(1), plain.reasons

@@ -143,6 +143,7 @@ class Indexing:
             dtype.itemsize * 8 * length, resolved.cells, resolved.exact, resolved.shape, resolved.layout.unit_axis,
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
             quasi_polynomial(0 if shift else offset, parameters), shift, walks, span,
+            str(indices[resolved.layout.unit_axis or 0]) if walks and domain.means else "",
         )
 
     def statistics(self) -> tuple[Statistic, ...]:

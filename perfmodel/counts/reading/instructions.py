@@ -137,6 +137,10 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
     So is a loop of one iteration at all sizes: Loopy writes no loop for it.
     """
     def runs_once(name: str) -> bool:
+        domain = isl.Set.from_basic_set(kernel.get_inames_domain(frozenset([name])))
+        domain = domain.project_out_except([name], [isl.dim_type.set])
+        if not all(found(isl.dim_type.set, 0) for found in (domain.dim_has_lower_bound, domain.dim_has_upper_bound)):
+            return False  # Loopy did not find the domain of a loop that bounds it
         bounds = kernel.get_iname_bounds(name)
         return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
 

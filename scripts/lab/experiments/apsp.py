@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData, apsp as own
-from scripts.lab.studies.apsp_claims import SHOWN, UNITS, claims
+from scripts.lab.studies.apsp_claims import claims
+from scripts.lab.studies.apsp_formula_claims import SHOWN, UNITS
 from scripts.lab.studies.choices import choice_records
 
 ROOT, THREADS, TIME = "sqrt(B_r)/T", "T, work-items that a lane holds at once", "time [s]"

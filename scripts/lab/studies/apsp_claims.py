@@ -20,22 +20,14 @@ from scripts.lab.studies.apsp import (
     by_sub_block,
     by_threads,
     flat_from,
-    minima,
     straight_line,
-    zigzag,
 )
-from scripts.lab.studies.apsp_formulas import in_groups, memory_bound
+from scripts.lab.studies.apsp_formula_claims import formula_claims
 from scripts.lab.studies.claim import Claim
 
 #: A measured and a predicted time that differ by more are far from each other [1].
 FAR = 2.0
 
-UNITS = 15
-"""Multiprocessors of the paper's GTX 480, whose B_a is 1 in figure 1."""
-N = 8192
-"""Vertices of the paper's graph."""
-SHOWN = 150
-"""Most requested groups of figure 1."""
 ON_CPU = "; a CPU's core runs its work-items one after the other: they hide no latency, and T and B_a mean nothing here"
 
 
@@ -52,25 +44,7 @@ def claims(
     )  # fmt: skip
     if cpu:
         measured = tuple(replace(one, found=one.found + ON_CPU, agrees=None) for one in measured)
-    return zigzag_claim(), exponent_claim(), *measured
-
-
-def zigzag_claim() -> Claim:
-    """Figure 1, computed and not measured."""
-    found = minima(zigzag(UNITS, SHOWN)[1])
-    expected = tuple(range(UNITS, SHOWN, UNITS))
-    said = f"Eq. 3 has its {len(found)} minima below {SHOWN} groups at {', '.join(map(str, found))} (nothing measured)"
-    paper = "the scheduling factor zigzags with the requested groups and is least at every multiple of 15"
-    return Claim("Fig. 1, Eq. 3", paper, said, found == expected, measured=False)
-
-
-def exponent_claim() -> Claim:
-    """Eq. 12, computed and not measured."""
-    asked = N, (N / 32) ** 2, 32, 512 * 32, 4, 1.0
-    factor = in_groups(*asked, exponent=3) / memory_bound(*asked)
-    paper = "Eq. 12, with S_D = n/sqrt(B_r) in Eq. 11, has n^3 in its memory term, and Eq. 14 has n^2"
-    said = f"Eq. 11 gives n^2: the printed term is {factor:.0f} times that of Eq. 14 at n = {N} (nothing measured)"
-    return Claim("Eq. 12", paper, said, None, slip=True, measured=False)
+    return *formula_claims(), *measured
 
 
 def line_claim(found: Sequence[Configuration]) -> Claim:

@@ -149,3 +149,28 @@ def test_time_does_not_grow_with_the_offsets_of_other_statements() -> None:
 
     seconds(2)  # imports
     assert seconds(48) < 10 * seconds(12)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
+    """Where another domain stands between, Loopy does not find that of the loop that bounds a loop."""
+    domains = ["{[i]: 0 <= i < n}", "{[s]: 0 <= s < 5}", "{[q]: 0 <= q < 3}", "[s] -> {[t]: 0 <= t <= s}"]
+    unit = lp.make_kernel(
+        [domains[k] for k in order],
+        """
+        for i
+            <> x = 0.0f
+            for s, t
+                x = x + a[i]
+            end
+            for q
+                x = x*a[i]
+            end
+            out[i] = x
+        end
+        """,
+        [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n >= 1", seq_dependencies=True, lang_version=(2018, 2),
+    )
+    counts = count(unit, cache=False)
+    assert (15 * 7, 3 * 7) == tuple(counts.operations("float32", kind)(n=7) for kind in ("add", "mul"))

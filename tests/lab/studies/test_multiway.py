@@ -7,8 +7,10 @@ from math import log2
 import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from scripts.lab.studies.multiway import Moved, merged_runs, sheared, sorted_by_heaps
 from scripts.lab.studies.sorting import gpu_mms
+from test_kernels.papers import multiway_merge, shear_sort
 from tests.lab.studies.test_sorting import ALGOPARC
 
 WARP = 32
@@ -70,3 +72,28 @@ def test_a_sort_moves_what_the_formulas_give(ways):
     formula = gpu_mms(ALGOPARC, ways, n).amounts
     assert formula["g"] * 1664 == moved.loaded + moved.stored
     assert formula["s"] * 1664 == pytest.approx(moved.shared - 2 * n, rel=0.02)
+
+
+@pytest.mark.parametrize("ways", [2, 8])
+def test_the_device_kernel_merges_as_much(ways):
+    """A merge is the study's; the heap is filled by K - 1 blocks that come out first, log K merges each."""
+    merges, run = 3, 16
+    counts, at = count(multiway_merge.build(ways), subgroup_size=WARP), {"merges": merges, "run": run}
+    runs, moved = list(np.sort(shuffled(ways * run * WARP).reshape(ways, -1), axis=1)), Moved()
+    merged_runs(runs, WARP, moved)
+    levels = int(log2(ways))
+    filling = sum(2**level * (levels - level) for level in range(levels))
+    more = levels * (ways - 1) - filling  # merges for the same blocks
+    of_one = WARP * WARP.bit_length()  # pairs
+    assert merges * 2 * (moved.compared + more * of_one) == counts.operations(kind="minmax")(**at)
+    assert merges * moved.stored == counts.accesses("global", direction="store")(**at)
+
+
+def test_the_device_kernel_of_the_base_case_does_as_much():
+    """A comparator is a minimum and a maximum; the square is put into local memory and taken out of it beside."""
+    moved = Moved()
+    sheared(shuffled(1024).reshape(32, 32), WARP, moved)
+    counts = count(shear_sort.build(), subgroup_size=WARP)
+    assert 2 * moved.compared == counts.operations(kind="minmax")(blocks=1)
+    assert moved.shared + 2 * 1024 == counts.accesses("local")(blocks=1)
+    assert moved.loaded + moved.stored == counts.accesses("global")(blocks=1)

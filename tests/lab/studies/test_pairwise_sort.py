@@ -7,8 +7,10 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from scripts.lab.studies.pairwise_sort import Work, sorted_pairwise, steps_of_rounds
 from scripts.lab.studies.sorting import pairwise
+from test_kernels.papers import block_sort
 from tests.lab.studies.test_sorting import ALGOPARC
 
 GROUP, EACH = 32, 15
@@ -62,3 +64,24 @@ def test_registers_are_as_counted(sort):
     n, work = sort
     assert n // EACH * EACH * (EACH - 1) / 2 == work.swaps
     assert 3 * work.swaps == pytest.approx(pairwise(ALGOPARC, EACH, n, GROUP).amounts["r"] * 1664, rel=0.07)
+
+
+@pytest.mark.parametrize("each", [7, 15])
+def test_the_device_kernel_of_the_base_case_does_as_much(each):
+    """Each element moves once from and to global memory, and in each of seven rounds out of and into local memory.
+
+    Beside that the block goes through local memory before and after, and a work-item searches its part, two reads a
+    step, and reads two elements before it merges. A comparator is a minimum and a maximum.
+    """
+    group, rounds, blocks = 128, 7, 3
+    work, n = Work(), 3 * 128 * each
+    for part in np.random.default_rng(0).random((blocks, group * each)):
+        sorted_pairwise(part, each, group, work)
+    counts = count(block_sort.build(each), subgroup_size=32)
+    steps = (group * each // 2).bit_length()
+    assert work.words == counts.accesses("global")(blocks=blocks)
+    assert 2 * work.swaps == counts.operations(kind="minmax")(blocks=blocks)
+    assert work.shared == 2 * n * rounds
+    found = {way: counts.accesses("local", direction=way)(blocks=blocks) for way in ("load", "store")}
+    assert work.shared // 2 + 2 * n == found["store"]
+    assert work.shared // 2 + 2 * n + rounds * n // each * (2 * steps + 2) == found["load"]

@@ -1,0 +1,93 @@
+"""Expressions of one launch, summed over the launches of a kernel.
+
+A quantity has the value of the first launch by its name, and that of launch k by its name and ``@k``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.expressions.expression import Expression
+
+MARK = "@"
+
+
+def in_launch(name: str, number: int) -> str:
+    """Return what a quantity is called in the launch of a number, from 1 on.
+
+    Examples
+    --------
+    >>> in_launch("rounds", 1), in_launch("rounds", 3), quantity_of("rounds@3")
+    ('rounds', 'rounds@3', 'rounds')
+    """
+    return name if number == 1 else f"{name}{MARK}{number}"
+
+
+def quantity_of(name: str) -> str:
+    """Return a quantity's name, whichever launch it is of."""
+    return name.partition(MARK)[0]
+
+
+def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the values of each launch, all of the first one's and those of `names` of the others, by their own names.
+
+    Examples
+    --------
+    >>> list(each_launch(["a"], {"a": 1, "b": 2, "a@2": 3}))
+    [{'a': 1, 'b': 2, 'a@2': 3}, {'a': 3}]
+    """
+    yield values
+    for number in count(2):
+        of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
+        if not of_launch:
+            return
+        yield of_launch
+
+
+@dataclass(frozen=True)
+class LaunchSum(Expression):
+    """The sum of an expression over launches; its features are named as in this module, launch by launch.
+
+    A row of a table has launches up to the last one of which some value is not zero.
+    """
+
+    one: Expression
+
+    @classmethod
+    def of(cls, one: Expression, names: Collection[str]) -> Expression:
+        """Return the sum over as many launches as there are names for; of a single one the expression itself."""
+        most = max((int(name.partition(MARK)[2] or 1) for name in names), default=1)
+        if most == 1:
+            return one
+        features = tuple(in_launch(name, k) for k in range(1, most + 1) for name in one.features)
+        own = {part.name: getattr(one, part.name) for part in fields(one)}
+        return cls(**{**own, "features": features, "one": one})
+
+    def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
+        """Return the values of rows, shape (n_rows,), from columns of that shape."""
+        total = np.array(self.one.value(features, weights), dtype=np.float64)
+        for rows, columns in self._later(features):
+            total[rows] += self.one.value(columns, weights)
+        return total
+
+    def jacobian(
+        self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return the derivatives by the weights, shape (n_rows, n_weights), from columns of shape (n_rows,)."""
+        total = self.one.jacobian(features, weights)
+        for rows, columns in self._later(features):
+            total[rows] += self.one.jacobian(columns, weights)
+        return total
+
+    def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
+        """Yield the rows that have a launch after the first, and its columns there."""
+        _, *later = each_launch(self.one.features, features)
+        for columns in later:
+            rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))
+            yield rows, {name: column[rows] for name, column in columns.items()}

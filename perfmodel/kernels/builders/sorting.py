@@ -1,0 +1,96 @@
+"""Text of Loopy kernels that sort: merge path, and networks that compare and exchange, as Karsin (2018), chapter 7.
+
+Instructions are in their order (``seq_dependencies``), and loops are inames of the kernel's.
+"""
+
+from __future__ import annotations
+
+SEARCH = """
+    {m} = {d} - {rights}
+    {m} = {m} if {m} > 0 else 0
+    {m}_most = {d} if {d} < {lefts} else {lefts}
+    for {step}
+        {m}_middle = ({m} + {m}_most) // 2
+        {m}_after = {m}_middle + 1
+        {m}_more = {left} <= {right} and {m}_middle < {m}_most
+        {m}_most = {m}_most if {m}_more else {m}_middle
+        {m} = {m}_after if {m}_more else {m}
+    end
+"""
+"""Finds how many of the first ``d`` elements of a merge are of the left run, which has ``lefts``, the right ``rights``.
+
+It halves the range from ``m`` to ``m_most`` that holds the number; a range of a single one stays as it is. ``left`` and
+``right`` are the elements that it compares.
+"""
+
+MERGE = """
+    i = m
+    j = {lefts} + {d} - m
+    left_key = {at_i}
+    right_key = {at_j}
+    for e
+        left = 1 if j >= {end} or (i < {lefts} and left_key <= right_key) else 0
+        {result} = left_key if left > 0 else right_key
+        i = i + left
+        j = j + 1 - left
+        key = {at_next}
+        left_key = key if left > 0 else left_key
+        right_key = right_key if left > 0 else key
+    end
+"""
+"""Merges from place ``d`` on, of which ``m`` elements before are of the left run; ``end`` is where the right run ends.
+
+After each element it reads the next one of its run.
+"""
+
+INTEGERS = ("d", "m", "m_most", "m_middle", "m_after", "i", "j", "left")
+KEYS = ("left_key", "right_key", "key")
+"""Variables of the two; ``m_more`` is a truth value."""
+
+EXCHANGE = """
+    low = {array}[{first}]
+    high = {array}[{second}]
+    {array}[{first}] = fmin(low, high)
+    {array}[{second}] = fmax(low, high)
+"""
+"""Puts the smaller one of two elements first."""
+
+
+def odd_even(array: str, phase: str, pair: str) -> str:
+    """Return a network of odd and even phases: pairs of neighbours, by turns from the first and from the second one."""
+    first = f"2*{pair} + {phase} % 2"
+    return f"for {phase}, {pair}\n{EXCHANGE.format(array=array, first=first, second=f'{first} + 1')}end\n"
+
+
+def bitonic_sort(array: str, stage: str, step: str, pair: str) -> str:
+    """Return Batcher's bitonic network, all of whose comparators put the smaller element first.
+
+    In each stage runs of 2^stage elements become runs of twice as many: the first step compares a run with its
+    neighbour's mirror image, and step s those that are 2^(stage - s) apart. The kernel's domain has
+    ``0 <= step <= stage``, and n/2 pairs of n elements.
+    """
+    return f"""
+    for {stage}, {step}
+        apart = {stage} - {step}
+        apart = 1 << apart
+        for {pair}
+            first = 2*apart*({pair} // apart) + {pair} % apart
+            second = first + (2*apart - 1 - 2*({pair} % apart) if {step} == 0 else apart)
+            {EXCHANGE.format(array=array, first="first", second="second")}
+        end
+    end
+    """
+
+
+def bitonic_merge(array: str, lane: str, width: int) -> str:
+    """Return the network that merges two runs of `width` elements in one array, a pair for each of `width` lanes.
+
+    The runs stand one after the other, and the second one backwards. Distances are numbers, so that the cells of each
+    step are known.
+    """
+    steps, apart = [], width
+    while apart:
+        first = f"{2 * apart}*({lane} // {apart}) + {lane} % {apart}" if apart < width else lane
+        steps.append(EXCHANGE.format(array=array, first=first, second=f"{first} + {apart}"))
+        apart //= 2
+    return "".join(steps)
