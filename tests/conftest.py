@@ -27,8 +27,8 @@ BY_SUBJECT = {
     "tests/kernels/test_contract.py": "class",
     "tests/models/test_contract.py": "family",
 }
-#: Folders whose files need the same costly values, as a report or what was read of a store: each is a unit.
-TOGETHER = ("tests/lab/", "tests/report/html/")
+#: Folders whose files need the same costly values, as a report, a space or what was read of a store: each is a unit.
+TOGETHER = ("tests/kernels/recorded/", "tests/lab/", "tests/report/html/")
 #: Lines of stores that are kept: more than all committed ones.
 LINES = 2**14
 

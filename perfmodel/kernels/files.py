@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, partial, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -324,7 +324,8 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
 def surroundings(path: Path) -> Iterator[None]:
     """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
 
-    KernelFileExecutionError says that the block raised, or asked to end the process. An interrupt is raised as it is.
+    KernelFileExecutionError says that the block raised, or asked to end the process, and LibraryVersionError that a
+    library outside of its range did. An interrupt is raised as it is.
     """
     folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
     process = os.getpid()
@@ -335,7 +336,7 @@ def surroundings(path: Path) -> Iterator[None]:
         raise ProcessEndError(f"os._exit({status})")
 
     _forget_namesakes(folder)
-    known = set(sys.modules)
+    known = _loaded()
     sys.path.insert(0, str(folder))
     sys.argv, os._exit = [str(path)], refuse
     try:
@@ -344,12 +345,27 @@ def surroundings(path: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         raise
     except BaseException as cause:  # those that only end a program too: SystemExit, and a file's own
+        from perfmodel.libraries import failure_below  # here: nothing else needs the versions
+
+        if isinstance(cause, Exception) and (failure := failure_below(cause, path)):
+            raise failure from cause
         raise KernelFileExecutionError(path, cause) from cause
     finally:
         sys.argv, os._exit = arguments, leave
         with suppress(ValueError):
             sys.path.remove(str(folder))
-        _beside.update((name, folder) for name in set(sys.modules) - known if _lies_in(folder, sys.modules[name]))
+        if (loaded := _loaded()) is not known:
+            _beside.update((name, folder) for name in loaded - known if _lies_in(folder, sys.modules.get(name)))
+
+
+def _loaded() -> frozenset[str]:
+    """Names of all modules that are loaded: the same set as long as none is."""
+    return _loaded_up_to(len(sys.modules), next(reversed(sys.modules)))
+
+
+@lru_cache(maxsize=1)  # a restriction runs for each configuration of a space, and thousands of modules may be loaded
+def _loaded_up_to(number: int, last: str) -> frozenset[str]:
+    return frozenset(sys.modules)
 
 
 def _module_name(path: Path) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from typer.testing import CliRunner
@@ -50,6 +52,19 @@ def kernel():
 '''
 
 
+@cache
+def weights() -> str:
+    """Weights for these kernel files, as text: fitted once for all tests of a process."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "weights.json")
+        fit(measurements()).save(path)
+        document = json.loads(path.read_text())
+    for name in ("global_store_32_stride1", "global_minloadstore_32_stride1"):
+        document["weights"][name] = {"value": 1e-10, "unit": "s/access"}
+    document["features"] = sorted(document["weights"])
+    return json.dumps(document)
+
+
 def no_device(selector=None):
     raise NoDeviceError
 
@@ -61,13 +76,7 @@ def perfmodel(tmp_path, monkeypatch):
     monkeypatch.setattr(recommended, "identify", no_device)
     Path("kernel.py").write_text(KERNEL)
     Path("variants.py").write_text(VARIANTS)
-    model = fit(measurements())
-    model.save("weights.json")
-    document = json.loads(Path("weights.json").read_text())
-    for name in ("global_store_32_stride1", "global_minloadstore_32_stride1"):
-        document["weights"][name] = {"value": 1e-10, "unit": "s/access"}
-    document["features"] = sorted(document["weights"])
-    Path("weights.json").write_text(json.dumps(document))
+    Path("weights.json").write_text(weights())
 
     def invoke(*arguments: str):
         return CliRunner().invoke(application(), list(arguments))

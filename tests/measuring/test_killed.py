@@ -9,11 +9,18 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from perfmodel import store
+from perfmodel.cli import application
+from perfmodel.kernels import discover
+from perfmodel.measuring import measure
+from perfmodel.measuring.campaign import QUICK
+from perfmodel.opencl import find
 from perfmodel.store import Measurements
 from tests.fuzz.workspace import ROOT, pristine
 
@@ -149,7 +156,7 @@ def whole_and_once(folder: Path, expected: list[store.Key], rows: str) -> None:
 def test_a_killed_campaign_loses_nothing_and_repeats_nothing(tmp_path, kernels, kills):
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     killed.mkdir()
-    ended(campaign(kernels, alone / "m.jsonl"))
+    measure(discover(kernels), find(), alone / "m.jsonl", None, replace(QUICK, apart_s=0.0))
     expected = places(store.read(alone / "m.jsonl"))
     assert 3 * 2 * 3 == len(set(expected)) == len(expected)
     moments = random.Random(20260113)
@@ -171,18 +178,19 @@ def test_a_killed_fit_leaves_whole_files_only(tmp_path, kills):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     alone, out = tmp_path / "alone", tmp_path / "out"
-    ended(started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", alone))
+    fit = ("fit", "--all", "--from", str(tmp_path / "store"), "--out")
+    assert 0 == CliRunner().invoke(application(), [*fit, str(alone)]).exit_code
     expected = {path.name: path.read_bytes() for path in alone.iterdir()}
     moments = random.Random(20260114)
     for _ in range(kills):
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
         written = moments.randrange(octets(alone) - len(expected["verdict.txt"]))
-        process = started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", out)
+        process = started(COMMAND, *fit, out)
         assert kill_after(process, out, written, moments.uniform(0, 0.01))
         found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
         assert found.items() <= expected.items()
-    ended(started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", out))
+    ended(started(COMMAND, *fit, out))
     found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
     assert expected.keys() == found.keys()
     del expected["verdict.txt"], found["verdict.txt"]  # which says how long the fits took
