@@ -465,11 +465,13 @@ def total(values: Values, patterns: tuple[str, ...]) -> Any:
 
 def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
     allowed = counts.parameters
+    unknown = [name for name in parameters if name not in allowed and name not in counts.offsets]
     for name in allowed:
         if name not in parameters:
-            raise ParameterError(name, "is missing", allowed)
+            misspelt = f", and '{unknown[0]}' is unknown" if unknown else ""
+            raise ParameterError(name, f"is missing{misspelt}", allowed)
     for name in parameters:
-        if name not in allowed and name not in counts.offsets:
+        if name in unknown:
             raise ParameterError(name, "is unknown", allowed)
         check_exact(name, parameters[name], allowed)
         check_range(name, parameters[name], allowed, counts.types.get(name, "int32"))

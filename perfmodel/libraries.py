@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import LibraryVersionError, PerfModelError
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 _BARVINOK = "islpy-barvinok"
 BARVINOK = f"{_BARVINOK}==2025.2.5.post1"
-MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {BARVINOK}"
+INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
+"""Installs into this environment; one that uv made has no pip."""
+MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 """Puts Barvinok's algorithm into islpy; it is installed last, since it brings the same module."""
 
 
@@ -26,13 +30,28 @@ def failure_in_library(error: Exception) -> LibraryVersionError | None:
     if not wrong or isinstance(error, PerfModelError):
         return None
     plain, barvinok = ([one for one in wrong if (one.name == _BARVINOK) is is_it] for is_it in (False, True))
-    commands = [f"{sys.executable} -m pip install {' '.join(repr(str(one)) for one in plain)}"] if plain else []
+    commands = [f"{INSTALL} {' '.join(repr(str(one)) for one in plain)}"] if plain else []
     if barvinok or any(one.name == "islpy" and installed(_BARVINOK) for one in plain):
         commands.append(MENDING_COMMAND)
     return LibraryVersionError(
         f"{type(error).__name__}: {error}", tuple(f"{one.name} {installed(one.name)}" for one in wrong),
         tuple(map(str, wrong)), " && ".join(commands),
     )  # fmt: skip
+
+
+def failure_below(error: Exception, path: Path) -> LibraryVersionError | None:
+    """Return the same for an error that running a user's file raised; None where the file itself is at fault.
+
+    The file is, unless the error was raised elsewhere than beside it, or says that a library lacks a name.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    beside = trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == path.absolute().parent
+    lacking = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
+    if beside and str(lacking).partition(".")[0] not in {one.name for one in bounded()}:
+        return None
+    return failure_in_library(error)
 
 
 def bounded() -> list[Requirement]:

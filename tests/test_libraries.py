@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+import sys
+from importlib import metadata, util
 from typing import Any
 
 import loopy as lp
 import pytest
+from typer.testing import CliRunner
 
+from perfmodel import libraries
+from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
-from perfmodel.errors import LibraryVersionError, OptionError
+from perfmodel.errors import KernelFileExecutionError, LibraryVersionError, OptionError
+from perfmodel.kernels.files import load_file
 from perfmodel.lazy import loader
 from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library, installed
 
@@ -62,6 +67,44 @@ def test_an_older_loopy_that_cannot_be_imported_is_named_too(versions, tmp_path,
         loader("needs_newer")("reader")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("from loopy import Missing", True), ("import loopy\nloopy.Missing", True), ("import older_inside", True),
+        ("import not_installed_here", False), ("missing", False), ("import own_module", False),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, monkeypatch, text, told):
+    """A name that Loopy lacks, or an error inside of a library, and not what the file itself does wrong."""
+    versions["loopy"] = "2024.1"
+    (tmp_path / "installed").mkdir()
+    (tmp_path / "installed" / "older_inside.py").write_text("import immutables_that_is_missing\n")
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    (tmp_path / "own_module.py").write_text("1/0\n")
+    path = tmp_path / "kernels.py"
+    path.write_text(f"{text}\n")
+    with pytest.raises(LibraryVersionError if told else KernelFileExecutionError) as raised:
+        load_file(path)
+    if told:
+        assert "with loopy 2024.1; perfmodel needs loopy<2026,>=2025.2: run " in str(raised.value)
+    else:
+        assert "loopy" not in str(raised.value)
+    versions.clear()
+    with pytest.raises(KernelFileExecutionError):
+        load_file(path)
+
+
+def test_a_command_that_fails_in_an_older_loopy_ends_with_one_line(versions, tmp_path, monkeypatch):
+    versions["loopy"] = "2020.2.1"
+    path = tmp_path / "kernels.py"
+    path.write_text("def kernel():\n    return 1\n")
+    monkeypatch.delattr(lp, "TranslationUnit")
+    found = CliRunner().invoke(application(), ["count", str(path)])
+    assert (USER_ERROR, True) == (found.exit_code, "with loopy 2020.2.1; perfmodel needs" in found.stderr)
+    versions.clear()
+    assert isinstance(CliRunner().invoke(application(), ["count", str(path)]).exception, ImportError)
+
+
 def test_barvinok_is_put_back_into_another_islpy_and_replaces_a_newer_one_of_itself(versions):
     versions.update({"islpy": "2026.2.2", "islpy-barvinok": "2025.2.5.post1"})
     assert failure_in_library(TypeError()).command.endswith(f"'islpy<2026.2,>=2025.2.5' && {MENDING_COMMAND}")
@@ -88,6 +131,15 @@ def test_without_an_installed_perfmodel_nothing_is_bounded(monkeypatch):
 
     monkeypatch.setattr(metadata, "requires", missing)
     assert [] == bounded()
+
+
+def test_an_environment_that_uv_made_has_no_pip(monkeypatch):
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
+    module = util.module_from_spec(libraries.__spec__)
+    libraries.__spec__.loader.exec_module(module)
+    assert f"uv pip install --python {sys.executable}" == module.INSTALL
+    assert module.MENDING_COMMAND.startswith(f"{module.INSTALL} --force-reinstall --no-deps islpy-barvinok==")
+    assert f"{sys.executable} -m pip install" == libraries.INSTALL
 
 
 def test_what_is_not_installed_has_no_version():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from perfmodel.libraries import BARVINOK, MENDING_COMMAND, fits, has_upper_bound, installed
+from perfmodel.libraries import BARVINOK, INSTALL, MENDING_COMMAND, fits, has_upper_bound, installed
 
 OK = "ok"
 NOTE = "note"  # the main job runs without it
@@ -74,14 +74,14 @@ def library_parts() -> Iterator[Part]:
 
 def _library_part(requirement: Requirement) -> Part:
     name, wanted = requirement.name, str(requirement.specifier)
-    mend = f"{sys.executable} -m pip install '{name}{wanted}'"
+    mend = f"{INSTALL} '{name}{wanted}'"
     version = installed(name)
     if not version:
         return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
     if not fits(requirement, version):
         return Part(name, version, WRONG, f"lies outside the range that works, {wanted}", mend)
     if has_upper_bound(requirement) and (failure := _import_failure(name)):
-        mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
+        mend = f"{INSTALL} --force-reinstall --no-deps '{name}{wanted}'"
         return Part(name, version, WRONG, f"does not load: {failure}", mend)
     return Part(name, version, OK, wanted)
 

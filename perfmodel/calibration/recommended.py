@@ -402,7 +402,10 @@ def fit(
     others: Measurements | None = None,
     samples: Measurements | None = None,
 ) -> FittedModel:
-    """Fit a model family to measurements, by default the one for their device.
+    r"""Fit a model family to measurements, by default the one for their device.
+
+    Weights w [s per unit] minimise the squared relative errors of the times t, :math:`\sum_i (1 - p_i(w)/t_i)^2`, where
+    p is what the family predicts.
 
     Parameters
     ----------

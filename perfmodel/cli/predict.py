@@ -239,8 +239,8 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
         output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
-        for name, bound in bounds.items():
-            output.print_text(f"\n{name}: {bound['text']}")
+        for line in _why_lines(bounds):
+            output.print_text(line)
         return
     roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
     rows = [
@@ -261,6 +261,15 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
         notes=list(request.model.notes),
     ))  # fmt: skip
+
+
+def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what bounds each variant; what to try stands once for all variants that it is said of."""
+    advice = [(name, f"try: {line}") for name, bound in bounds.items() for line in bound.get("advice", ())]
+    shared = len(bounds) > 1 and bool(advice)
+    for name, bound in bounds.items():
+        yield f"\n{name}: " + ("\n".join(bound["bounds"]) if shared else bound["text"])
+    yield from ("\n" + line for line in report.sweeps.noted_lines(advice, len(bounds)) if shared)
 
 
 def _title(request: _Request) -> str:
@@ -325,12 +334,19 @@ def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, 
 
 
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
-    """Say where each anchor ran, and how far its prediction was off."""
-    for name, anchor in anchors.items():
-        where = f" at {output.sizes_text(anchor.sizes)}" if anchor.sizes else ""
-        took, predicted = display.seconds_text(anchor.measured), display.seconds_text(anchor.predicted)
-        then = f"its predictions at other sizes times {anchor.scale:.3g}"
-        yield f"anchor: {name} took {took}{where}, predicted {predicted}: {then}"
+    """Say at which sizes the anchors ran, and by what predictions are multiplied; of several the least and the most."""
+    ordered = sorted(anchors.values(), key=lambda anchor: anchor.scale)
+    if not ordered:
+        return
+    least, most = ordered[0], ordered[-1]
+    where = f" at {output.sizes_text(least.sizes)}" if least.sizes else ""
+    if least is not most:
+        scales = f"{least.scale:.3g} ({least.kernel}) to {most.scale:.3g} ({most.kernel})"
+        yield f"anchors: each variant ran once{where}; its predictions at other sizes are multiplied by {scales}"
+        return
+    took, predicted = display.seconds_text(least.measured), display.seconds_text(least.predicted)
+    then = f"predictions at other sizes are multiplied by {least.scale:.3g}"
+    yield f"anchor: {least.kernel} took {took}{where}, predicted {predicted}: {then}"
 
 
 def _bounds(
@@ -484,8 +500,9 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0], allow_unmeasured=request.accuracy.allow_unmeasured
-    )
+        counted, model, parameter, low, high, request.points[0],
+        allow_unmeasured=request.accuracy.allow_unmeasured, progress=output.CommandBar(),
+    )  # fmt: skip
     withheld = {**failed, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
     again = predicting.Predicting(model, request.accuracy.level, request.accuracy.allow_unmeasured)

@@ -143,6 +143,10 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             _refuse(errors.OutOfMemoryError())
         except Exception as error:
             if type(error).__module__ != "sqlite3":
+                from perfmodel.libraries import failure_in_library
+
+                if failure := failure_in_library(error):
+                    _refuse(failure)
                 raise
             # Loopy's caches: the disk was full only later, for example.
             _refuse(errors.CacheError(cache_folder(), str(error)))

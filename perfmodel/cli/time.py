@@ -72,7 +72,7 @@ def time_command(
         output.print_document(_document(timing, asked.kernel, keep))
     elif csv:
         print(timed_csv(timing.points), end="")
-    elif ran or len(builders) > 1:
+    elif ran or len(left_out_lines(timing)) > 1:
         output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
     if not ran:
         first = timing.points[0].variants[0]
@@ -93,12 +93,10 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
     """Return the result as text; `problem` says why there is no model."""
     model, device = timing.model, timing.trials.device
     points = [point.without(timing.left_out) for point in timing.points]
-    failures = {
-        variant.name: f"{variant.row.status}: {variant.row.message}"
-        for variant in timing.points[0].variants if variant.name in timing.left_out
-    }  # fmt: skip
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
+    if not any(point.ran for point in points):
+        return left_out_lines(timing)
     lines = [f"{kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
     lines += order_lines(points)
     if len(points) == 1 and len(points[0].variants) == 1:
@@ -112,8 +110,16 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
         notes.append(f"no predictions: {problem}")
     elif model.device != device.name:
         notes.append(f"the predictions are of another device, '{model.device}'")
-    notes += report.sweeps.left_out_lines(failures)
+    notes += left_out_lines(timing)
     return [*lines, *(f"note: {note}" for note in notes), *([f"records: {keep}"] if keep else [])]
+
+
+def left_out_lines(timing: tuning.timing.Timing) -> list[str]:
+    """Say why variants were left out, a line for each reason."""
+    return report.sweeps.left_out_lines({
+        variant.name: f"{variant.row.status}: {variant.row.message}"
+        for variant in timing.points[0].variants if variant.name in timing.left_out
+    })  # fmt: skip
 
 
 def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
 from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
+    AtomicUpdateWarning,
     BudgetError,
     IncomparableCountsError,
     SpanError,
@@ -141,6 +142,8 @@ def count(
         A statistic names something that the kernel does not have.
     AssumedAccessWarning
         The accesses of a C instruction are assumed.
+    AtomicUpdateWarning
+        Atomic updates are counted as plain loads and stores.
 
     Examples
     --------
@@ -173,6 +176,7 @@ def count(
                     f"statistics[{unknown!r}] is not used, since the kernel has no such name; give a loop's iname or a "
                     "test's text", UnknownStatisticWarning, stacklevel=2,
                 )
+            _warn_of_atomics(t_unit)
             if check:
                 key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
                 remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
@@ -188,6 +192,14 @@ def count(
             if failure := failure_in_library(error):
                 raise failure from error
             raise
+
+
+def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
+    if atomics := schedule.updated_atomically(t_unit):
+        warnings.warn(
+            f"{', '.join(atomics)}: atomic updates are counted, and predicted, as plain loads and stores; they can "
+            "take many times as long, so time this kernel", AtomicUpdateWarning, stacklevel=3,
+        )
 
 
 def _unused_spans(counts: KernelCounts, keys: Collection[str]) -> Iterator[str]:

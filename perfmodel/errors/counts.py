@@ -223,6 +223,10 @@ class AssumedAccessWarning(PerfModelWarning):
     """The accesses of a C instruction are not declared, and assumed."""
 
 
+class AtomicUpdateWarning(PerfModelWarning):
+    """A kernel updates arrays atomically, which is counted as plain loads and stores."""
+
+
 class UnknownStatisticWarning(PerfModelWarning):
     """A statistic names something that the kernel does not have, so that it is not used."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, UnknownNameError
+from perfmodel.errors.base import PerfModelError, PerfModelWarning, UnknownNameError
 
 
 class NoDeviceError(PerfModelError, RuntimeError):
@@ -23,6 +23,10 @@ class UnknownDeviceError(PerfModelError, LookupError):
     allowed: tuple[str, ...]
     message = """no OpenCL device matches '{selector}'; there are: {allowed}. Give an index or a part of a name or
     platform."""
+
+
+class AmbiguousDeviceWarning(PerfModelWarning):
+    """Several devices match what was asked for."""
 
 
 class BrokenDeviceError(PerfModelError, RuntimeError):
@@ -211,7 +215,7 @@ class ContradictingFacts:
     >>> said = ("a stream measures 32 MiB", "a pointer chase measures 3 MiB")
     >>> doubt = ContradictingFacts("the last-level cache", said, "32 MiB", "it is", "last_level_bytes", 32.0, 3.0)
     >>> print(doubt)  # doctest: +ELLIPSIS
-    of the last-level cache a stream measures 32 MiB, a pointer chase measures 3 MiB: 32 MiB is assumed, for it is, ...
+    the last-level cache is in doubt (a stream measures 32 MiB, a pointer chase measures 3 MiB): 32 MiB is assumed, ...
     """
 
     what: str
@@ -229,7 +233,7 @@ class ContradictingFacts:
 
     def __str__(self) -> str:
         advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
-        return f"of {self.what} {', '.join(self.said)}: {self.assumption}; {advice}"
+        return f"{self.what} is in doubt ({', '.join(self.said)}): {self.assumption}; {advice}"
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def _properties(facts: DeviceFacts) -> Iterator[_Property]:
     said, system, chase = partial(_said, facts), "the system tells", "a pointer chase measures"
     yield (
         "the last-level cache", said(last_level_bytes="a stream measures", l3_bytes=chase), said(l3_told_bytes=system),
-        "a chase is so slow that others who share the cache drive its lines out",
+        "a chase takes so long that other programs replace its lines in the cache",
     )  # fmt: skip
     for name, level in (("first", "l1"), ("second", "l2")):
         witnesses = said(**{f"{level}_bytes": chase, f"{level}_told_bytes": system})

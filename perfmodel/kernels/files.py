@@ -324,7 +324,8 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
 def surroundings(path: Path) -> Iterator[None]:
     """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
 
-    KernelFileExecutionError says that the block raised, or asked to end the process. An interrupt is raised as it is.
+    KernelFileExecutionError says that the block raised, or asked to end the process, and LibraryVersionError that a
+    library outside of its range did. An interrupt is raised as it is.
     """
     folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
     process = os.getpid()
@@ -344,6 +345,10 @@ def surroundings(path: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         raise
     except BaseException as cause:  # those that only end a program too: SystemExit, and a file's own
+        from perfmodel.libraries import failure_below  # here: nothing else needs the versions
+
+        if isinstance(cause, Exception) and (failure := failure_below(cause, path)):
+            raise failure from cause
         raise KernelFileExecutionError(path, cause) from cause
     finally:
         sys.argv, os._exit = arguments, leave

@@ -81,6 +81,8 @@ def measure(
         The store belongs to another device.
     StoreFormatError
         The store holds a line that is no record of a schema known here.
+    NoDeviceError, UnknownDeviceError
+        No device is there, or none that the text names.
     BrokenDeviceError
         The device runs nothing, or nothing any more.
     DeviceBusyError

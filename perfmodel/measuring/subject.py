@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -198,9 +199,13 @@ def stage(status: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return in one line what an exception says; one of perfmodel's own needs no name."""
+    """Return in one line what an exception says; one of perfmodel's own needs no name, a compiler's log no paths."""
     kind = "" if isinstance(error, PerfModelError) else f"{type(error).__name__}: "
-    return " ".join(f"{kind}{error}".split())[:500]
+    text = " ".join(f"{kind}{error}".split())
+    if "BUILD_PROGRAM_FAILURE" in text and (found := re.search(r"\berror: ", text)):
+        said = re.sub(r"[^ ]+[.]cl:([0-9]+):[0-9]+", r"line \1", text[found.start() :])
+        text = f"the compiler says: {said}"
+    return text[:500]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,14 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.advice import FEWER_BYTES, FEWER_FUNCTIONS, FEWER_INSTRUCTIONS, LESS_OVERHEAD, SHORTER_CHAINS
+from perfmodel.quantities.advice import (
+    FEWER_BYTES,
+    FEWER_FUNCTIONS,
+    FEWER_INSTRUCTIONS,
+    LESS_OVERHEAD,
+    SHORTER_CHAINS,
+    SMALLER_TILES,
+)
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 
 SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)
@@ -72,6 +79,6 @@ FAMILY = Family(
     advice={
         "overhead_time": LESS_OVERHEAD, "chain_time": SHORTER_CHAINS, "special_time": FEWER_FUNCTIONS,
         "issue_time": FEWER_INSTRUCTIONS, "far_time": FEWER_BYTES,
-        "near_time": "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two.",
+        "near_time": SMALLER_TILES,
     },
 )  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from warnings import warn
 
-from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
+from perfmodel.errors import AmbiguousDeviceWarning, BrokenDeviceError, NoDeviceError, UnknownDeviceError
 from perfmodel.opencl.device import Device, devices, identities, quiet_compiler
 from perfmodel.opencl.health import Health, check
 
@@ -29,6 +30,11 @@ def find(selector: str | None = None) -> Device:
         If none matches.
     BrokenDeviceError
         If those that match do not build and run a kernel.
+
+    Warns
+    -----
+    AmbiguousDeviceWarning
+        If devices of several names match.
     """
     candidates = _candidates(selector, devices())
     failures: list[tuple[Device, Health]] = []
@@ -77,6 +83,10 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
     )
     for rule in rules:
         if wanted and (matches := [device for device in listed if rule(device)]):
+            if len({device.slug for device in matches}) > 1:
+                names = ", ".join(f"{device.index}: {device.name} ({device.platform})" for device in matches)
+                warn(f"several devices match '{selector}', and the first that works is taken ({names})",
+                     AmbiguousDeviceWarning, stacklevel=2)  # fmt: skip
             return matches
     raise UnknownDeviceError(selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed))
 

@@ -7,7 +7,7 @@ or, where these are too many, at those of a grid and then between neighbours wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +20,7 @@ from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError,
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
+from perfmodel.progress import Progress, Silent, task
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -28,16 +29,20 @@ WINDOW = 1 << 16
 
 
 class Effort(NamedTuple):
-    """How many sizes are compared: all of them up to a number, else a grid, whose gaps are refined in some parts."""
+    """How many sizes are compared: all of them up to a number, else a grid, whose gaps are refined in some parts.
+
+    So many are predicted in one step.
+    """
 
     exhaustive: int = 1 << 17
     grid: int = 1 << 14
     parts: int = 1 << 10
+    step: int = 1 << 17
 
 
 ARRAYS = Effort()
 """For models that are evaluated at arrays of sizes."""
-ONE_BY_ONE = Effort(512, 512, 16)
+ONE_BY_ONE = Effort(512, 512, 16, 16)
 """For models of resources, whose traffic is evaluated at one size after the other: in a millisecond."""
 
 
@@ -112,10 +117,12 @@ def leads_of(
     fixed: Mapping[str, int] | None = None,
     *,
     allow_unmeasured: bool = False,
+    progress: Progress | None = None,
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
     """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
 
-    With it comes the error of each variant that cannot be predicted; it takes no part.
+    With it comes the error of each variant that cannot be predicted; it takes no part. `progress` receives a report of
+    each step, where there are several.
 
     Raises
     ------
@@ -139,7 +146,8 @@ def leads_of(
     kept = {name: counts for name, counts in variants.items() if name not in withheld}
     if not kept:
         raise next(iter(withheld.values()))
-    return compared(*kept.values()).leads(low, high, tuple(kept)), withheld
+    every = replace(compared(*kept.values()), progress=progress or Silent())
+    return every.leads(low, high, tuple(kept)), withheld
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
@@ -189,10 +197,16 @@ class _Compared:
     variants: tuple[KernelCounts, ...]
     parameter: str
     fixed: Mapping[str, int]
+    progress: Progress = field(default_factory=Silent)
+
+    @property
+    def effort(self) -> Effort:
+        """How many sizes are compared."""
+        return ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
 
     def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
         """Return which variant is the fastest from which size of a range on."""
-        known, effort = self.probed(low, high), ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
+        known, effort = self.probed(low, high), self.effort
         if len(known) == 0:
             assumptions = tuple(dict.fromkeys(kernel.assumptions for kernel in self.variants))
             raise NoCommonSizeError(self.parameter, low, high, assumptions)
@@ -217,6 +231,17 @@ class _Compared:
 
     def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
         """Return the sizes that meet the assumptions of all variants, and the time of each variant there [s]."""
+        steps = np.array_split(sizes, -(-len(sizes) // self.effort.step) or 1)
+        shown, timed = self.progress if len(steps) > 1 else Silent(), []
+        with task(shown, f"comparing {len(self.variants)} variants at {len(sizes)} sizes", len(steps)):
+            for step in steps:
+                timed.append(self._timed(step))
+                shown.advance()
+        allowed, seconds = zip(*timed, strict=True)
+        return np.concatenate(allowed), np.concatenate(seconds, axis=1)
+
+    def _timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
+        """Return the same of sizes that are predicted at once."""
         at = {**self.fixed, self.parameter: sizes}
         made = self.asked.predicted({str(place): kernel for place, kernel in enumerate(self.variants)}, at)
         allowed = np.all([variant.allowed for variant in made.variants.values()], axis=0)

@@ -356,7 +356,10 @@ class FittedModel(Lazy):
         allow_unmeasured: bool = False,
         **more_sizes: Any,
     ) -> Prediction:
-        """Predict the run time of a kernel.
+        r"""Predict the run time of a kernel.
+
+        It is the family's expression at the kernel's features and quantities x and the fitted weights w: for a linear
+        family :math:`T = \sum_i w_i x_i` [s].
 
         Parameters
         ----------
@@ -370,6 +373,11 @@ class FittedModel(Lazy):
         allow_unmeasured
             Whether features that no measurement exercised may be counted as free.
 
+        Returns
+        -------
+        Prediction
+            Its ``seconds`` and the bounds of its ``interval`` are numbers [s], or arrays of the sizes' shape.
+
         Raises
         ------
         UnmeasuredFeatureError
@@ -380,6 +388,8 @@ class FittedModel(Lazy):
             If its work-groups have more work-items or local memory than the device is known to allow.
         ParameterError
             If a size is left out, unknown, negative or no integer.
+        AssumptionError
+            If a size breaks an assumption of the kernel.
         LevelError
             If the level is not between 0 and 1.
         MissingFactError, QuantitiesError

@@ -48,6 +48,11 @@ class CountedVariants(Mapping[str, KernelCounts]):
         By name the counts, or their JSON.
     errors
         By name why a variant has no counts.
+
+    Raises
+    ------
+    KeyError
+        On a look-up: no variant of that name has counts.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:

@@ -19,3 +19,9 @@ FEWER_FUNCTIONS = "Compute fewer functions: reuse their results, or replace divi
 LESS_LOCAL_MEMORY = (
     "Access local memory less: keep values in private variables, and pad rows so that lanes meet different banks."
 )
+SMALLER_TILES = "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two."
+OF_COMPUTING, OF_MEMORY, OF_WAITING = (
+    (FEWER_INSTRUCTIONS, FEWER_FUNCTIONS, SHORTER_CHAINS, LESS_LOCAL_MEMORY), (FEWER_BYTES, SMALLER_TILES),
+    (SHORTER_CHAINS, LESS_OVERHEAD),
+)  # fmt: skip
+"""What to try where computing, memory or too little parallelism bounds a kernel."""

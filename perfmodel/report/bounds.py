@@ -8,13 +8,21 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance, work_optimality
+from perfmodel.analyses.balance import (
+    COMPUTE_BOUND,
+    MEMORY_BOUND,
+    NO_WORK,
+    TOO_LITTLE_PARALLELISM,
+    Balance,
+    work_optimality,
+)
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
+from perfmodel.quantities.advice import OF_COMPUTING, OF_MEMORY, OF_WAITING
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 
 
@@ -71,6 +79,8 @@ def _reason(balance: Balance) -> str:
 
 LOWEST = {"compute": "arithmetic", "memory": "memory bandwidth", "local": "local memory"}
 """What the lowest roof of a kernel is, by the name of its bound."""
+SUPPORTS = {COMPUTE_BOUND: OF_COMPUTING, MEMORY_BOUND: OF_MEMORY, TOO_LITTLE_PARALLELISM: OF_WAITING}
+"""By the verdict of work and depth, what a model advises that says the same."""
 LEAST = 0.01
 """Least share of the time that a benefit is worth a line [1]."""
 MEANS = {
@@ -143,14 +153,18 @@ def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
 def bound_words(
     family: Family, kernel: KernelTerms, point: KernelPoint | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what bounds a kernel, and what to try; `point` is its place below the roofs."""
-    bounds, advice = [], []
+    """Return what bounds a kernel, and what to try; `point` is its place below the roofs.
+
+    What work and depth say is left out where it contradicts the model: they know neither cache lines nor vectors.
+    """
+    bounds, advice, balance = [], [], kernel.bounds.balance
     if kernel.terms:
         words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
         bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
         advice.append(term_advice(family, kernel.bound_by))
     bounds += [roof_words(point)] if point is not None else []
-    bounds += [balance_words(kernel.bounds.balance)] if kernel.bounds.balance is not None else []
+    if balance is not None and (not any(advice) or advice[0] in SUPPORTS.get(balance.verdict, advice)):
+        bounds.append(balance_words(balance))
     advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()
     return tuple(bounds), tuple(filter(None, advice))
 

@@ -22,7 +22,7 @@ from perfmodel.analyses.roofline import (
 from perfmodel.display import finite, fitted_text, percent, rate_text
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import KEYS, DeviceFacts
 from perfmodel.report import drawing
 from perfmodel.report.drawing import Axes, Box, Figure, Place, box_around
 from perfmodel.store import Measurements
@@ -265,18 +265,24 @@ def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts, width: int
 
     On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
     """
-    roofs = [(key, f"{value:.3g}", facts.fact(key).unit, facts.fact(key).source)
-             for key, value in roof_values(facts).items()]  # fmt: skip
     rows = [("kernel", "variant", "sizes", "op/B", "Gop/s", "attainable", "share", "bound by")]
     rows += [
         (point.kernel, point.form, point.sizes, f"{point.intensity:.3g}", f"{point.rate / 1e9:.3g}",
          f"{point.attainable / 1e9:.3g}", percent(point.share), point.bound)
         for point in points
     ]  # fmt: skip
-    known = [(key, value, unit) for key, value, unit, _ in roofs]
-    lines = [fitted_text(known, width=width)] if known else ["no roofs are known"]
-    lines += [f"{key}: {source}" for key, _, _, source in roofs]
+    lines = [f"{_name(key)}: {rate_text(value, ROOFS[key][2])} ({_source(key, facts)})"
+             for key, value in roof_values(facts).items()]  # fmt: skip
+    lines = lines or ["no roofs are known"]
     return "\n".join([*lines, "", fitted_text(rows, 3, LESS, width)])
+
+
+def _name(key: str) -> str:
+    return ROOFS[key][0].partition(" (")[0]
+
+
+def _source(key: str, facts: DeviceFacts) -> str:
+    return facts.fact(key).source if key in facts else "4 bytes of each bank in each cycle"
 
 
 def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:
@@ -285,7 +291,7 @@ def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict
         "schema": SCHEMA,
         "device": facts.name,
         "roofs": {
-            key: {"value": value, "unit": facts.fact(key).unit, "source": facts.fact(key).source}
+            key: {"value": value, "unit": KEYS[key].unit, "source": _source(key, facts)}
             for key, value in roof_values(facts).items()
         },
         "kernels": [

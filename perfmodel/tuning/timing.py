@@ -118,9 +118,10 @@ def time_kernel(
         for ranking in predicted.values() for variant in ranking if ranking.sizes
     }  # fmt: skip
     with trials:
-        names = [name for name in counted if predictions is None or name not in predictions.errors]
-        progress.tell(_beforehand(trials, points, names or [*counted], run_s))
-        time_variants(trials, points, progress, run_s)
+        names = [name for name in counted if predictions is None or name not in predictions.errors] or [*counted]
+        built_s = building_s(trials, names)
+        progress.tell(_beforehand(trials, points, names, run_s, built_s))
+        time_variants(trials, points, progress, run_s, (built_s or 0.0) / len(names))
         facts = facts_with_roofs(model) if model else trials.device.facts
         timed = tuple(
             timed_point(
@@ -138,17 +139,29 @@ def time_kernel(
 
 
 def _beforehand(
-    trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float]
-) -> str:
-    """Return what is timed, and how long that takes where all times are predicted."""
+    trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float],
+    built_s: float | None,
+) -> str:  # fmt: skip
+    """Return what is timed, and how long that takes: with all runs where their times are predicted, else building."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
     every = [place_of(name, point) for point in points for name in names]
-    known = all(place in run_s for place in every)
-    seconds = max(expected_s([run_s[place] for place in every], campaign), 1) if known else 0.0
-    predicted = f", about {seconds:.0f} s by the predictions" if known else ""
-    return f"timing {what} on {trials.device.name}: {visits}{predicted}, and building"
+    if built_s is None:
+        return f"timing {what} on {trials.device.name}: {visits}"
+    if not all(place in run_s for place in every):
+        return f"timing {what} on {trials.device.name}: {visits}, after about {max(built_s, 1):.0f} s of building"
+    seconds = max(built_s + expected_s([run_s[place] for place in every], campaign), 1)
+    return f"timing {what} on {trials.device.name}: {visits}, about {seconds:.0f} s with building"
+
+
+def building_s(trials: Trials, names: Sequence[str]) -> float | None:
+    """Build the first two variants, and return about how long it takes to build all [s]: the others as the second.
+
+    None where neither can be built.
+    """
+    built = [seconds for name in names[:2] if (seconds := trials.build(name)) is not None]
+    return sum(built) + built[-1] * (len(names) - len(built)) if built else None
 
 
 def _several(number: int, name: str) -> str:
@@ -160,6 +173,7 @@ def time_variants(
     points: Sequence[Sizes],
     progress: Progress | None = None,
     run_s: Mapping[tuple[str, str], float] = {},
+    build_s: float = 0.0,
 ) -> None:
     """Visit every variant at every point as often as the campaign says, and again those whose visits disagree.
 
@@ -168,17 +182,19 @@ def time_variants(
     ``trials.judged`` tells what was found.
 
     `trials` are entered. `run_s` is the expected time of a run by variant and point (:func:`place_of`), where it is
-    known [s].
+    known [s], `build_s` that of building a variant [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     places = [(name, point) for point in points for name in trials.variants]
     ended: dict[tuple[str, str], float] = {}
     expected = {place_of(*place): visit_s(run_s.get(place_of(*place), 0.0), campaign) for place in places}
-    with task(progress, "timing", len(places) * campaign.visits, campaign.visits * sum(expected.values())):
+    seconds = campaign.visits * sum(expected.values()) + len(trials.variants) * build_s
+    with task(progress, "timing", len(places) * campaign.visits, seconds):
         for visit in range(campaign.visits):
             for name, point in places:
                 note = _visited(trials, name, point, ended) if not visit or _good(trials, name, point) else name
-                progress.advance(note, expected[place_of(name, point)])
+                building = build_s if not visit and point is points[0] else 0.0
+                progress.advance(note, expected[place_of(name, point)] + building)
     for _ in range(campaign.visits, campaign.most_visits):
         again = [
             (name, point) for name, point in places

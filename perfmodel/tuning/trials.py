@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts
+from perfmodel.display import bytes_text
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
@@ -207,6 +208,21 @@ class Trials:
             row = visited
         self.rows[key] = row.after(self.rows.get(key))
         return row
+
+    def build(self, name: str) -> float | None:
+        """Build a variant and compare its output, as its first visit does; return how long that took [s].
+
+        None if it fails; the visit says why. It raises UnknownVariantError if there is no such variant.
+        """
+        self.kernel.check_name(name)
+        self.kernel.ask_for_arguments(name, self.sizes)
+        if self._failed_before(name, canonical(self.sizes)) is None:
+            began = perf_counter()
+            with suppress(FailedError):
+                self._watched(name, self.sizes, lambda: self._first_run(name, self.sizes))
+                self._add(name, building_s=perf_counter() - began)
+                return self.spent(name).building_s
+        return None
 
     def compare(self, name: str) -> Measurement | None:
         """Run a variant at the sizes of the trials to compare its output, without timing it.
@@ -450,13 +466,13 @@ class Trials:
         if self.bench.fits(subject, at):
             return
         arrays = sorted(subject.arrays(at), key=lambda array: -array.octets)
-        needs = ", ".join(f"{array.name} {array.octets} B" for array in arrays)
+        needs = ", ".join(f"{array.name} {bytes_text(array.octets)}" for array in arrays)
         total, most = sum(array.octets for array in arrays), self.campaign.memory_fraction
         memory, single = self.bench.fact("global_memory_bytes"), self.bench.fact("max_alloc_bytes")
         raise FailedError(
             "constraint",
-            f"its arrays need {total} bytes ({needs}); of the device's {memory} bytes {most:.0%} may be filled, "
-            f"{single} by one array, and an array may have 2**31 - 1 elements: choose smaller sizes",
+            f"its arrays need {bytes_text(total)} ({needs}); of the device's {bytes_text(memory)} {most:.0%} may be "
+            f"filled, {bytes_text(single)} by one array of at most 2**31 - 1 elements: choose smaller sizes",
         )
 
     def _shortened(self, name: str, at: Parameters) -> Campaign:

@@ -159,6 +159,8 @@ def tune(
     TuningError
         If there are no variants, none can be predicted, `within` or `of_roof` is no share, a roof is asked for and
         not known, or `strategy` is unknown, or takes a space and there is none.
+    NoWeightsError
+        If no model is given and none is found.
     AnchorDeviceError, BrokenDeviceError, DeviceBusyError
         If the model's device is not one of this machine's, runs nothing, or is in use.
     OutputError, ReferenceOutputError

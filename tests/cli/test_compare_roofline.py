@@ -31,7 +31,7 @@ def test_the_command_draws_the_committed_measurements(tmp_path):
     result = run("--out", str(tmp_path / "roofline.png"))
     assert 0 == result.exit_code, result.stderr
     assert b"\x89PNG" == (tmp_path / "roofline.png").read_bytes()[:4]
-    assert "memory_bandwidth_bytes_per_s: measured, best median of" in result.stdout
+    assert "GB/s (measured, best median of" in result.stdout
 
 
 def test_ones_own_kernels_below_the_roofs(perfmodel):

@@ -14,6 +14,7 @@ import pytest
 
 from perfmodel.cli import predict
 from perfmodel.cli.predict import anchor_lines
+from perfmodel.predicting import Anchor
 from perfmodel.tuning import ANCHOR, anchoring
 from tests.cli.documents import document, seconds
 from tests.cli.program import RUN
@@ -72,7 +73,7 @@ def test_a_prediction_is_anchored(here):
     assert 0 == result.exit_code, result.stderr
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("anchor: ")]
     assert "kernel took" in line
-    assert "its predictions at other sizes times" in line
+    assert "predictions at other sizes are multiplied by" in line
 
 
 @pytest.mark.device
@@ -149,5 +150,11 @@ def test_runs_are_supervised_as_those_of_time(perfmodel, monkeypatch, command):
     assert isinstance(perfmodel(command, "kernel.py", *AT, "--anchor").exception, SupervisedError)
 
 
-def test_no_anchors_no_lines():
+def test_anchors_of_several_variants_are_one_line():
+    """Three runs of 2, 9 and 3 ms, each predicted to take 4 ms."""
+    anchors = {name: Anchor(name, "d", {"n": 64}, took, 4e-3) for name, took in (("a", 2e-3), ("b", 9e-3), ("c", 3e-3))}
+    said = "each variant ran once at n=64; its predictions at other sizes are multiplied by 0.5 (a) to 2.25 (b)"
+    assert [f"anchors: {said}"] == list(anchor_lines(anchors))
+    alone = "a took 2 ms at n=64, predicted 4 ms: predictions at other sizes are multiplied by 0.5"
+    assert [f"anchor: {alone}"] == list(anchor_lines({"a": anchors["a"]}))
     assert [] == list(anchor_lines({}))

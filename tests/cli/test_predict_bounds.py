@@ -59,6 +59,12 @@ def test_the_family_in_use_says_what_bounds_a_kernel_and_what_to_try(perfmodel):
     assert all(f"Try: {line}" in text for line in why["advice"])
 
 
+def test_what_to_try_is_said_once_for_variants_that_share_it(perfmodel):
+    text = perfmodel("predict", "variants.py", "-p", "n=1048576", "-w", str(POCL / "bottleneck.json"), "--why").stdout
+    assert 3 == text.count("By this model: ")
+    assert 1 == text.count("\ntry: ")
+
+
 def test_only_one_family_draws_what_could_be_saved(perfmodel):
     result = perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--why", "--picture", "a.png")
     assert 2 == result.exit_code

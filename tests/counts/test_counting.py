@@ -12,6 +12,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.errors import (
     ArgumentTypesError,
+    AtomicUpdateWarning,
     IncompleteKernelError,
     NotCountableError,
     PartError,
@@ -429,3 +430,11 @@ def test_constant_memory_is_a_space_with_the_features_of_global_memory() -> None
     assert [8 * 64, 8 * 64] == [counts.accesses(space, "load")(n=64) for space in ("constant", "global")]
     assert 8 * 64 == counts.accesses(array="weights")(n=64)
     assert 8 * 64 == evaluate(counts, {"n": 64})["global_load_32_uniform"]
+
+
+def test_atomic_updates_are_told():
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = out[i] + a[i] {atomic}", [
+        lp.GlobalArg("out", np.float32, shape="n", for_atomic=True), lp.GlobalArg("a", np.float32, shape="n"), ...,
+    ], lang_version=(2018, 2), assumptions="n >= 1")  # fmt: skip
+    with pytest.warns(AtomicUpdateWarning, match="out: atomic updates are counted, and predicted, as plain loads"):
+        assert 7 == count(unit).accesses(array="out", direction="store")(n=7)

@@ -77,3 +77,11 @@ def test_types_that_loopy_infers_are_those_of_the_arguments():
     assert {"a": np.float32, "out": np.float32, "n": np.int32} == {
         argument.name: argument.dtype.numpy_dtype for argument in kernel.args
     }
+
+
+def test_a_compilers_log_has_no_paths():
+    """As PoCL writes it; the first part is said three times."""
+    log = "clBuildProgram failed: BUILD_PROGRAM_FAILURE - Build on <Device>:\n\nerror: /a/b.cl:9:218: no type"
+    with pytest.raises(FailedError) as caught, stage("compile"):
+        raise RuntimeError(log)
+    assert "the compiler says: error: line 9: no type" == caught.value.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import opencl
-from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
+from perfmodel.errors import AmbiguousDeviceWarning, BrokenDeviceError, NoDeviceError, UnknownDeviceError
 from perfmodel.opencl import Health, selection
 from tests.machine import fake_device
 
@@ -63,6 +63,12 @@ def test_a_device_is_identified_without_a_check(fakes, monkeypatch, selector, ex
 def test_of_equal_devices_the_first_that_works(fakes):
     fakes.add(2)
     assert 3 == opencl.find("h200").index
+
+
+@pytest.mark.usefixtures("fakes")
+def test_words_that_match_devices_of_several_names():
+    with pytest.warns(AmbiguousDeviceWarning, match=r"several devices match 'xeon'.*\(0: pthread.*, 1: Intel"):
+        assert 0 == opencl.find("xeon").index
 
 
 def test_without_a_selector_broken_pocl_is_passed_over(fakes):

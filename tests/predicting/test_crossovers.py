@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.predicting import crossovers
 from perfmodel.predicting.crossovers import Lead, crossover, fastest, leads_of
+from perfmodel.progress import Silent
 from tests.priced import CUBE, MODEL, SQUARE, adding
 
 
@@ -17,6 +19,15 @@ def test_a_crossing_at_the_very_size():
     assert expected == crossover(
         adding("n^2", kind="mul"), adding("2*n - 1"), MODEL, "n", 1, 10, names=("square", "cube")
     )
+
+
+def test_long_comparisons_report_their_steps(monkeypatch):
+    monkeypatch.setattr(crossovers, "ARRAYS", crossovers.Effort(step=100))
+    tasks, progress = [], Silent()
+    progress.start = lambda name, total, seconds: tasks.append((name, total))
+    leads, _ = leads_of({"a": CUBE, "b": SQUARE}, MODEL, "n", 1, 1000, progress=progress)
+    assert (Lead("a", 1, 64), Lead("b", 65, 1000)) == leads
+    assert [("comparing 2 variants at 1000 sizes", 10)] == tasks
 
 
 def test_only_sizes_that_both_assume():

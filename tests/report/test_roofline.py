@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from perfmodel.analyses.roofline import KernelPoint, roofline_points
 from perfmodel.report.roofline import roofline_document, roofline_table
 from tests.fitting.test_throughput_roofs import BANDWIDTH, LOCAL, PEAK, facts, measured
@@ -37,7 +39,16 @@ def test_a_roof_that_is_not_known_leaves_what_is_attainable_open():
 
 def test_the_table_has_roofs_with_sources_and_a_row_for_each_point():
     text = roofline_table(POINTS, facts(**ROOFS))
-    assert "peak_flops_float32: made up" in text
+    assert "peak, float32: 4 Top/s (made up)" in text
+    assert "_" not in text
     rows = [line.split() for line in text.splitlines() if line.startswith("product")]
     assert ["product", "naive", "n=8", "10", "100", "200", "50.0", "%", "memory"] == rows[0]
     assert 2 == len(rows)
+
+
+def test_a_roof_that_other_facts_give():
+    """32 banks of 15 units move 4 bytes at 1 GHz."""
+    known = facts(banks=32, compute_units=15, clock_hz=1e9)
+    assert "local memory: 1.92 TB/s (4 bytes of each bank in each cycle)" in roofline_table(POINTS, known)
+    (roof,) = roofline_document(POINTS, known)["roofs"].values()
+    assert (pytest.approx(1.92e12), "B/s") == (roof["value"], roof["unit"])

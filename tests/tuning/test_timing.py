@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from perfmodel.errors import AssumptionError, ParameterError, PerfModelError
 from perfmodel.measuring import Silent
 from perfmodel.store import Measurement, Visit
-from perfmodel.tuning.timing import counted_at, expected_s, place_of, time_variants, visit_s
+from perfmodel.tuning.timing import building_s, counted_at, expected_s, place_of, time_variants, visit_s
 from perfmodel.tuning.trials import TRIALS
 from tests.processes.variants import double
 
@@ -118,6 +119,17 @@ def test_how_long_it_takes():
     assert pytest.approx(0.12 + 2 * 1.0) == expected_s([0.01], TRIALS)
     assert pytest.approx(3 * 20 * 0.12) == expected_s([0.01] * 20, TRIALS)
     assert pytest.approx(0.02 + 3 * 30) == visit_s(30.0, TRIALS)  # no more than one run beside the two dropped
+
+
+def test_building_takes_as_long_as_of_the_second_variant():
+    """The first one takes 2 s, with what is loaded only once; each of the 15 others half a second."""
+    built = []
+    trials = SimpleNamespace(build=lambda name: built.append(name) or (2.0 if name == "0" else 0.5))
+    names = [str(place) for place in range(16)]
+    assert 9.5 == building_s(trials, names)
+    assert ["0", "1"] == built
+    assert 2.0 == building_s(trials, names[:1])
+    assert building_s(SimpleNamespace(build=lambda name: None), names) is None
 
 
 def test_variants_that_can_be_counted_are_and_sizes_are_wrong_for_all():

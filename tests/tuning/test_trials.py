@@ -217,7 +217,7 @@ def test_variants_with_arguments_in_another_order_get_the_same_contents():
 def test_too_much_memory_says_how_many_bytes():
     row = visit(unit(), n=2**40)
     assert "constraint" == row.status
-    assert f"its arrays need {8 * 2**40} bytes (out {4 * 2**40} B, a {4 * 2**40} B)" in row.message
+    assert "its arrays need 8 TiB (out 4 TiB, a 4 TiB)" in row.message
     assert "choose smaller sizes" in row.message
 
 

@@ -190,6 +190,8 @@ class NestChain:
         The variable.
     operations : tuple of OperationCount
         The operations of the chain, over all work-items: each waits for the one before.
+    loads : int
+        The loads on the chain in each iteration: where they load from waits for the operation before.
     chains : int
         How many such chains run side by side, in cells of the variable.
     loops : tuple of str
@@ -198,6 +200,7 @@ class NestChain:
 
     variable: str
     operations: tuple[OperationCount, ...]
+    loads: int
     chains: int
     loops: tuple[str, ...]
 

@@ -321,8 +321,13 @@ class _Nests(Lazy):
     def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:
         for recurrence in self.flow.graph.recurrences if around.inner else ():
             if recurrence.loop == around.inner[-1]:
-                operations, loops = _chain_operations(recurrence, iterations), self._carriers[recurrence.variable]
-                yield NestChain(recurrence.variable, operations, recurrence.chains, tuple(sorted(loops)))
+                acts, loops = _chain_acts(recurrence), self._carriers[recurrence.variable]
+                operations = tuple(
+                    OperationCount(*act, amount * iterations) for act, amount in acts.items()
+                    if act[0] not in program.SHARED
+                )  # fmt: skip
+                loads = sum([acts.get((where, "load"), 0) for where in program.SHARED])
+                yield NestChain(recurrence.variable, operations, loads, recurrence.chains, tuple(sorted(loops)))
 
     @cached_property
     def _carriers(self) -> dict[str, set[str]]:
@@ -333,9 +338,8 @@ class _Nests(Lazy):
         return carriers
 
 
-def _chain_operations(recurrence: Recurrence, iterations: Count) -> tuple[OperationCount, ...]:
+def _chain_acts(recurrence: Recurrence) -> dict[program.Act, int]:
     amounts: dict[program.Act, int] = defaultdict(int)
     for (act, _), amount in recurrence.acts:
-        if act[0] not in program.SHARED:
-            amounts[act] += amount
-    return tuple(OperationCount(*act, amount * iterations) for act, amount in amounts.items())
+        amounts[act] += amount
+    return amounts

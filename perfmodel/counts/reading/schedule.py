@@ -127,6 +127,13 @@ def unknown_statistics(
     return _unknown_in(scheduled(), unknown) if unknown else ()
 
 
+def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
+    """Return the arrays that a kernel updates atomically."""
+    instructions = (instruction for entry in t_unit.entrypoints for instruction in t_unit[entry].instructions)
+    atomics = (entry.var_name for instruction in instructions for entry in getattr(instruction, "atomicity", ()))
+    return tuple(dict.fromkeys(atomics))
+
+
 def _unknown_in(t_unit: lp.TranslationUnit, keys: Iterable[str]) -> tuple[str, ...]:
     known: set[str] = set()
     for entry in t_unit.entrypoints:

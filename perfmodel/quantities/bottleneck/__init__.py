@@ -125,8 +125,9 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
 
 ``region_entries`` are work-groups times the parts between barriers, or iterations of the loops around the work-items.
 An operation of a *chain* counts as far as other work-items do not fill the wait
-(:func:`perfmodel.quantities.bottleneck.work.waiting_share`). Instructions are vectors or scalars: operations, two for
-each turn of a loop, accesses. Lines are fetched *again* where they were in the cache before in the same launch.
+(:func:`perfmodel.quantities.bottleneck.latencies.waiting_share`); integers and loads on it count as the share of an
+addition that they take. Instructions are vectors or scalars: operations, two for each turn of a loop, accesses. Lines
+are fetched *again* where they were in the cache before in the same launch.
 """
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(

@@ -53,6 +53,8 @@ MOST_ADDRESSES = 4
 With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
 FEWEST_ITEMS = 16
 """Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
+INTEGER, LOAD = "integer_", "load"
+"""What begins the names of integers' operations on a chain, and the name of loads there."""
 WRITTEN_OUT = 16
 """Most trips of a loop of a constant number of trips that a compiler writes out."""
 
@@ -89,7 +91,7 @@ class CompiledAccess(Generic[Number]):
 class CompiledChain(Generic[Number]):
     """A chain of a nest: each of its operations waits for the one before."""
 
-    operations: Mapping[str, Number]  # by kind
+    operations: Mapping[str, Number]  # by kind; of integers after :data:`INTEGER`; and :data:`LOAD`
     cells: int  # how many such chains run side by side
     bits: int  # of its values
     carried_around: bool  # whether a loop around the innermost carries it too
@@ -97,10 +99,11 @@ class CompiledChain(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledOperation(Generic[Number]):
-    """Floating-point operations of one kind on values of so many bits."""
+    """Operations of one kind on values of so many bits; those that only make an address do not count."""
 
     kind: str
     bits: int
+    integer: bool
     executions: Number
 
 
@@ -222,26 +225,40 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
         calls=any(is_call(operation.kind, _bits(operation.dtype)) for operation in _floating(nest.compiled)),
         kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(operation.kind, _bits(operation.dtype), operation.count)
-            for operation in _floating(nest.compiled)
+            CompiledOperation(operation.kind, _bits(operation.dtype), not _is_floating(operation), operation.count)
+            for operation in nest.compiled
         ),
         accesses=tuple(_access(access, nest, loops_around, access in filling, access in fresh) for access in accesses),
-        chains=tuple(_chain(chain, nest) for chain in nest.chains if any(True for _ in _floating(chain.operations))),
+        chains=tuple(_chain(chain, nest) for chain in nest.chains if _waits(chain)),
     )  # fmt: skip
 
 
+def _waits(chain: NestChain) -> bool:
+    """Return whether a chain's operations have to wait: a compiler computes a sum of integers in any order."""
+    kinds = {operation.kind for operation in chain.operations}
+    return len(kinds) > 1 or chain.loads > 0 or any(map(_is_floating, chain.operations))
+
+
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
-    operations = {operation.kind: operation.count for operation in _floating(chain.operations)}
-    bits = max(_bits(operation.dtype) for operation in _floating(chain.operations))
+    """Return a chain; loads count where all else are integers: then they are what the next address waits for."""
+    floating = [*_floating(chain.operations)]
+    operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
+    if chain.loads and not floating:
+        operations[LOAD] = chain.loads * nest.iterations
+    bits = max((_bits(row.dtype) for row in floating or chain.operations), default=32)
     return CompiledChain(operations, chain.chains, bits, bool(set(nest.inner[:-1]).intersection(chain.loops)))
 
 
+def _is_floating(operation: OperationCount) -> bool:
+    return operation.dtype.startswith(("float", "complex"))
+
+
 def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:
-    return (operation for operation in operations if operation.dtype.startswith(("float", "complex")))
+    return filter(_is_floating, operations)
 
 
 def _bits(dtype: str) -> int:
-    return 64 if dtype in ("float64", "complex128") else 32
+    return 64 if dtype in ("float64", "complex128", "int64", "uint64") else 32
 
 
 def _place(access: NestAccess) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import gcd, log2
+from math import gcd, inf, log2
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +40,11 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 })  # fmt: skip
 """What is assumed where a device's facts do not tell it."""
 
+REGISTERS, OPERANDS = 32, 8
+"""Vector registers of a core with AVX-512, NEON or SVE, and those of them that hold operands, not what is carried.
+
+With none to eight for operands, the tiled products of docs/lab/experiments/gemm.md come out alike."""
+
 POCL = "Portable Computing Language"
 
 
@@ -58,6 +63,7 @@ class DeviceUnits(Lazy):
     deals_shares: bool  # whether a unit takes a share of the groups that are left, not one (`dealing`)
     line: int  # bytes of a cache line
     levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
+    kept_in_registers: float  # values that a loop carries in vector registers, at most
     pages: Cache | None  # those that a unit's TLB knows; None where the device is no CPU
 
     @cached_property
@@ -96,7 +102,8 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(_known(facts, "vector_lanes", subgroup_size)),
-        int(known("compute_units")), _deals_shares(facts), line, (levels[0], levels[1], levels[2]), pages,
+        int(known("compute_units")), _deals_shares(facts), line, (levels[0], levels[1], levels[2]),
+        REGISTERS - OPERANDS if _known(facts, "device_type", "cpu") == "cpu" else inf, pages,
     )  # fmt: skip
 
 

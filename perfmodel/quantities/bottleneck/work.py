@@ -26,6 +26,9 @@ On a ``serial`` device the iterations of a loop may run in vectors instead, if t
 next (:attr:`NestWork.along_loop`), and so may the cells that a work-item sums side by side (:attr:`NestWork.packed`).
 These rules are what the machine code of random kernels shows (docs/lab/families.md).
 
+Operations of integers are instructions too, but for those that only make an address. Values that a loop carries, and
+for which a core has no registers, are loaded and stored in each iteration.
+
 Everything is multiplied by what the units wait for the busiest one: :math:`\lceil g/U \rceil U / g` for g equal groups
 on U units, else by how the groups are dealt (:mod:`perfmodel.quantities.dealing`).
 """
@@ -42,17 +45,18 @@ from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.lazy import Lazy, cached_property
-from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
+from perfmodel.quantities.bottleneck.compiled import (
+    CompiledAccess,
+    CompiledKernel,
+    CompiledLaunch,
+    CompiledNest,
+    CompiledOperation,
+)
 from perfmodel.quantities.bottleneck.device import DeviceUnits
+from perfmodel.quantities.bottleneck.latencies import chain_latency, integer_latency, waiting_share
 from perfmodel.quantities.bottleneck.vectors import loop_lanes, writes_rows_out
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
-
-WINDOW = 160.0
-"""Instructions that an out-of-order core looks ahead.
-
-With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
-25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
 PACKED, PAIRED = 4, 2
 """Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
@@ -63,6 +67,8 @@ PACKED_MINMAX = 2.0
 OpenCL's fmin and fmax pass over what is no number. The machine code of PoCL 3.1 has a maximum and a masked move for
 one value, and two comparisons to masks, their union and a masked move for a vector."""
 
+VECTOR_PRODUCT = 2
+"""Instructions that a product of integers of 32 bits takes in a vector: vpmulld is two of an x86 core."""
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
@@ -74,9 +80,6 @@ CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
 """Functions that a library computes in much the same way; any other is a ``function``."""
-FUNCTION_LATENCY = 5.0
-"""Simple operations that a division or function counts for where the longest of several chains is looked for."""
-
 Quantities = defaultdict[str, float]
 
 
@@ -125,7 +128,7 @@ class NestWork(Lazy):
 
     def add(self) -> None:
         """Add the quantities of the nest."""
-        instructions = self._add_operations() + self._add_loops() + self._add_accesses()
+        instructions = self._add_operations() + self._add_loops() + self._add_accesses() + self._add_spills()
         self._add("instructions", instructions)
         self._add_chains(instructions)
 
@@ -207,7 +210,10 @@ class NestWork(Lazy):
         """Add the operations, and return their instructions."""
         instructions, kinds_by_bits = 0.0, defaultdict[int, Quantities](lambda: defaultdict(float))
         for operation in self.nest.operations:
-            kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
+            if operation.integer:
+                instructions += self._add_integers(operation)
+            else:
+                kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
         for bits, kinds in kinds_by_bits.items():
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
@@ -219,6 +225,14 @@ class NestWork(Lazy):
                     instructions += amount / lanes
                     self._add_special(bits, kind, amount)
         return instructions
+
+    def _add_integers(self, operation: CompiledOperation[float]) -> float:
+        """Add operations of integers, and return their instructions: no two are one, and no vector divides."""
+        amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
+        if operation.kind not in SIMPLE:
+            self._add("divide_64" if operation.bits == 64 else "divide_32", amount)
+            return amount
+        return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
         # only a device in lockstep makes a call for a whole vector
@@ -252,6 +266,17 @@ class NestWork(Lazy):
     def _add_accesses(self) -> float:
         """Add the accesses, and return their instructions."""
         return sum(self._add_access(access) for access in self.nest.accesses)
+
+    def _add_spills(self) -> float:
+        """Add what a loop loads and stores of the values it carries, for want of registers; return the instructions."""
+        nest = self.nest
+        if not nest.loops or self.items_innermost:  # there all of them are kept in memory
+            return 0.0
+        spilled = sum(chain.cells for chain in nest.chains) / self.packed - self.work.device.kept_in_registers
+        amount = max(spilled, 0.0) * nest.iterations * self.masked / self.item_lanes
+        self._add("loads", amount)
+        self._add("stores", amount)
+        return 2 * amount
 
     def _add_access(self, access: CompiledAccess[float]) -> float:
         amount = access.executions * self.masked
@@ -314,10 +339,13 @@ class NestWork(Lazy):
             self._add_chain(self.work.kernel.depth, share * runs)
 
     def _add_carried_chain(self, instructions: float) -> None:
-        chain = max(self.nest.chains, key=lambda chain: _latency(chain.operations))
+        chain = max(self.nest.chains, key=lambda chain: chain_latency(chain.operations))
         runs = self.work.items if chain.carried_around else self.nest.entries
         share = waiting_share(instructions, runs / self.item_lanes)
-        products = sum(operation.executions for operation in self.nest.operations if operation.kind == "mul")
+        products = sum(
+            operation.executions for operation in self.nest.operations
+            if operation.kind == "mul" and not operation.integer
+        )  # fmt: skip
         self._add_chain(chain.operations, share / self.item_lanes, products)
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
@@ -327,6 +355,7 @@ class NestWork(Lazy):
         self._add("chain_multiply_add", factor * fused)
         self._add("chain_add", factor * (add - fused))
         self._add("chain_multiply", factor * max(multiply - fused, 0.0))
+        self._add("chain_add", factor * integer_latency(operations, self.item_lanes > 1))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
                 steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
@@ -336,20 +365,6 @@ class NestWork(Lazy):
 def _stride(access: CompiledAccess[float]) -> float:
     """Return the largest distance between neighbouring lanes, in accesses; infinite where data decide."""
     return max((abs(stride) for stride in access.lane_strides), default=inf)
-
-
-def waiting_share(instructions: float, runs: float) -> float:
-    r"""Return the share of a chain's latency that is waited for, :math:`\min(1, N/W)`.
-
-    N are the instructions of one run of the chain. While a chain waits, the core goes on with the next runs that are
-    among the next W instructions (:data:`WINDOW`): W/N of them.
-
-    Examples
-    --------
-    >>> waiting_share(instructions=8000.0, runs=100.0), waiting_share(instructions=1e6, runs=100.0)
-    (0.5, 1.0)
-    """
-    return min(1.0, instructions / max(runs, 1.0) / WINDOW)
 
 
 def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
@@ -378,8 +393,3 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
     ways = cache.lines // cache.sets
     conflicting = (starts - more) * fewest * (fewest > ways) + more * (fewest + 1) * (fewest + 1 > ways)
     return conflicting / arrays
-
-
-def _latency(operations: Mapping[str, float]) -> float:
-    """Return the latency of a chain in simple operations."""
-    return sum(amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY) for kind, amount in operations.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from statistics import fmean
 
 import numpy as np
@@ -113,3 +115,20 @@ def test_classes_by_stride_share_out_the_loads(simulated):
             assert plain.get(prefix, 0) == sum(parts)
         if row.kernel == "local_banks" and row.variant.get("dtype") != "float64":
             assert f"local_load_32_stride{row.variant['stride']}" in classes
+
+
+def test_the_page_has_the_errors_that_are_drawn():
+    """The two tables by hand of docs/lab/experiments/linear.md, and those that scripts/papers writes."""
+    names = ("stencil", "matmul_skinny", "nbody", "convolution", "mean")
+    drawn = {}
+    for path in (ROOT / "docs" / "data" / "experiments").glob("*/linear-[es]*s.csv"):
+        for one in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            if "time" in one:
+                cells = [one["rows"], *(f"{100 * float(one[name]):.0f} %" if one.get(name) else "-" for name in names)]
+            else:
+                cells = [f"{100 * float(one[name]):.1f} %" for name in ("error_A", "error_sizes")]
+            drawn[path.parent.name, one.get("time") or one["charged"]] = " | ".join(cells)
+    found = re.findall(r"^\| `([\w-]+)`(?:, | \| )([\w ]+) \| (.*) \|$", PAGE, re.MULTILINE)
+    shown = {(slug, way): cells for slug, way, cells in found}
+    assert len(shown) > 20
+    assert {key: drawn[key] for key in shown} == shown

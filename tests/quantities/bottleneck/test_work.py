@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.quantities.bottleneck.work import conflicting_share, waiting_share
+from perfmodel.quantities.bottleneck.work import conflicting_share
 from test_kernels.papers import gemm
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
@@ -74,6 +74,63 @@ def test_rows_in_lockstep_gather_and_wait_once_for_eight() -> None:
     assert 3 * 128 * 64 / 8 + 128 * 64 + 3 * 128 / 8 == values["instructions"]
 
 
+def integers(code: str, shapes: str = "a: n; out: n") -> KernelCounts:
+    """Count steps of integers along j, in groups of 64 along i."""
+    return kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", code, shapes, np.int32)
+
+
+def steps(step: str) -> KernelCounts:
+    return integers(f"""
+        <int32> x = a[i] {{id=start}}
+        for j
+            x = {step} {{id=step, dep=start}}
+        end
+        out[i] = x {{dep=step}}
+    """)
+
+
+def test_a_sum_of_integers_is_computed_in_any_order() -> None:
+    counts = integers("out[i] = sum(j, a[i, j]*b[j])", "a: n, k; b: k; out: n")
+    values = quantities(counts, "serial", n=128, k=64)
+    assert "chain_add" not in values
+    # vectors along j: an addition, a product that is two instructions, two loads, and two of the loop, for 8 each;
+    # and a store for each item, with two of the loop over them
+    assert (1 + 2 + 2 + 2) * 128 * 64 / 8 + 3 * 128 == values["instructions"]
+
+
+@pytest.mark.parametrize(("order", "latency"), [("serial", 0.25 + 0.75), ("lockstep", (0.25 + 2.5) / 8)])
+def test_a_step_of_integers_that_needs_the_one_before_waits(order: str, latency: float) -> None:
+    values = quantities(steps("x*1664525 + 1013904223"), order, n=128, k=256)
+    # over 160 instructions for each item: nothing fills the wait; an addition takes 1 cycle of 4, a product 3 or 10
+    assert 128 * 256 * latency == values["chain_add"]
+
+
+def test_a_load_waits_for_its_address() -> None:
+    values = quantities(steps("a[x]"), "serial", n=128, k=256)
+    assert 128 * 256 * 5 / 4 == values["chain_add"]
+
+
+def test_integers_are_divided_one_by_one() -> None:
+    values = quantities(integers("out[i] = sum(j, a[i, j] // b[j])", "a: n, k; b: k; out: n"), "lockstep", n=128, k=64)
+    assert 128 * 64 == values["divide_32"]
+
+
+def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
+    unit = lp.make_kernel(
+        "{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
+        [lp.GlobalArg("a", np.float32, shape="k, n"), lp.GlobalArg("b", np.float32, shape="k, 32"),
+         lp.GlobalArg("out", np.float32, shape="32, n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
+    counts = count(unit, cache=False)
+    cpu, gpu = (quantities(counts, "lockstep", {"device_type": kind}, n=128, k=64) for kind in ("cpu", "gpu"))
+    # of 32 sums a core of a CPU keeps 24
+    for name in ("loads", "stores"):
+        assert 8 * 128 * 64 / 8 == cpu[name] - gpu[name]
+    assert 2 * 8 * 128 * 64 / 8 == cpu["instructions"] - gpu["instructions"]
+
+
 def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
     counts = kernel(
         "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i]*b[j])", "a: n; b: k; out: n"
@@ -122,9 +179,6 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     assert needed == pytest.approx(serial["chain_add"])
     assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])  # half of the box is needed
 
-
-def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
-    assert [1.0, 0.5, 0.0] == [waiting_share(instructions, 10.0) for instructions in (3200.0, 800.0, 0.0)]
 
 
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
