@@ -48,7 +48,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
     for name, axes in panels.items():
         drawing.quiet_grid(axes)
         if axes.get_legend_handles_labels()[0]:
-            place = "lower right" if name in ("chase", "ways") else "best"  # curves that rise to the right
+            place = 4 if name in ("chase", "ways") else 0  # below curves that rise, else the best place
             axes.legend(fontsize="small", framealpha=0.9, loc=place)
     last = runs[-1]
     figure.suptitle(f"{last.device} ({last.platform}, {last.driver}), probed {last.taken_at[:10]}", fontsize="medium")
