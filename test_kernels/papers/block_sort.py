@@ -7,13 +7,19 @@ elements go there, then each work-item finds its part by merge path and merges i
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import INTEGERS, KEYS, MERGE, SEARCH, odd_even
+from perfmodel.kernels.builders.sorting import (
+    EXCHANGED,
+    MERGE,
+    MERGING,
+    SEARCH,
+    odd_even,
+    rows_in_order,
+    sorting_kernel,
+)
 
 GROUP = 128
 ROUNDS = GROUP.bit_length() - 1
@@ -64,7 +70,8 @@ def build(each: int = 15) -> lp.TranslationUnit:
         **runs, at_i=cell("i"), at_j=cell("j"), at_next=cell("(i if left > 0 else j)"), result="own[e]"
     )
     loops = ", ".join("fkhpqe")
-    t_unit = lp.make_kernel(
+    t_unit = sorting_kernel(
+        "block_sort",
         [
             f"[blocks] -> {{[g, t]: 0 <= g < blocks and 0 <= t < {GROUP}}}",
             f"{{[{loops}]: 0 <= {loops} < {each}}}",
@@ -75,23 +82,15 @@ def build(each: int = 15) -> lp.TranslationUnit:
         TEXT.format(group=GROUP, each=each, network=odd_even("own", "phase", "pair"), search=search, merge=merge),
         [
             lp.GlobalArg("a, out", np.float32, shape=f"blocks, {block}"), lp.ValueArg("blocks", np.int32),
-            *(lp.TemporaryVariable(name, np.int32, shape=()) for name in (*INTEGERS, *OF_ROUND)),
-            *(lp.TemporaryVariable(name, np.float32, shape=()) for name in (*KEYS, "low", "high")),
-            lp.TemporaryVariable("m_more", np.int8, shape=()),
+        ],
+        {**MERGING, **EXCHANGED, **dict.fromkeys(OF_ROUND, np.int32)},
+        [
             lp.TemporaryVariable("part", np.float32, shape=block, address_space=lp.AddressSpace.LOCAL),
             lp.TemporaryVariable("own", np.float32, shape=each, address_space=lp.AddressSpace.PRIVATE),
         ],
-        assumptions="blocks >= 1",
-        name="block_sort",
-        seq_dependencies=True,
-        lang_version=(2018, 2),
-        silenced_warnings=["v1_scheduler_fallback"],
-    )  # fmt: skip
+        "blocks >= 1",
+    )
     return lp.tag_inames(t_unit, {"g": "g.0", "t": "l.0"})
-
-
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"out": np.sort(arguments["a"], axis=1)}
 
 
 KERNEL = KernelClass(
@@ -100,7 +99,7 @@ KERNEL = KernelClass(
     build=build,
     variants=tuple({"each": each} for each in EACH),
     sizes=Ladder(lambda e: ({"blocks": 2**e},), start=4, step=2, rungs=3),
-    reference=reference,
+    reference=rows_in_order,
     tolerance=0.0,
     tags=("papers", "local"),
 )

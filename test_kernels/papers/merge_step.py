@@ -14,7 +14,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import INTEGERS, KEYS, MERGE, SEARCH
+from perfmodel.kernels.builders.sorting import MERGE, MERGING, SEARCH, rows_in_order, sorting_kernel
 
 GROUP = 128
 #: Divides by each number of elements that a work-item merges.
@@ -96,31 +96,27 @@ def build(form: str = "direct", each: int = 15) -> lp.TranslationUnit:
     block, levels = GROUP * each, (GROUP * each).bit_length()
     bounds = f"0 <= p < pairs and 0 <= g < 2*run/{block} and 0 <= s < levels and 0 <= e < {each} and 0 <= t < {GROUP}"
     names = "p, g, t, s, e"
-    temporaries: dict[str, Any] = {**dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8}
-    temporaries |= dict.fromkeys(KEYS, np.float32)
+    variables = dict(MERGING)
     arrays = []
     if form == "staged":
         names += ", q, f, u, h, k"
         bounds += f" and 0 <= q < 2 and 0 <= f, h, k < {each} and 0 <= u < {levels}"
-        temporaries |= {**dict.fromkeys(OF_GROUP, np.int32), "g_m_more": np.int8}
+        variables |= {**dict.fromkeys(OF_GROUP, np.int32), "g_m_more": np.int8}
         arrays = [
             lp.TemporaryVariable("splits", np.int32, shape=2, address_space=lp.AddressSpace.LOCAL),
             lp.TemporaryVariable("part", np.float32, shape=block, address_space=lp.AddressSpace.LOCAL),
             lp.TemporaryVariable("merged", np.float32, shape=each, address_space=lp.AddressSpace.PRIVATE),
         ]
-    t_unit = lp.make_kernel(
+    t_unit = sorting_kernel(
+        f"merge_{form}",
         f"{{[{names}]: {bounds}}}",
         (staged if form == "staged" else direct)(each),
-        [
-            lp.GlobalArg("a, out", np.float32, shape="pairs, 2*run"), lp.ValueArg("pairs, run, levels", np.int32),
-            *(lp.TemporaryVariable(name, dtype, shape=()) for name, dtype in temporaries.items()), *arrays,
-        ],
-        assumptions=f"pairs >= 1 and levels >= 1 and run >= {SHORTEST} and run mod {SHORTEST} = 0",
-        name=f"merge_{form}",
-        seq_dependencies=True,
-        lang_version=(2018, 2),
-        silenced_warnings=["write_race(*)", "v1_scheduler_fallback"],
-    )  # fmt: skip
+        [lp.GlobalArg("a, out", np.float32, shape="pairs, 2*run"), lp.ValueArg("pairs, run, levels", np.int32)],
+        variables,
+        arrays,
+        f"pairs >= 1 and levels >= 1 and run >= {SHORTEST} and run mod {SHORTEST} = 0",
+        silenced=["write_race(*)"],
+    )
     return lp.tag_inames(t_unit, {"p": "g.1", "g": "g.0", "t": "l.0", **({"q": "l.0"} if form == "staged" else {})})
 
 
@@ -138,17 +134,13 @@ def sorted_runs(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return np.sort(halves, axis=2).reshape(shape).astype(np.float32)
 
 
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"out": np.sort(arguments["a"], axis=1)}
-
-
 KERNEL = KernelClass(
     name="merge_step",
     group="sorting",
     build=build,
     variants=(*({"form": form, "each": each} for each in EACH for form in ("staged", "direct")),),
     sizes=Ladder(rounds, start=0, step=2, rungs=2),
-    reference=reference,
+    reference=rows_in_order,
     contents={"a": sorted_runs},
     tolerance=0.0,
     tags=("papers", "ranking", "local"),

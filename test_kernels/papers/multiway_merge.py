@@ -16,7 +16,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import bitonic_merge
+from perfmodel.kernels.builders.sorting import EXCHANGED, bitonic_merge, sorting_kernel
 
 WARP = 32
 WAYS = (8, 4, 16, 2)
@@ -60,7 +60,8 @@ TEXT = """
 
 def build(ways: int = 8) -> lp.TranslationUnit:
     inner, levels = ways - 1, ways.bit_length() - 1
-    t_unit = lp.make_kernel(
+    t_unit = sorting_kernel(
+        "multiway_merge",
         [
             f"[merges, run] -> {{[g, l, o]: 0 <= g < merges and 0 <= l < {WARP} and 0 <= o < {ways}*run + {inner}}}",
             f"{{[v, u, level]: 0 <= v < {inner} and 0 <= u < {ways} and 0 <= level < {levels}}}",
@@ -72,20 +73,17 @@ def build(ways: int = 8) -> lp.TranslationUnit:
             lp.GlobalArg("a", np.float32, shape=f"merges, {ways}, {WARP}*run"),
             lp.GlobalArg("out", np.float32, shape=f"merges, {ways * WARP}*run", is_input=False),
             lp.ValueArg("merges, run", np.int32),
-            *(lp.TemporaryVariable(name, np.int32, shape=()) for name in INTEGERS),
-            *(lp.TemporaryVariable(name, np.float32, shape=()) for name in ("low", "high")),
+        ],
+        {**dict.fromkeys(INTEGERS, np.int32), **EXCHANGED},
+        [
             lp.TemporaryVariable("loaded", np.int32, shape=ways, address_space=lp.AddressSpace.PRIVATE),
             lp.TemporaryVariable("both", np.float32, shape=2 * WARP, address_space=lp.AddressSpace.LOCAL),
             lp.TemporaryVariable(
                 "heap", np.float32, shape=(2 * ways - 1, WARP), address_space=lp.AddressSpace.LOCAL
             ),
         ],
-        assumptions="merges >= 1 and run >= 1",
-        name="multiway_merge",
-        seq_dependencies=True,
-        lang_version=(2018, 2),
-        silenced_warnings=["v1_scheduler_fallback"],
-    )  # fmt: skip
+        "merges >= 1 and run >= 1",
+    )
     return lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"})
 
 

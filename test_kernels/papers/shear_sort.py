@@ -7,13 +7,11 @@ bitonic network, and writes it back. Row r begins at bank r, so that neither row
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import bitonic_sort
+from perfmodel.kernels.builders.sorting import EXCHANGED, bitonic_sort, rows_in_order, sorting_kernel
 
 WARP = 32
 TURNS = WARP.bit_length() - 1
@@ -41,7 +39,8 @@ def build() -> lp.TranslationUnit:
     phases = (_phase(0, row, by_turns), _phase(1, column, "own[{k}]"), _phase(2, row, "own[{k}]"))
     numbers = range(len(phases))
     loops = ", ".join(f"load{k}, store{k}" for k in numbers)
-    t_unit = lp.make_kernel(
+    t_unit = sorting_kernel(
+        "shear_sort",
         [
             f"[blocks] -> {{[g, l, turn]: 0 <= g < blocks and 0 <= l < {WARP} and 0 <= turn < {TURNS}}}",
             f"{{[put, take, {loops}]: 0 <= put, take, {loops} < {WARP}}}",
@@ -65,26 +64,17 @@ def build() -> lp.TranslationUnit:
             end
         end
         """,
+        [lp.GlobalArg("a, out", np.float32, shape=f"blocks, {WARP * WARP}"), lp.ValueArg("blocks", np.int32)],
+        {**dict.fromkeys(("apart", "first", "second"), np.int32), **EXCHANGED},
         [
-            lp.GlobalArg("a, out", np.float32, shape=f"blocks, {WARP * WARP}"), lp.ValueArg("blocks", np.int32),
-            *(lp.TemporaryVariable(name, np.int32, shape=()) for name in ("apart", "first", "second")),
-            *(lp.TemporaryVariable(name, np.float32, shape=()) for name in ("low", "high")),
             lp.TemporaryVariable("tile", np.float32, shape=WARP * WARP, address_space=lp.AddressSpace.LOCAL),
             lp.TemporaryVariable("own", np.float32, shape=WARP, address_space=lp.AddressSpace.PRIVATE),
         ],
-        assumptions="blocks >= 1",
-        name="shear_sort",
-        seq_dependencies=True,
-        lang_version=(2018, 2),
-        silenced_warnings=["v1_scheduler_fallback"],
+        "blocks >= 1",
     )  # fmt: skip
     for inside in ("load0", "store0", "load1", "store1"):
         t_unit = lp.prioritize_loops(t_unit, f"turn,{inside}")
     return lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"})
-
-
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"out": np.sort(arguments["a"], axis=1)}
 
 
 KERNEL = KernelClass(
@@ -93,7 +83,7 @@ KERNEL = KernelClass(
     build=build,
     variants=({},),
     sizes=Ladder(lambda e: ({"blocks": 2**e},), start=4, step=2, rungs=3),
-    reference=reference,
+    reference=rows_in_order,
     tolerance=0.0,
     tags=("papers", "local"),
 )

@@ -5,6 +5,12 @@ Instructions are in their order (``seq_dependencies``), and loops are inames of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
 SEARCH = """
     {m} = {d} - {rights}
     {m} = {m} if {m} > 0 else 0
@@ -45,7 +51,10 @@ After each element it reads the next one of its run.
 
 INTEGERS = ("d", "m", "m_most", "m_middle", "m_after", "i", "j", "left")
 KEYS = ("left_key", "right_key", "key")
-"""Variables of the two; ``m_more`` is a truth value."""
+MERGING: Mapping[str, Any] = {
+    **dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8, **dict.fromkeys(KEYS, np.float32),
+}  # fmt: skip
+"""Variables of the two, with their types; ``m_more`` is a truth value."""
 
 EXCHANGE = """
     low = {array}[{first}]
@@ -54,6 +63,26 @@ EXCHANGE = """
     {array}[{second}] = fmax(low, high)
 """
 """Puts the smaller one of two elements first."""
+EXCHANGED: Mapping[str, Any] = dict.fromkeys(("low", "high"), np.float32)
+"""Its variables, with their types."""
+
+
+def sorting_kernel(
+    name: str, domains: str | Sequence[str], text: str, arguments: Sequence[Any], variables: Mapping[str, Any],
+    arrays: Sequence[Any], assumptions: str, silenced: Sequence[str] = (),
+) -> lp.TranslationUnit:
+    """Make a kernel of such text: instructions in their order, variables by name with their types, temporary arrays."""
+    return lp.make_kernel(
+        domains, text,
+        [*arguments, *(lp.TemporaryVariable(key, dtype, shape=()) for key, dtype in variables.items()), *arrays],
+        assumptions=assumptions, name=name, seq_dependencies=True, lang_version=(2018, 2),
+        silenced_warnings=[*silenced, "v1_scheduler_fallback"],
+    )  # fmt: skip
+
+
+def rows_in_order(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
+    """What a kernel computes that sorts or merges the rows of ``a``."""
+    return {"out": np.sort(arguments["a"], axis=1)}
 
 
 def odd_even(array: str, phase: str, pair: str) -> str:

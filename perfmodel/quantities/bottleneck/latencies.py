@@ -14,12 +14,12 @@ With half and twice as many, groups that are left out are predicted about as wel
 25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
 INTEGER_LATENCY: Mapping[str, float] = {
-    "add": 0.25, "bitwise": 0.25, "shift": 0.25, "minmax": 0.5, "mul": 0.75, "div": 5.0,
+    **{f"{INTEGER}{kind}": 0.25 for kind in ("add", "bitwise", "shift")}, f"{INTEGER}minmax": 0.5,
+    f"{INTEGER}mul": 0.75, f"{INTEGER}div": 5.0, LOAD: 1.25,
 }  # fmt: skip
-VECTOR_PRODUCT_LATENCY = 2.5
-"""Latencies of integers on a chain, in those of an addition of float32: 1 cycle for 4, as x86 cores have them."""
-LOAD_LATENCY = 1.25
-"""The same of a load that finds its line in the first-level cache: 5 cycles for 4."""
+VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5}
+"""Latencies on a chain of integers, and of loads that find their line in the first-level cache, in those of an addition
+of float32: an x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -40,15 +40,13 @@ def waiting_share(instructions: float, runs: float) -> float:
 
 def chain_latency(operations: Mapping[str, float]) -> float:
     """Return the latency of a chain in simple operations."""
-    waits = {kind: amount for kind, amount in operations.items() if kind != LOAD and not kind.startswith(INTEGER)}
     return integer_latency(operations, vectors=False) + sum(
-        amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY) for kind, amount in waits.items()
-    )
+        amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY)
+        for kind, amount in operations.items() if kind != LOAD and not kind.startswith(INTEGER)
+    )  # fmt: skip
 
 
 def integer_latency(operations: Mapping[str, float], vectors: bool) -> float:
     """Return the latency of the integers and loads of a chain, in additions of float32."""
-    latencies = {f"{INTEGER}{kind}": latency for kind, latency in INTEGER_LATENCY.items()} | {LOAD: LOAD_LATENCY}
-    if vectors:
-        latencies[f"{INTEGER}mul"] = VECTOR_PRODUCT_LATENCY
+    latencies = VECTOR_LATENCY if vectors else INTEGER_LATENCY
     return sum(amount * latencies.get(kind, 0.0) for kind, amount in operations.items())

@@ -230,7 +230,7 @@ class NestWork(Lazy):
         """Add operations of integers, and return their instructions: no two are one, and no vector divides."""
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
         if operation.kind not in SIMPLE:
-            self._add("divide_64" if operation.bits == 64 else "divide_32", amount)
+            self._add(f"divide_{operation.bits}", amount)
             return amount
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
