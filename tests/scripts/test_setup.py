@@ -179,6 +179,19 @@ def test_intel_that_is_there_is_not_installed_again(ready):
     assert "Intel's OpenCL runtime could not be installed" in error_of(setup(ready, "--intel", **NO_INDEX))
 
 
+def test_intel_comes_beside_pocl_and_not_instead_of_it(ready, no_root):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    (packages / "pyopencl" / ".libs").mkdir(parents=True)
+    platform = "class Platform:\n    name = 'Intel(R) OpenCL'\n\ndef get_platforms():\n    return [Platform]\n"
+    (packages / "pyopencl" / "__init__.py").write_text(platform)
+    library = ready / ".venv" / "lib" / "libintelocl.so"
+    library.touch()
+    (packages / "pyopencl" / ".libs" / "intel.icd").write_text(f"{library}\n")
+    note = "PoCL could not be installed beside Intel's runtime"
+    assert note in setup(ready, "--intel", **no_root, **NO_INDEX).stderr
+    assert note not in setup(ready, **no_root, **NO_INDEX).stderr
+
+
 def test_the_pinned_versions_are_in_the_ranges_that_setup_cfg_allows():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
