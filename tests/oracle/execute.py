@@ -57,19 +57,36 @@ def initial_memory(kind: CType, values: np.ndarray[Any, Any] | None, integers: i
     return memory
 
 
-def _run_group(function: Callable[..., Any], barriers: bool, items: Item, group: Item) -> None:
+def _run_group(
+    function: Callable[..., Any], barriers: bool, items: Item, group: Item, operated: Callable[[], int]
+) -> set[int]:
+    """Run all work-items of a group; the lanes that execute operations, whose number so far *operated* tells."""
     width, height, depth = items
     lanes = [(x, y, z) for z, y, x in product(range(depth), range(height), range(width))]
+    before, busy = operated(), set[int]()
+
+    def note(lane: int) -> None:
+        nonlocal before
+        if (now := operated()) != before:
+            busy.add(lane)
+            before = now
+
     if not barriers:
         for lane, local in enumerate(lanes):
             function(*local, *group, lane)
-        return
-    waiting: list[Iterator[None]] = [function(*local, *group, lane) for lane, local in enumerate(lanes)]
+            note(lane)
+        return busy
+    waiting = [(lane, function(*local, *group, lane)) for lane, local in enumerate(lanes)]
     while waiting:
-        arrived = [item for item in waiting if next(item, "finished") != "finished"]
+        arrived = []
+        for lane, item in waiting:
+            if next(item, "finished") != "finished":
+                arrived.append((lane, item))
+            note(lane)
         if arrived and len(arrived) != len(waiting):
             raise RuntimeError("work-items of one group met different barriers")
         waiting = arrived
+    return busy
 
 
 def _instances(code: KernelCode, log: list[list[Any]], launch: int, group: int) -> Iterator[Instance]:
@@ -80,6 +97,10 @@ def _instances(code: KernelCode, log: list[list[Any]], launch: int, group: int) 
         entries.clear()
         for iteration, touched in by_iteration.items():
             yield Instance(occurrence, launch, group, iteration, tuple(touched))
+
+
+def _is_operation(noted: tuple[str, str]) -> bool:
+    return noted != BARRIER and noted[1] not in (NEGATION, ENTERED, REPEATED)
 
 
 class _Execution:
@@ -118,13 +139,16 @@ class _Execution:
         shared = {name: Memory() for name in code.local_arrays}
         function = code.function({**bound, **shared}, hits, log, Memory)
         number, busy = len(self.grids), 0
+        sites = [site for site, operations in enumerate(code.sites) if any(map(_is_operation, operations))]
         groups = [(x, y, z) for z, y, x in product(*(range(extent) for extent in reversed(launch.groups)))]
         for index, group in enumerate(groups):
             for memory in shared.values():
                 memory.clear()
-            _run_group(function, code.barriers, launch.items, group)
+            lanes = _run_group(
+                function, code.barriers, launch.items, group, lambda: sum(hits[site] for site in sites)
+            )
             found = list(_instances(code, log, number, index))
-            busy += len({lane for instance in found for lane, _ in instance.touched})
+            busy += len(lanes | {lane for instance in found for lane, _ in instance.touched})
             self.instances.extend(found)
         for site, times in enumerate(hits):
             for operation, each in code.sites[site].items():

@@ -190,30 +190,35 @@ def _linear_id(domain: Domain, launch: Launch) -> isl.Aff:
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
-    They are the union over statements of the projection onto the hardware axes (and the host's loops around a launch).
+    They are the union over statements of the projection onto the hardware axes and the host's loops around a launch.
     """
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
     for statement in cardinalities.program.statements:
+        if not (statement.operations or statement.accesses):
+            continue
         domain = statement.domain
-        points = _on_hardware_axes(completed(domain, cardinalities.program.launches[domain.launch]))
+        points = _work_items(domain, cardinalities.program.launches[domain.launch])
         reasons += domain.doubts if domain.chance != 1 or not domain.exact else ()
         known = active.get(domain.launch)
         if known is None:
             active[domain.launch] = points
         elif not points.is_subset(known):
             active[domain.launch] = known.union(points).coalesce()
-    total = Count.constant(0)
-    for launch, points in active.items():
-        count = cardinalities.wrap(cardinalities.size(points), exact=not reasons, reasons=reasons)
-        total = total + count.times(cardinalities.repeats(launch))
-    return total
+    sizes = map(cardinalities.size, active.values())
+    counts = (cardinalities.wrap(size, exact=not reasons, reasons=reasons) for size in sizes)
+    return sum(counts, Count.constant(0))
 
 
-def _on_hardware_axes(domain: Domain) -> isl.Set:
-    """Return the work-items of a domain, their axes sorted by name."""
-    points = without_dimensions(domain.points, (k for k, axis in enumerate(domain.axes) if not axis))
-    axes = [axis for axis in domain.axes if axis]
+def _work_items(domain: Domain, launch: Launch) -> isl.Set:
+    """Return the work-items of a domain, each time that the host starts them; their axes are sorted by name."""
+    whole, host = completed(domain, launch), launch.repeats.get_var_names(SET)
+    points, axes = launch.repeats.flat_product(whole.points), ["" for _ in host]
+    for k, name in enumerate(whole.names, len(host)):
+        if name in host:
+            points = points.equate(SET, host.index(name), SET, k)
+    points = without_dimensions(points, (k for k, axis in enumerate(whole.axes, len(host)) if not axis))
+    axes += [axis for axis in whole.axes if axis]
     names = [f"w{k}" for k in range(len(axes))]
     target = [names[k] for k in sorted(range(len(axes)), key=axes.__getitem__)]
     return points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(target)}] }}")).coalesce()

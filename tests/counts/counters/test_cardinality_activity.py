@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
+from tests import oracle
 
 
 def counts_of(code: str) -> KernelCounts:
@@ -35,3 +36,40 @@ def test_a_work_item_counts_once(code, is_active, n):
     assert active.exact
     assert expected == active(n=n)
     assert 16 * n - expected == counts.idle_lanes()(n=n)
+
+
+def in_host_loops(code: str, loops: tuple[str, ...]) -> lp.TranslationUnit:
+    """A group of one work-item for each j; the host repeats the launch."""
+    unit = lp.make_kernel(
+        f"{{ [j, {', '.join(loops)}]: 0 <= j < n and 0 <= {' <= '.join(loops)} < m }}",
+        f"for {', '.join(loops)}, j\n{code}\nend", [lp.GlobalArg("u, v", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    return lp.add_barrier(
+        lp.tag_inames(lp.prioritize_loops(unit, loops), {"j": "g.0"}), insn_before="writes:*", insn_after=None,
+        synchronization_kind="global", within_inames=frozenset(loops),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "v[j] = 2 {id=b}",
+        "if j < w\n v[j] = 2 {id=b}\n end",
+        "if w > 1\n v[j] = 2 {id=b}\n end",
+        "if j < w\n if j + w < n\n v[j] = 2 {id=b}\n end\n end",
+        "if j < w\n v[j] = 2 {id=b}\n end\n if j > w + 1\n u[j] = 3\n end",
+        "if j < w\n v[j] = 2 {id=b}\n end\n if j > w + 1\n u[j] = v[j] {dep=b}\n end",
+        "if j < w\n v[j] = 2 {id=b}\n end\n u[j] = 3",
+        "<> q = 2.0\n if j < w\n v[j] = q {id=b}\n end",
+        "if j > w\n <> q = 2.0/3\n end\n if j < w\n v[j] = 2 {id=b}\n end",
+    ],
+)
+@pytest.mark.parametrize("loops", [("w",), ("w", "x")])
+def test_guards_depend_on_loops_of_the_host(code, loops):
+    unit = in_host_loops(code, loops)
+    counts = count(unit, subgroup_size=4, cache=False)
+    executed = oracle.execute(unit.copy(target=lp.PyOpenCLTarget()), {"n": 5, "m": 4}, 4)
+    idle = counts.idle_lanes()
+    assert idle.exact
+    assert executed.padded_lanes + executed.idle_work_items == idle(n=5, m=4)
