@@ -305,13 +305,20 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         _check_family(path, fitted, family)
     for name, weight in fitted.weights.items():
         _check_weight(path, family, name, weight)
-    missing = [declared.name for declared in family.weights if declared.name not in fitted.weights]
-    if missing and family.resources:
-        problem = f"lacks {', '.join(missing)}: it is of an older version of {family.name}; fit the weights again"
-        raise WeightsFileError(str(path), problem)
+    fitted = _with_new_weights(fitted, family)
     if device is not None and device != fitted.device:
         raise errors.WeightsDeviceError(str(path), fitted.device, device)
     return fitted
+
+
+def _with_new_weights(fitted: FittedWeights, family: Family) -> FittedWeights:
+    """Return weights with those of quantities that a family of resources got since the fit, which measured none."""
+    new = {
+        weight.name: FittedWeight(value=0.0, unit=weight.unit, marks=("undetermined",))
+        for weight in family.weights if weight.unit and family.resources and weight.name not in fitted.weights
+    }  # fmt: skip
+    weights = {**fitted.weights, **new}
+    return fitted.model_copy(update={"weights": weights, "features": tuple(sorted(weights))}) if new else fitted
 
 
 def _check_family(path: str | Path, fitted: FittedWeights, given: Family) -> None:

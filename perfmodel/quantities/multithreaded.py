@@ -52,6 +52,9 @@ MOST_REGISTERS = 255
 """Registers that a work-item can have at most, on NVIDIA's cards since Kepler and nearly so on AMD's."""
 LEAST_CACHE = 16384
 """Bytes of a first-level cache that are left where local memory takes its part of it."""
+INTEGER_DIVIDE: Mapping[str, float] = MappingProxyType({"32": 20, "64": 80})
+"""Multiply-adds of a division or remainder of integers, by bits. NVIDIA's CUDA C++ Programming Guide names up to 20
+instructions for 32 bits; a product of 64 bits takes four of 32 bits."""
 SHORTER = 0.5
 """How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
 
@@ -290,7 +293,10 @@ class _Unit(Lazy):
         numbers = {(row.dtype, row.kind): self.case.value(row.count) for row in issue.operations}
         for (dtype, kind), number in numbers.items():
             fused = min(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
-            yield dtype, (number - fused) * (1 if kind in SIMPLE else FUNCTIONS.get(kind, OTHER_FUNCTION))
+            longer = FUNCTIONS.get(kind, OTHER_FUNCTION)
+            if kind == "div" and "int" in dtype:
+                longer = INTEGER_DIVIDE["64" if dtype.endswith("64") else "32"]
+            yield dtype, (number - fused) * (1 if kind in SIMPLE else longer)
 
     def _cycles(self, dtype: str) -> float:
         """Return the cycles of the unit for a multiply-add of a sub-group."""

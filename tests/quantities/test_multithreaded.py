@@ -42,6 +42,17 @@ def test_few_groups_leave_units_idle():
     assert [8, 8, 16] == pytest.approx([resources(counted(), n=groups * 64)["sectors"] for groups in (1, 15, 16)])
 
 
+@pytest.mark.parametrize(("dtype", "cycles"), [("int32", 20), ("uint32", 20), ("int64", 80), ("float32", 6)])
+def test_integers_are_divided_by_many_instructions(dtype, cycles):
+    operator = "/" if dtype == "float32" else "//"
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", f"out[i] = a[i] {operator} b[i]", assumptions="n mod 64 = 0 and n > 0",
+                          lang_version=(2018, 2))  # fmt: skip
+    unit = lp.add_dtypes(unit, dict.fromkeys(("a", "b"), np.dtype(dtype)))
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    # 30 groups of two sub-groups on 15 units: four sub-groups on the busiest
+    assert 4 * cycles == pytest.approx(resources(counts, n=30 * 64)["arithmetic"])
+
+
 @pytest.mark.parametrize(("groups", "rounds"), [(15, 1), (15 * 8, 1), (15 * 12, 1.5), (15 * 80, 10)])
 def test_rounds_repeat_the_chain(groups, rounds):
     # a unit holds eight groups of 64

@@ -1,7 +1,8 @@
 """What a compiler leaves of the operations of the generated code. Counts are those of the code, quantities use these.
 
 - An operation on literals alone is none: ``1.0/4.0``.
-- A quotient by a power of two is a product: ``x/2.0``. Factors and divisors 1 and -1 are free; so is 0 added to an
+- A quotient by a power of two is a product: ``x/2.0``. A quotient or remainder of an integer by a literal is a product
+  and a shift, or one of them. Factors and divisors 1 and -1 are free; so is 0 added to an
   integer.
 - A power with a whole exponent is products, and a division where the exponent is negative: ``x**3`` is two products.
   Loopy calls a function that squares in a loop, and the compiler knows the loop's trips.
@@ -9,7 +10,7 @@
 - What is computed again from the same values is computed once, in an instruction or in several of one domain.
 - What a loop does not change is computed before the loop, and copies of a written-out loop share it.
 
-Divisions by other numbers stay, and a float plus 0: compilers keep the rounding and the sign of zero. A power with an
+Other divisions of floats stay, and a float plus 0: compilers keep the rounding and the sign of zero. A power with an
 exponent such as 3.0 is a call. So are the sine and the cosine of one angle, one each, in PoCL's library.
 """
 
@@ -68,6 +69,9 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
     whole = "int" in operation.dtype
     if kind == "div" and last is not None and not whole and math.frexp(abs(last))[0] == 0.5:
         return () if abs(last) == 1 else (("mul", lanes),)
+    if kind == "div" and last and whole:
+        power = math.frexp(abs(last))[0] == 0.5
+        return () if abs(last) == 1 else (("shift", lanes),) if power else (("mul", lanes), ("shift", lanes))
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
     real = not operation.dtype.startswith("complex")

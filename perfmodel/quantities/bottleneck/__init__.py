@@ -93,6 +93,10 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
             function="another function", inlined="a function, of a vector that a compiler made,",
         ),
         "power": Quantity("operation", "a power", "op"),
+        **{
+            f"int_divide_{bits}": Quantity("operation", f"a division or remainder of integers of {bits} bits", "op")
+            for bits in (32, 64)
+        },
     },
     issue={
         "instructions": Quantity("operation", "an instruction, whatever it does,", "instruction"),

@@ -72,6 +72,8 @@ VECTOR_PRODUCT = 2
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
+INTEGER_SLOW = ("div", "pow")
+"""Operations of integers that take much longer than an instruction."""
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}
 """Simple operations that are an instruction each, which costs no more than any."""
 CALLED_NAMES: Mapping[str, str] = {
@@ -227,11 +229,16 @@ class NestWork(Lazy):
         return instructions
 
     def _add_integers(self, operation: CompiledOperation[float]) -> float:
-        """Add operations of integers, and return their instructions: no two are one, and no vector divides."""
+        """Add operations of integers, and return their instructions: no two are one.
+
+        Divisions and remainders of 32 bits are vectors where the device makes these: by code, since no unit divides
+        vectors of integers. A power by data is a loop of products, which takes about as long.
+        """
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
-        if operation.kind not in SIMPLE:
-            self._add(f"divide_{operation.bits}", amount)
-            return amount
+        if operation.kind in INTEGER_SLOW:
+            bits = float_bits(operation.bits)
+            lanes = lanes if self.work.lockstep and bits == 32 else 1.0
+            self._add(f"int_divide_{bits}", amount / lanes)
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
@@ -240,7 +247,7 @@ class NestWork(Lazy):
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.work.lockstep:
             name = "inlined"
-        self._add("power" if kind == "pow" else f"{name}_{bits}", amount / lanes)
+        self._add("power" if kind == "pow" else f"{name}_{float_bits(bits)}", amount / lanes)
 
     def _add_loops(self) -> float:
         """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
@@ -360,6 +367,11 @@ class NestWork(Lazy):
             if kind in CHAIN_NAMES:
                 steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
                 self._add(CHAIN_NAMES[kind], factor * amount * steps)
+
+
+def float_bits(bits: int) -> int:
+    """Return the bits of the type that an operation is charged as: shorter types as 32 bits, longer ones as 64."""
+    return 32 if bits <= 32 else 64
 
 
 def _stride(access: CompiledAccess[float]) -> float:

@@ -110,9 +110,33 @@ def test_a_load_waits_for_its_address() -> None:
     assert 128 * 256 * 5 / 4 == values["chain_add"]
 
 
-def test_integers_are_divided_one_by_one() -> None:
-    values = quantities(integers("out[i] = sum(j, a[i, j] // b[j])", "a: n, k; b: k; out: n"), "lockstep", n=128, k=64)
-    assert 128 * 64 == values["divide_32"]
+@pytest.mark.parametrize("operator", ["//", "%"])
+@pytest.mark.parametrize(("dtype", "bits"), [
+    (np.int32, 32), (np.uint32, 32), (np.int16, 32), (np.uint8, 32), (np.int64, 64), (np.uint64, 64),
+])  # fmt: skip
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_integers_are_divided_apart_from_floats(operator: str, dtype: type, bits: int, order: str) -> None:
+    counts = kernel(
+        "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = sum(j, a[i, j] {operator} b[j])",
+        "a: n, k; b: k; out: n", dtype,
+    )  # fmt: skip
+    values = quantities(counts, order, n=128, k=64)
+    # a device in lockstep makes a vector of 8 of 32 bits; else one by one
+    assert 128 * 64 / (8 if (order, bits) == ("lockstep", 32) else 1) == values[f"int_divide_{bits}"]
+    assert not {"divide_32", "divide_64", f"int_divide_{96 - bits}"} & {*values}
+
+
+@pytest.mark.parametrize("step", ["a[i, j] // 7", "a[i, j] % 8", "(a[i, j] + b[j]) // 16", "a[i, j] % 100"])
+def test_integers_are_not_divided_by_literals(step: str) -> None:
+    values = quantities(integers(f"out[i] = sum(j, {step} + b[j])", "a: n, k; b: k; out: n"), "serial", n=128, k=64)
+    assert not {"int_divide_32", "int_divide_64"} & {*values}
+
+
+def test_functions_of_short_floats_are_charged_as_those_of_32_bits() -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = sin(a[i])/a[i]", "a: n; out: n", np.float16)
+    values = quantities(counts, "serial", n=128)
+    assert 128 == values["circular_32"]
+    assert values["divide_32"]
 
 
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
