@@ -1,6 +1,8 @@
 """The libraries that work with perfmodel in some versions only: which are installed, and which lie outside.
 
-setup.cfg gives each of them an upper bound. Nothing here imports one, so that what cannot be imported can be named.
+setup.cfg gives each of them an upper bound. Its ranges suit the released Loopy and Loopy's main branch, which both call
+themselves 2025.2; the main branch works with a newer islpy too. Nothing here imports a library, so that what cannot be
+imported can be named.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import sys
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import LibraryVersionError, PerfModelError
@@ -16,10 +19,32 @@ from perfmodel.errors import LibraryVersionError, PerfModelError
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
+MAIN = "+main"
+"""Ends the version of a Loopy of its main branch since July 2026, whose sets are those of namedisl."""
 _BARVINOK = "islpy-barvinok"
-BARVINOK = f"{_BARVINOK}==2025.2.5.post1"
 INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
 """Installs into this environment; one that uv made has no pip."""
+
+
+def installed(name: str) -> str:
+    """Return the installed version of a distribution, "" where it is not installed; "2025.2+main" of Loopy's main."""
+    try:
+        version = metadata.version(name)
+        is_main = name == "loopy" and any(text.startswith("namedisl") for text in metadata.requires(name) or ())
+    except metadata.PackageNotFoundError:
+        return ""
+    return f"{version}{MAIN}" if is_main else version
+
+
+def with_main() -> bool:
+    """Whether the installed Loopy is of its main branch."""
+    return installed("loopy").endswith(MAIN)
+
+
+_IS_NEW = with_main() and installed("islpy").startswith("2026.2")
+BARVINOK = f"{_BARVINOK}=={'2026.2.2' if _IS_NEW else '2025.2.5.post1'}"
+#: What works in place of the ranges of setup.cfg where Loopy is of its main branch.
+NEWER = MappingProxyType({"islpy": "islpy>=2025.2.5,<2027", _BARVINOK: f"{_BARVINOK}>=2025.2.5.post1,<2027"})
 MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 """Puts Barvinok's algorithm into islpy; it is installed last, since it brings the same module."""
 
@@ -56,13 +81,29 @@ def failure_below(error: Exception, path: Path) -> LibraryVersionError | None:
 
 def bounded() -> list[Requirement]:
     """Return what perfmodel requires below some version, and Barvinok; nothing where perfmodel is not installed."""
-    from packaging.requirements import Requirement
-
     try:
-        required = [Requirement(text) for text in metadata.requires("perfmodel") or ()]
+        return [*(wanted for wanted in required() if has_upper_bound(wanted)), barvinok()]
     except metadata.PackageNotFoundError:
         return []
-    return [*(one for one in required if one.marker is None and has_upper_bound(one)), Requirement(BARVINOK)]
+
+
+def required() -> list[Requirement]:
+    """Return what perfmodel requires here, in the ranges that work with the installed Loopy."""
+    from packaging.requirements import Requirement
+
+    wanted = map(Requirement, metadata.requires("perfmodel") or ())
+    return [_here(each) for each in wanted if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def barvinok() -> Requirement:
+    """Return the versions of Barvinok that work with the installed Loopy."""
+    from packaging.requirements import Requirement
+
+    return _here(Requirement(BARVINOK))
+
+
+def _here(wanted: Requirement) -> Requirement:
+    return type(wanted)(NEWER[wanted.name]) if wanted.name in NEWER and with_main() else wanted
 
 
 def has_upper_bound(wanted: Requirement) -> bool:
@@ -74,10 +115,3 @@ def fits(wanted: Requirement, version: str) -> bool:
     """Whether an installed version is in range; one that is not installed ("") is none of another version."""
     return not version or wanted.specifier.contains(version, prereleases=True)
 
-
-def installed(name: str) -> str:
-    """Return the installed version of a distribution, "" where it is not installed."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""

@@ -49,6 +49,25 @@ def test_an_environment_that_cannot_be_made_is_not_run(results, capsys):
     assert "not run: uv has no Python 3.12" in capsys.readouterr().out
 
 
+def test_loopys_main_branch_is_run_where_a_snapshot_with_its_submodule_is_given(results, capsys, tmp_path, monkeypatch):
+    snapshot, source = tmp_path / "loopy", tmp_path / "source"
+    monkeypatch.setattr(environments, "LOOPY_GIVEN", snapshot)
+    monkeypatch.setattr(environments, "SOURCE", source)
+    missing = "not run: PERFMODEL_LOOPY_GIVEN names no snapshot of Loopy"
+    for path in (snapshot / "pyproject.toml", snapshot / environments.COMPYTE / "__init__.py"):
+        assert 0 == main(["loopy-main"])
+        assert missing in capsys.readouterr().out
+        path.parent.mkdir(parents=True)
+        path.touch()
+    (tmp_path / "compyte").mkdir()
+    (tmp_path / "compyte" / "dtypes.py").touch()
+    results["loopy-main"] = "1"
+    assert 1 == main(["loopy-main"])
+    assert missing not in capsys.readouterr().out
+    assert (source / environments.COMPYTE / "dtypes.py").is_file()
+    assert f"loopy @ file://{source}" in (tmp_path / "main.txt").read_text()
+
+
 def test_the_newest_versions_have_no_bounds(results, tmp_path):
     main(["newest"])
     names = (tmp_path / "newest.txt").read_text().split()

@@ -25,7 +25,7 @@ BESIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
     "measuring": {
         "errors", "io", "lazy", "threads", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
-        "measuring", "progress", "cluster",
+        "measuring", "progress", "cluster", "libraries",
     },
 }  # fmt: skip
 #: These bring both lines together.

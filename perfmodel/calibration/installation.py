@@ -12,7 +12,17 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from perfmodel.libraries import BARVINOK, INSTALL, MENDING_COMMAND, fits, has_upper_bound, installed
+from perfmodel.libraries import (
+    INSTALL,
+    MENDING_COMMAND,
+    NEWER,
+    barvinok,
+    fits,
+    has_upper_bound,
+    installed,
+    required,
+    with_main,
+)
 
 OK = "ok"
 NOTE = "note"  # the main job runs without it
@@ -66,10 +76,7 @@ def python_part() -> Part:
 
 def library_parts() -> Iterator[Part]:
     """Check each library that setup.cfg requires: its version, and whether one with an upper bound can be imported."""
-    for text in metadata.requires("perfmodel") or ():
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield _library_part(requirement)
+    yield from map(_library_part, required())
 
 
 def _library_part(requirement: Requirement) -> Part:
@@ -79,11 +86,15 @@ def _library_part(requirement: Requirement) -> Part:
     if not version:
         return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
     if not fits(requirement, version):
-        return Part(name, version, WRONG, f"lies outside the range that works, {wanted}", mend)
+        message = f"lies outside the range that works, {wanted}"
+        if name in NEWER and fits(Requirement(NEWER[name]), version):
+            message = f"lies outside the range of the released Loopy, {wanted}; only Loopy's main branch works with it"
+        return Part(name, version, WRONG, message, mend)
     if has_upper_bound(requirement) and (failure := _import_failure(name)):
         mend = f"{INSTALL} --force-reinstall --no-deps '{name}{wanted}'"
         return Part(name, version, WRONG, f"does not load: {failure}", mend)
-    return Part(name, version, OK, wanted)
+    which = "" if name != "loopy" else ", its main branch, with namedisl" if with_main() else ", as released"
+    return Part(name, version, OK, f"{wanted}{which}")
 
 
 def _import_failure(module: str) -> str:
@@ -106,8 +117,8 @@ def barvinok_part() -> Part:
     except (ImportError, PerfModelError) as error:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
     version = installed("islpy-barvinok")
-    if not fits(Requirement(BARVINOK), version):
-        return Part("Barvinok", version, WRONG, f"is not the version that works, {BARVINOK}", MENDING_COMMAND)
+    if not fits(barvinok(), version):
+        return Part("Barvinok", version, WRONG, f"is not the version that works, {barvinok()}", MENDING_COMMAND)
     if set_counter.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
     if set_counter.is_overwritten():

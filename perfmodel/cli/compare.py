@@ -397,8 +397,10 @@ def _made(kernel: Path | None) -> dict[str, str]:
     from datetime import datetime, timezone
     from importlib.metadata import version
 
+    from perfmodel.libraries import installed
+
     libraries = ("numpy", "loopy", "islpy", "jinja2", "plotly")
-    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in libraries)]
+    versions = [f"Python {platform.python_version()}", *(f"{name} {installed(name)}" for name in libraries)]
     return {
         "written": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "version of perfmodel": version("perfmodel"),

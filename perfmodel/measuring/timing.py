@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from time import perf_counter
 from types import SimpleNamespace
@@ -27,6 +26,7 @@ import pyopencl.tools
 from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
+from perfmodel.libraries import installed
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
 from perfmodel.measuring.subject import ArrayArgument, GeneratedCode
@@ -229,10 +229,5 @@ LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
-    known = {"python": sys.version.split()[0]}
-    for name in LIBRARIES:
-        try:
-            known[name] = version(name)
-        except PackageNotFoundError:
-            known[name] = "not installed"
+    known = {"python": sys.version.split()[0]} | {name: installed(name) or "not installed" for name in LIBRARIES}
     return {**known, **{name: os.environ[name] for name in PINNED if name in os.environ}}

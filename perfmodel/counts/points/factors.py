@@ -369,15 +369,15 @@ class Projector:
     kernel this takes most of the time of counting, so inames that no constraint couples are projected apart.
     """
 
-    def __init__(self, whole: isl.BasicSet) -> None:
+    def __init__(self, whole: isl.Set) -> None:
         self.whole = whole
         self._names = [whole.get_dim_name(SET, k) for k in range(whole.dim(SET))]
         self._groups = [frozenset(range(len(self._names)))]
-        product = factored(whole.to_set())
-        if product is not None and not whole.dim(DIV):  # floors may couple inames
+        product = factored(whole)
+        if product is not None and not product.basic.dim(DIV):  # floors may couple inames
             places = {variable(k): k for k in range(len(self._names))}
             self._groups = [frozenset(places[name] for name in factor.variables) for factor in product.factors]
-        self._known: dict[tuple[frozenset[int], frozenset[int]], isl.BasicSet] = {}
+        self._known: dict[tuple[frozenset[int], frozenset[int]], isl.Set] = {}
 
     def onto(self, names: list[str]) -> isl.Set:
         """Return the projection onto these dimensions, in this order."""
@@ -385,7 +385,7 @@ class Projector:
         points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
         for group in self._groups:
             points = points.intersect(self._part(group, group - kept))
-        result = without_dimensions(points.to_set(), (k for k in range(len(self._names)) if k not in kept))
+        result = without_dimensions(points, (k for k in range(len(self._names)) if k not in kept))
         for target, name in enumerate(names):
             index = result.find_dim_by_name(SET, name)
             if index != target:
@@ -393,7 +393,7 @@ class Projector:
                 result = result.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
         return result
 
-    def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.BasicSet:
+    def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.Set:
         """Return the constraints on a group, some of its dimensions eliminated."""
         if (group, removed) not in self._known:
             part = self.whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
+from pymbolic.mapper import Mapper, UnsupportedExpressionError
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
 from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
+from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument
 from perfmodel.errors import ProbabilityError, StatisticsNeededError
 
@@ -46,7 +48,10 @@ def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
 def _pw_aff(space: isl.Space, expr: Any, places: Places, zero: isl.Aff) -> isl.PwAff:
     form = _form(expr)
     if form is None or any(name and name not in places for name in form):
-        return lp.symbolic.with_aff_conversion_guard(lambda *_: _PiecewiseAffine(places, zero)(expr), space, expr)
+        try:
+            return _PiecewiseAffine(places, zero)(expr)
+        except (TypeError, isl.Error, UnknownVariableError, UnsupportedExpressionError) as error:
+            raise lp.diagnostic.ExpressionToAffineConversionError(f"'{expr}' is not quasi-affine: {error}") from error
     aff = zero.set_constant_val(isl.Val(form.get("", 0)))
     for name, coefficient in form.items():
         if name:
@@ -59,17 +64,40 @@ def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient
     return aff.set_coefficient_val(isl.dim_type.in_ if kind == SET else kind, position, isl.Val(coefficient))
 
 
-class _PiecewiseAffine(lp.symbolic.PwAffEvaluationMapper):  # type: ignore[misc]
-    """Loopy's mapper to piecewise affine functions, which makes those of the names that it meets only."""
+class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
+    """Maps an expression to a piecewise affine function, and makes those of the names that it meets only."""
 
     def __init__(self, places: Places, zero: isl.Aff) -> None:
-        CachedEvaluationMapper.__init__(self, {})
+        super().__init__({})
         self.places, self.zero, self.pw_zero = places, zero, isl.PwAff.from_aff(zero)
 
     def map_variable(self, expr: p.Variable) -> isl.PwAff:
         if expr.name not in self.places:
             raise UnknownVariableError(expr.name)
         return isl.PwAff.from_aff(_with_coefficient(self.zero, self.places[expr.name], 1))
+
+    def map_constant(self, expr: Any) -> isl.PwAff:
+        return self.pw_zero + int(expr)
+
+    def map_min(self, expr: p.Min | p.Max) -> isl.PwAff:
+        join = isl.PwAff.min if isinstance(expr, p.Min) else isl.PwAff.max
+        return reduce(join, map(self.rec, expr.children))
+
+    map_max = map_min
+
+    def map_floor_div(self, expr: p.FloorDiv) -> isl.PwAff:
+        return self.rec(expr.numerator).div(self.rec(expr.denominator)).floor()
+
+    def map_remainder(self, expr: p.Remainder) -> isl.PwAff:
+        divisor = self.rec(expr.denominator)
+        if not divisor.is_cst():
+            raise TypeError(f"the divisor of '{expr}' is not a constant")
+        return self.rec(expr.numerator).mod_val(divisor.get_pieces()[0][1].get_constant_val())
+
+    def map_quotient(self, expr: Any) -> isl.PwAff:
+        raise TypeError(f"'{expr}' is not an integer affine expression")
+
+    map_call = map_call_with_kwargs = map_literal = map_reduction = map_quotient
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
@@ -88,8 +116,21 @@ def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
 _to_booleans = lp.symbolic.ConditionExpressionToBooleanOpsExpression()
 
 
-class _ConditionSet(lp.symbolic.AffineConditionToISLSetMapper):  # type: ignore[misc]
-    """Loopy's mapper to sets, in which the sides of a comparison are taken together."""
+class _ConditionSet(Mapper):  # type: ignore[misc]
+    """Maps a condition to the set of the points at which it holds."""
+
+    def __init__(self, space: isl.Space) -> None:
+        super().__init__()
+        self.space = space
+
+    def map_logical_and(self, expr: p.LogicalAnd) -> isl.Set:
+        return reduce(isl.Set.intersect, map(self.rec, expr.children))
+
+    def map_logical_or(self, expr: p.LogicalOr) -> isl.Set:
+        return reduce(isl.Set.union, map(self.rec, expr.children))
+
+    def map_logical_not(self, expr: p.LogicalNot) -> isl.Set:
+        return self.rec(expr.child).complement()
 
     def map_comparison(self, expr: p.Comparison) -> isl.Set:
         operator = expr.operator
@@ -179,7 +220,7 @@ class Domains:
         self.parameters = size_parameters(kernel)
         space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
         universe = isl.Set.universe(space.params())
-        assumptions = isl.Set.from_basic_set(kernel.assumptions).params().align_params(universe.get_space())
+        assumptions = sets.assumptions(kernel).align_params(universe.get_space())
         self.assumptions = universe.intersect(assumptions)
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
@@ -192,9 +233,10 @@ class Domains:
     def _data_inames(self) -> frozenset[str]:
         """Return the inames whose bounds depend on data."""
         inames: set[str] = set()
-        for domain in self.kernel.domains:
+        for domain in sets.domains(self.kernel):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
-            for constraint in domain.get_constraints() if data else ():
+            pieces = domain.get_basic_sets() if data else ()
+            for constraint in (constraint for piece in pieces for constraint in piece.get_constraints()):
                 used = set(constraint.get_coefficients_by_name())
                 if used & data:
                     inames |= used & set(domain.get_var_names(SET))
@@ -250,7 +292,7 @@ class Domains:
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
         # Around what is outside of a loop that data bounds, Loopy tests in places that the loop runs at all.
-        around = projector.whole.get_var_names(SET) if data else ()
+        around = sorted(projector.whole.get_var_names(SET)) if data else ()
         unknown = [name for name in around if name in self.data_inames and name not in known]
         reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
         points = self._assumed(projector.onto(kept))
@@ -285,7 +327,7 @@ class Domains:
 
     def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
         """Return the loop domain around the inames, and whether its bounds depend on data."""
-        whole = self.kernel.get_inames_domain(frozenset(names))
+        whole = sets.inames_domain(self.kernel, names)
         inames = tuple(whole.get_var_names(SET))
         if inames not in self._projectors:
             data = [name for name in whole.get_var_names(PARAM) if name not in self.parameters]
@@ -344,7 +386,7 @@ def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
 
 def _used_names(kernel: lp.LoopKernel) -> set[str]:
     """Return the names in instructions, loop bounds, assumptions, and in the shapes and strides of arrays."""
-    given = [points.drop_unused_params() for points in (kernel.assumptions, *kernel.domains)]
+    given = [points.drop_unused_params() for points in (sets.assumptions(kernel), *sets.domains(kernel))]
     names = {name for points in given for name in points.get_var_names(PARAM)}
     for instruction in kernel.instructions:
         names |= instruction.dependency_names()

@@ -21,7 +21,7 @@ from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.program.program import Operand
-from perfmodel.counts.reading import values
+from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import is_affine_in, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
 from perfmodel.errors import NotCountableError
@@ -488,8 +488,8 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
 
 def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
     """Return the values of an unrolled loop, which Loopy writes into its copies; none where they are not constants."""
-    bounds = kernel.get_iname_bounds(iname, constants_only=True)
-    first, last = bounds.lower_bound_pw_aff.min_val(), bounds.upper_bound_pw_aff.max_val()
+    lower, upper = sets.bounds(kernel, iname, constants_only=True)
+    first, last = lower.min_val(), upper.max_val()
     return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
 
 

@@ -22,6 +22,7 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
+from pymbolic.mapper.evaluator import CachedEvaluationMapper
 
 from perfmodel.counts.points.polytopes import Polynomial
 from perfmodel.counts.program.program import SPAN, Access, Domain, IndexSpan, LaneStride, Statistic
@@ -436,23 +437,28 @@ def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomia
     if affine_form(expr) is not None:
         function = isl.PwQPolynomial.from_pw_aff(pw_aff(space, expr))
     else:
-        function = _QuasiPolynomial(space, frozenset())(expr)
+        function = _QuasiPolynomial(space)(expr)
     if not function.get_domain_space().is_params():
         function = function.project_domain_on_params()
     return function.drop_unused_params()
 
 
-class _QuasiPolynomial(lp.symbolic.PwQPolyEvaluationMapper):  # type: ignore[misc]
-    """Loopy's mapper to quasi-polynomials, with floors of affine expressions."""
+class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
+    """Maps a polynomial in parameters and in floors of their affine expressions to a quasi-polynomial."""
 
-    def __init__(self, space: isl.Space, zeros: frozenset[str]) -> None:
-        super().__init__(space, zeros)
+    def __init__(self, space: isl.Space) -> None:
+        super().__init__({})
         self.space = space
 
-    def map_floor_div(self, expr: p.FloorDiv | p.Remainder) -> isl.PwQPolynomial:
+    def map_affine(self, expr: Any) -> isl.PwQPolynomial:
         return isl.PwQPolynomial.from_pw_aff(pw_aff(self.space, expr))
 
-    map_remainder = map_floor_div
+    map_constant = map_variable = map_floor_div = map_remainder = map_quotient = map_affine
+
+    def map_power(self, expr: p.Power) -> isl.PwQPolynomial:
+        if not isinstance(expr.exponent, (int, np.integer)):
+            raise TypeError(f"the exponent of '{expr}' is not an integer")
+        return self.rec(expr.base) ** int(expr.exponent)
 
 
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:

@@ -22,7 +22,7 @@ from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
-from perfmodel.counts.reading import values
+from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
@@ -137,12 +137,12 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
     So is a loop of one iteration at all sizes: Loopy writes no loop for it.
     """
     def runs_once(name: str) -> bool:
-        domain = isl.Set.from_basic_set(kernel.get_inames_domain(frozenset([name])))
+        domain = sets.inames_domain(kernel, [name])
         domain = domain.project_out_except([name], [isl.dim_type.set])
         if not all(found(isl.dim_type.set, 0) for found in (domain.dim_has_lower_bound, domain.dim_has_upper_bound)):
             return False  # Loopy did not find the domain of a loop that bounds it
-        bounds = kernel.get_iname_bounds(name)
-        return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
+        first, last = sets.bounds(kernel, name)
+        return bool(first.is_equal(last))
 
     return tuple(sorted(
         name for name in kernel.all_inames()

@@ -27,6 +27,7 @@ from pytools.graph import CycleError
 from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.program.program import SPAN
+from perfmodel.counts.reading import sets
 from perfmodel.threads import redirected
 
 _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
@@ -37,7 +38,7 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit as one preprocessed and linearized kernel, or refuse it."""
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, lp.CallableKernel):
-            refuse_unbounded(kernel.subkernel.domains)
+            refuse_unbounded(sets.domains(kernel.subkernel))
     with refusals(t_unit):
         t_unit = _with_callees_inlined(t_unit)
         if t_unit.state < lp.KernelState.PREPROCESSED:

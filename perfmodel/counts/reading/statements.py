@@ -19,12 +19,12 @@ import loopy as lp
 import pymbolic.primitives as p
 from constantdict import constantdict
 from loopy.codegen.loop import get_slab_decomposition
-from loopy.kernel.tools import get_hw_axis_base_for_codegen
 from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
 from pytools.lex import ParseError
 
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import DeviceKernel, Domain, Launch, Loop, Node, Place, Run
+from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
@@ -368,27 +368,27 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
     The kernel itself is returned where all of them begin at 0 already.
     """
     kernel = domains.kernel
-    firsts: dict[str, isl.Aff] = {}
+    texts: dict[str, str] = {}
+    exprs: dict[p.Variable, Any] = {}
     for name, axis in domains.axes.items():
         line = domains.line(name) if axis else None
         if line is None or all(low.plain_is_zero() for _, low in line.dim_min(0).get_pieces()):
             continue
-        first = get_hw_axis_base_for_codegen(kernel, name)
+        first, expr = sets.axis_base(kernel, name)
         if not first.plain_is_zero() and set(first.get_var_names(PARAM)) <= set(domains.parameters):
-            firsts[name] = first
-    if not firsts:
+            texts[name] = f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}"
+            exprs[p.Variable(name)] = expr
+    if not texts:
         return kernel
-    texts = {name: f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}" for name, first in firsts.items()}
-    exprs = {p.Variable(name): lp.symbolic.aff_to_expr(first) for name, first in firsts.items()}
     sums = {variable: p.Sum((variable, first)) for variable, first in exprs.items()}
     substitute = lp.symbolic.SubstitutionMapper(sums.get)
-    return kernel.copy(
-        domains=[_moved(domain, texts) for domain in kernel.domains],
+    return sets.with_domains(
+        kernel, [_moved(domain, texts) for domain in sets.domains(kernel)],
         instructions=[instruction.with_transformed_expressions(substitute) for instruction in kernel.instructions],
     )
 
 
-def _moved(domain: isl.BasicSet, texts: Mapping[str, str]) -> isl.BasicSet:
+def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
     """Return {x : the point with the texts in place of the names is in the domain}, names being loops or parameters."""
     outer = [name for name in domain.get_var_names(PARAM) if name in texts]
     for name in outer:
@@ -422,7 +422,7 @@ def grid_and_group(
             name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
         })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
         grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
-        extents = [_sorted(extent) for extent in grid], local
+        extents = [_sorted(sets.plain(extent)) for extent in grid], list(map(sets.plain, local))
     grid, local = extents
     return tuple(grid), tuple(map(_constant, local))
 

@@ -1,0 +1,74 @@
+"""Loopy's sets and functions as islpy's, whichever Loopy made them.
+
+The released Loopy (2025.2) keeps objects of islpy. Its main branch keeps those of namedisl since d9719462 (July 2026):
+domains and assumptions may be unions, functions have a domain without dimensions, not one of parameters alone, and a
+size that is fixed stays a parameter. What is read here has none of these differences. Both branches have one version
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+from loopy.kernel.tools import get_hw_axis_base_for_codegen
+
+SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
+
+
+def plain(thing: Any) -> Any:
+    """Return a set or function of Loopy's as islpy's; anything else, such as a number, as it is."""
+    if hasattr(thing, "as_isl"):
+        thing = thing.as_isl()
+    if isinstance(thing, isl.BasicSet):
+        return thing.to_set()
+    if isinstance(thing, (isl.Aff, isl.PwAff)) and not thing.dim(IN) and not thing.get_domain_space().is_params():
+        return thing.project_domain_on_params()
+    return thing
+
+
+def domains(kernel: lp.LoopKernel) -> list[isl.Set]:
+    """Return the domains of a kernel, as it has them: loops around a domain's own are parameters of it."""
+    return [_without_fixed(kernel, plain(domain)) for domain in kernel.domains]
+
+
+def inames_domain(kernel: lp.LoopKernel, inames: Iterable[str]) -> isl.Set:
+    """Return the domain of some loops and of those around them."""
+    return _without_fixed(kernel, plain(kernel.get_inames_domain(frozenset(inames))))
+
+
+def assumptions(kernel: lp.LoopKernel) -> isl.Set:
+    """Return the assumptions, a set of parameters."""
+    return _without_fixed(kernel, plain(kernel.assumptions).params())
+
+
+def bounds(kernel: lp.LoopKernel, iname: str, constants_only: bool = False) -> tuple[isl.PwAff, isl.PwAff]:
+    """Return the first and the last value of a loop."""
+    found = kernel.get_iname_bounds(iname, constants_only=constants_only)
+    return plain(found.lower_bound_pw_aff), plain(found.upper_bound_pw_aff)
+
+
+def axis_base(kernel: lp.LoopKernel, iname: str) -> tuple[isl.Aff, Any]:
+    """Return the first value of an iname on a hardware axis in the generated code, and the same as an expression."""
+    first = get_hw_axis_base_for_codegen(kernel, iname)
+    return plain(first), lp.symbolic.aff_to_expr(first)
+
+
+def with_domains(kernel: lp.LoopKernel, new: Iterable[isl.Set], **changes: Any) -> lp.LoopKernel:
+    """Return a kernel with other domains, in the form in which its Loopy keeps them."""
+    if isinstance(kernel.assumptions, isl.BasicSet):
+        return kernel.copy(domains=[domain.simple_hull() for domain in new], **changes)  # each is of one piece
+    from namedisl import make_set
+
+    return kernel.copy(domains=list(map(make_set, new)), **changes)
+
+
+def _without_fixed(kernel: lp.LoopKernel, points: isl.Set) -> isl.Set:
+    """Return a set without the parameters that `loopy.fix_parameters` removed from the kernel's arguments."""
+    for position in reversed(range(points.dim(PARAM))):
+        name = points.get_dim_name(PARAM, position)
+        if points.plain_get_val_if_fixed(PARAM, position).is_int() and name not in kernel.all_variable_names():
+            points = points.project_out(PARAM, position, 1)
+    return points

@@ -1,0 +1,97 @@
+"""Sets and functions of either Loopy become islpy's: by stand-ins of namedisl's, and by kernels of the Loopy here."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.counts.reading import sets
+from perfmodel.libraries import MAIN, installed
+from tests.corpus.kernel import LANGUAGE
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+
+
+def named(thing: Any) -> Any:
+    """An object that gives islpy's, as those of namedisl do."""
+    return SimpleNamespace(as_isl=lambda: thing)
+
+
+def kernel_with(domain: str, *names: str) -> Any:
+    return SimpleNamespace(
+        domains=[named(isl.Set(domain))], assumptions=named(isl.Set(domain).params().from_params()),
+        all_variable_names=lambda: {*names}, get_inames_domain=lambda inames: named(isl.Set(domain)),
+    )
+
+
+@pytest.mark.parametrize("text", ["[n] -> { [i] : 0 <= i < n }", "[n] -> { [i] : 0 <= i < n or i = 2n }"])
+def test_sets_stay_what_they_are(text):
+    assert isl.Set(text).is_equal(sets.plain(named(isl.Set(text))))
+    pieces = isl.Set(text).get_basic_sets()
+    assert len(pieces) > 1 or isl.Set(text).is_equal(sets.plain(pieces[0]))
+
+
+def test_a_function_on_points_without_dimensions_becomes_one_of_parameters():
+    for kind in (isl.Aff, isl.PwAff):
+        function = sets.plain(named(kind("[n] -> { [] -> [(n - 1)] }")))
+        assert function.get_domain_space().is_params()
+        assert isl.PwAff("[n] -> { [(n - 1)] }").is_equal(isl.PwAff(str(function)))
+
+
+def test_numbers_stay_numbers():
+    assert 5 == sets.plain(5)
+
+
+@pytest.mark.parametrize(("names", "parameters"), [(("i",), []), (("i", "n"), ["n"])])
+def test_a_size_that_was_fixed_is_no_parameter_any_more(names, parameters):
+    kernel = kernel_with("[n] -> { [i] : 0 <= i < n and n = 5 }", *names)
+    for points in (*sets.domains(kernel), sets.inames_domain(kernel, ["i"]), sets.assumptions(kernel)):
+        assert parameters == points.get_var_names(PARAM)
+    (domain,) = sets.domains(kernel)
+    assert 5 == domain.dim_max_val(0).to_python() + 1
+
+
+def test_other_domains_are_kept_in_the_form_of_the_loopy_here():
+    unit = lp.make_kernel("{ [i] : 0 <= i < 8 }", "out[i] = 1.0", lang_version=LANGUAGE)
+    (domain,) = sets.domains(unit.default_entrypoint)
+    kernel = sets.with_domains(unit.default_entrypoint, [domain.lower_bound_val(SET, 0, isl.Val(2))], name="other")
+    assert "other" == kernel.name
+    assert type(unit.default_entrypoint.domains[0]) is type(kernel.domains[0])
+    first, last = sets.bounds(kernel, "i", constants_only=True)
+    assert (2, 7) == (first.min_val().to_python(), last.max_val().to_python())
+
+
+def test_a_fixed_size_counts_like_a_number():
+    unit = lp.make_kernel(
+        "{ [i, j] : 0 <= i < n and 0 <= j < m }", "out[i, j] = 2.0*a[i, j]", assumptions="n >= 1 and m >= 4",
+        lang_version=LANGUAGE,
+    )
+    unit = lp.add_dtypes(unit, {"a": "float32"})
+    unit = lp.split_iname(lp.fix_parameters(unit, m=12), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    counts = count(unit, subgroup_size=32)
+    assert ("n",) == counts.parameters
+    assert 12 * 37 == counts.operations(kind="mul")(n=37)
+
+
+@pytest.mark.skipif(not installed("loopy").endswith(MAIN), reason="domains of the released Loopy are of one piece")
+@pytest.mark.parametrize(
+    ("domain", "points"),
+    [
+        ("0 <= i < n or 2n <= i < 2n + 5", lambda n: n + 5),
+        ("0 <= i < n and (i mod 3 = 0 or i mod 5 = 0)", lambda n: sum(i % 3 == 0 or i % 5 == 0 for i in range(n))),
+    ],
+)
+def test_a_loop_over_a_union(domain, points):
+    unit = lp.make_kernel(
+        f"[n] -> {{ [i] : {domain} }}", "out[i] = 2.0*a[i]",
+        [lp.GlobalArg("a, out", "float32", shape="3*n + 5"), lp.ValueArg("n", "int32")],
+        assumptions="n >= 1", lang_version=LANGUAGE,
+    )  # fmt: skip
+    operations = count(unit, subgroup_size=1).operations(kind="mul")
+    for n in (1, 7, 31):
+        assert points(n) == operations(n=n)
