@@ -77,6 +77,7 @@ def _least_of_array(case: Case, rows: list[AccessCount], line: float) -> Any:
     if cells is None or any(row.indirect for row in rows):
         return 0.0
     size = rows[0].bits / 8
+    line = max(line, size)
     least = touched = case.value(cells) * size
     for row in rows:
         if row.filled is not None:
@@ -95,7 +96,7 @@ def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
     for row in rows:
         if row.filled is not None:
             spanned = np.maximum(spanned, case.value(row.filled))
-    return np.minimum(spanned * size, touched * line)
+    return np.minimum(spanned * size, touched * max(line, size))
 
 
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
@@ -232,7 +233,8 @@ def segments_touched(
         turns = min(values, segment // gcd(step, segment))
         places = {(place + turn * step) % segment for place in places for turn in range(turns)}
     first = _addresses(steps, shape, subgroup)[:, None, :] + np.array(sorted(places))[None, :, None]
-    touched = np.concatenate([first // segment, (first + size - 1) // segment], axis=-1)
+    parts = [*range(0, size, segment), size - 1]
+    touched = np.concatenate([(first + part) // segment for part in parts], axis=-1)
     touched.sort(axis=-1)
     distinct = 1 + (np.diff(touched, axis=-1) != 0).sum(axis=-1)
     return float(distinct.mean())

@@ -41,6 +41,17 @@ def test_what_is_read_again_moves_once():
     assert 8 * 640 == global_bytes(case(counts, n=640))
 
 
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+@pytest.mark.parametrize(("width", "size"), [(3, 32), (16, 128)])
+def test_vectors_take_up_all_their_bytes(width, size):
+    unit = lp.make_kernel(
+        f"{{ [i, j]: 0 <= i < n and 0 <= j < {width} }}", "out[i, j] = a[i, j]",
+        [lp.GlobalArg("a, out", np.float64, shape=f"n, {width}"), ...], assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(lp.tag_inames(lp.tag_array_axes(unit, "a, out", "c, vec"), {"j": "vec"}), cache=False)
+    assert [2 * size * 640] * 2 == [function(case(counts, n=640)) for function in (global_bytes, least_bytes)]
+
+
 def gathered():
     """A load of each work-item at a place that data give."""
     t_unit = lp.make_kernel(

@@ -20,6 +20,7 @@ from perfmodel.quantities.traffic import bank_passes, segments_touched
         ((512, 4), (16, 16), 4, 16),  # two columns of 16 lanes, side by side
         ((4,), (8,), 4, 1),  # a sub-group of 8 lanes
         ((16,), (64,), 16, 4),
+        ((512,), (64,), 512, 4 * 32),  # each cell is four segments
     ],
 )
 def test_segments_of_aligned_accesses(steps, shape, size, expected):

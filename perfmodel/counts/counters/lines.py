@@ -24,6 +24,7 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
+MOST_DIVISOR = 4096  # parameters are not looked at for larger ones
 Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
 
 
@@ -147,43 +148,51 @@ def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumpt
     Every index of the other axes is a row.
     """
     cells: isl.Map = access.cells
-    per_line = max(1, line_bytes * 8 // access.bits)
+    part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
+    parts, per_line = access.bits // 8 // part, line_bytes // part
     axes = [f"x{k}" for k in range(len(access.strides))]
-    steps = _known_steps(access, per_line, sizes)
+    strides = [stride.scale_val(isl.Val(parts)) for stride in access.strides]
+    steps = _known_steps(strides, access.unit_axis, per_line, sizes, assumptions)
     rows = [k for k in range(len(axes)) if k not in steps]
     offset = 0
-    begins = [access.strides[k] for k in rows]
+    begins = [strides[k] for k in rows]
     if set(quasi_polynomial_of(access.offset).parameters) <= set(sizes):
-        offset = value_at(access.offset, sizes) + access.shifted(sizes)
+        offset = parts * (value_at(access.offset, sizes) + access.shifted(sizes))
     else:
-        begins.append(access.offset)
+        begins.append(access.offset.scale_val(isl.Val(parts)))
     aligned = all(divisible(step, per_line, assumptions) for step in begins)
     place = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
+    if parts > 1:
+        place += " + part"
     if aligned:
         place = f"floor(({place})/{per_line})"
-    target = ", ".join([*(axes[k] for k in rows), place])
-    places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
+    target = ", ".join([*(axes[k] for k in rows), "place"])
+    where = f"place = {place}" if parts == 1 else f"exists part : 0 <= part < {parts} and place = {place}"
+    places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] : {where} }}"))
     distances = tuple(str(access.strides[k].scale_val(isl.Val(access.bits))) for k in rows)
     return Places(places, None if aligned else per_line, distances)
 
 
-def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dict[int, int]:
+def _known_steps(
+    strides: list[isl.PwQPolynomial], unit_axis: int | None, per_line: int, sizes: Mapping[str, int],
+    assumptions: isl.Set,
+) -> dict[int, int]:
     """Return the strides of the axes along which cells lie in one row.
 
     A row of whole lines may as well be a row of its own, which is simpler to count, where no shorter one is left.
     Where strides are symbolic, the known ones lie inside of them only if each divides all of these.
     """
     if sizes:
-        return {k: value_at(stride, sizes) for k, stride in enumerate(access.strides)}
-    strides = [quasi_polynomial_of(stride) for stride in access.strides]
-    known = {k: int(stride.exact()) for k, stride in enumerate(strides) if not stride.parameters}
-    symbolic = [stride for stride in strides if stride.parameters]
-    coefficients = [c for stride in symbolic for piece in stride.pieces for c in piece.value.terms.values()]
-    floors = any(stride.floors for stride in symbolic)
-    if symbolic and any(step == 0 or floors or any(c % step for c in coefficients) for step in known.values()):
-        return {k: step for k, step in known.items() if k == access.unit_axis}
+        return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
+    functions = [quasi_polynomial_of(stride) for stride in strides]
+    known = {k: int(function.exact()) for k, function in enumerate(functions) if not function.parameters}
+    symbolic = [stride for k, stride in enumerate(strides) if k not in known]
+    if symbolic and not all(
+        step and all(divisible(stride, step, assumptions) for stride in symbolic) for step in known.values()
+    ):
+        return {k: step for k, step in known.items() if k == unit_axis}
     for k in sorted(known, key=lambda k: -abs(known[k])):
-        if known[k] % per_line or k == access.unit_axis:
+        if known[k] % per_line or k == unit_axis:
             break
         del known[k]
     return known
@@ -201,6 +210,8 @@ def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
 def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
     """Whether a polynomial in parameters is seen to be a multiple of ``by`` under the assumptions."""
     known = quasi_polynomial_of(function)
+    if known.floors:
+        known = quasi_polynomial_of(function.gist_params(assumptions))
     return not known.floors and all(
         _term_divisible(coefficient, monomial, by, assumptions)
         for piece in known.pieces for monomial, coefficient in piece.value.terms.items()
@@ -208,12 +219,10 @@ def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> boo
 
 
 def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumptions: isl.Set) -> bool:
-    if coefficient.denominator != 1:
-        return False
-    factor = int(coefficient)
+    factor, by = coefficient.numerator, by * coefficient.denominator
     for name, exponent in monomial:
         divisors = [
-            d for d in range(1, by + 1)
+            d for d in range(1, min(by, MOST_DIVISOR) + 1)
             if by % d == 0 and assumptions.is_subset(isl.Set(f"[{name}] -> {{ : {name} mod {d} = 0 }}"))
         ]
         factor *= divisors[-1] ** exponent

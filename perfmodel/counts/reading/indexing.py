@@ -112,10 +112,10 @@ class Indexing:
         layout = self.layout(event.array, linear)
         length = 1
         if event.vector_axis is not None:
-            length = int(variable.shape[event.vector_axis])
+            length = values.cells_along(variable.shape[event.vector_axis], variable.dim_tags[event.vector_axis])
             indices = _without(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
-        offset, parts = values.offset_of(variable), 1
+        offset, parts = values.offset_of(self.kernel, variable), 1
         if event.member:
             member, place = values.member_of(dtype, event.member)
             parts = dtype.itemsize // member.itemsize
@@ -131,7 +131,7 @@ class Indexing:
         if key not in self._resolved:
             self._resolved[key] = self._resolve(Lanes(domain, width, self.domains.parameters), indices, layout)
         resolved, parameters = self._resolved[key], self.domains.parameters
-        name = values.offset_argument(variable)
+        name = values.offset_argument(self.kernel, variable)
         shift = (name, parts) if name and name not in parameters else None
         walks = self._walks(domain, indices, resolved.layout)
         span = None if resolved.cells is not None or walks else self._span(event.array, domain, indices)

@@ -28,6 +28,7 @@ from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.program.program import SPAN
 from perfmodel.counts.reading import sets
+from perfmodel.counts.reading.values import memory_type, offset_of
 from perfmodel.threads import redirected
 
 _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
@@ -331,7 +332,8 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:
         return
-    cells = {array.name: _declared_cells(array) for array in (*kernel.temporary_variables.values(), *kernel.args)}
+    arrays = (*kernel.temporary_variables.values(), *kernel.args)
+    cells = {array.name: _declared_cells(kernel, array) for array in arrays}
     known = {name: size for name, size in cells.items() if size is not None}
     try:
         with limited(OPERATIONS):
@@ -346,13 +348,22 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
         return
 
 
-def _declared_cells(array: Any) -> int | None:
-    """Return the cells that the code declares for an array with constant strides; None where they are not known."""
+def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
+    """Return the cells that the code declares for an array with constant strides; None where they are not known.
+
+    One in the storage of another has the cells up to the end of that storage.
+    """
     shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
     if not tags or not isinstance(shape, tuple) or not all(
         isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags
     ):
         return None
+    if getattr(array, "base_storage", None):
+        storage, begin = kernel.get_var_descriptor(array.base_storage), offset_of(kernel, array)
+        whole = _declared_cells(kernel, storage)
+        if whole is None or not isinstance(begin, (int, np.integer)):
+            return None
+        return whole * memory_type(storage).itemsize // memory_type(array).itemsize - int(begin)
     shape = getattr(array, "storage_shape", None) or shape
     if not all(isinstance(extent, (int, np.integer)) for extent in shape):
         return None

@@ -6,6 +6,7 @@ it is reached.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,13 @@ from typing import Any, NamedTuple
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy.kernel.array import VectorArrayDimTag
+from loopy.schedule import CallKernel
+from loopy.schedule.tools import (
+    supporting_temporary_names,
+    temporaries_read_in_subkernel,
+    temporaries_written_in_subkernel,
+)
 
 from perfmodel.counts.program.program import Operand
 
@@ -49,17 +57,21 @@ def memory_type(variable: Any) -> Type[Any]:
     return np.dtype(np.int8) if dtype.kind == "b" else dtype
 
 
-def offset_of(variable: Any) -> Any:
-    """Return the expression of an array argument's offset; temporaries are aligned."""
+def offset_of(kernel: lp.LoopKernel, variable: Any) -> Any:
+    """Return the expression of an array's offset, in cells; a temporary has one in the storage that it shares."""
     offset = getattr(variable, "offset", 0)
-    if isinstance(variable, lp.TemporaryVariable) or not offset or offset is lp.auto:
+    if not offset or offset is lp.auto:
         return 0
-    return p.Variable(offset) if isinstance(offset, str) else offset
+    offset = p.Variable(offset) if isinstance(offset, str) else offset
+    if not isinstance(variable, lp.TemporaryVariable):
+        return offset
+    size, cell = memory_type(kernel.get_var_descriptor(variable.base_storage)).itemsize, memory_type(variable).itemsize
+    return offset if size == cell else size * offset // cell
 
 
-def offset_argument(variable: Any) -> str:
+def offset_argument(kernel: lp.LoopKernel, variable: Any) -> str:
     """Return the name of the argument that is an array's offset; "" if there is none."""
-    offset = offset_of(variable)
+    offset = offset_of(kernel, variable)
     return offset.name if isinstance(offset, p.Variable) else ""
 
 
@@ -69,13 +81,39 @@ def is_size(argument: Any) -> bool:
 
 
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
-    """Return the bytes of a kernel's local and of its private variables of constant shape."""
-    sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
-    for variable in t_unit.default_entrypoint.temporary_variables.values():
+    """Return the most bytes of local, and of private, variables of constant shape that a launch declares."""
+    kernel = t_unit.default_entrypoint
+    names = [item.kernel_name for item in kernel.linearization if isinstance(item, CallKernel)]
+    launches = [_declared_bytes(kernel, _temporaries_in(kernel, name)) for name in names]
+    return tuple(max(sizes[space] for sizes in launches) for space in (lp.AddressSpace.LOCAL, lp.AddressSpace.PRIVATE))
+
+
+def _temporaries_in(kernel: lp.LoopKernel, launch: str) -> Set[str]:
+    """Return the names of the temporaries that a launch uses, and of the storages that some of them share."""
+    used = temporaries_read_in_subkernel(kernel, launch) | temporaries_written_in_subkernel(kernel, launch)
+    return used | supporting_temporary_names(kernel, used)
+
+
+def _declared_bytes(kernel: lp.LoopKernel, names: Set[str]) -> Counter[Any]:
+    """Return the bytes of temporaries by address space; those in a storage that is declared take none."""
+    sizes: dict[tuple[Any, str, Any], int] = {}
+    for variable in map(kernel.temporary_variables.__getitem__, names):
         shape = variable.storage_shape or variable.shape  # with padding, or without
-        if variable.address_space in sizes and all(isinstance(extent, (int, np.integer)) for extent in shape):
-            sizes[variable.address_space] += prod(map(int, shape)) * memory_type(variable).itemsize
-    return sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
+        storage = variable.base_storage or variable.name
+        is_alias = variable.base_storage in kernel.temporary_variables or variable.base_storage in kernel.arg_dict
+        if not is_alias and all(isinstance(extent, (int, np.integer)) for extent in shape):
+            cells = prod(map(cells_along, shape, variable.dim_tags or [None] * len(shape)))
+            key = variable.address_space, storage, variable.dtype
+            sizes[key] = max(sizes.get(key, 0), cells * memory_type(variable).itemsize)
+    total: Counter[Any] = Counter()
+    for (space, *_), size in sizes.items():
+        total[space] += size
+    return total
+
+
+def cells_along(extent: int, tag: Any) -> int:
+    """Return the cells of memory along an axis: OpenCL stores a vector of three as one of four."""
+    return 4 if extent == 3 and isinstance(tag, VectorArrayDimTag) else int(extent)
 
 
 def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str, ...]:

@@ -217,3 +217,56 @@ def test_cells_far_apart_are_on_lines_of_their_own() -> None:
     )
     counts = count(lp.add_dtypes(unit, {"out": np.float32}), SUBGROUP, cache=False)
     assert 5 * 9 == counts.lines("a", per="launch")(n=5, m=9)
+
+
+def vectors(width: int, dtype: type, order: str) -> lp.TranslationUnit:
+    unit = lp.make_kernel(
+        f"{{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j < {width} }}", "out[i, k, j] = a[i, k, j]",
+        [lp.GlobalArg("a, out", dtype, shape=f"n, m, {width}"), lp.ValueArg("n, m", np.int32)],
+        assumptions=f"n >= 1 and m >= 1 and n mod {GROUP} = 0", lang_version=(2018, 2),
+    )
+    unit = lp.tag_array_axes(unit, "a, out", "N1, N0, vec" if order == "C" else "N0, N1, vec")
+    return lp.split_iname(lp.tag_inames(unit, {"j": "vec"}), "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+
+
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("line", [32, 64])
+@pytest.mark.parametrize(("width", "dtype"), [
+    (2, np.float32), (3, np.float32), (3, np.float64), (3, np.int32), (3, np.int16), (3, np.int8), (8, np.float64),
+    (16, np.float32), (16, np.float64),
+])
+def test_vectors(width: int, dtype: type, order: str, line: int) -> None:
+    """One of three takes up four components, and one may be larger than a line."""
+    n, m, size = 64, 3, (4 if width == 3 else width) * np.dtype(dtype).itemsize
+    counts = count(vectors(width, dtype, order), subgroup_size=SUBGROUP, cache=False)
+    assert {(8*size, 1 if order == "F" else m)} == {(row.bits, row.stride(m=m, n=n)) for row in counts.access_table}
+    assert n*m == counts.footprint("a")(n=n, m=m)
+    touched: dict[str, set[tuple[int, ...]]] = {per: set() for per in UNITS}
+    for i in range(n):
+        for k in range(m):
+            begin = size * (i*m + k if order == "C" else k*n + i)
+            lines = range(begin // line, (begin + size - 1) // line + 1)
+            for per, unit in zip(UNITS, ((i // SUBGROUP, k), (i // SUBGROUP,), (i // GROUP,), ()), strict=True):
+                touched[per] |= {(*unit, line) for line in lines}
+    for per, together in touched.items():
+        fixed, formula = (counts.lines("a", line, per, "load", **sizes) for sizes in ({"n": n, "m": m}, {}))
+        assert (True, len(together)) == (fixed.exact, fixed(n=n, m=m)), per
+        assert formula(n=n, m=m) == len(together) if formula.exact else formula(n=n, m=m) >= len(together), per
+
+
+@pytest.mark.parametrize("offset", [0, 4, 6])
+def test_an_array_begins_where_it_lies_in_the_storage_of_another(offset: int) -> None:
+    space = lp.AddressSpace.LOCAL
+    unit = lp.make_kernel(
+        "{ [g, i, j]: 0 <= g < n and 0 <= i, j < 32 }", "t[i] = a[g, i] {id=w}\nout[g, j] = t[31 - j] {dep=w}",
+        [
+            lp.GlobalArg("a, out", np.float64, shape="n, 32"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("whole", np.float32, shape=(80,), address_space=space),
+            lp.TemporaryVariable("t", np.float64, (32,), address_space=space, base_storage="whole", offset=offset),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(lp.tag_inames(unit, "g:g.0,i:l.0,j:l.0"), cache=False)
+    lines = {(4*offset + 8*i) // 64 for i in range(32)}
+    assert (7 * len(lines), 320) == (counts.lines("t", 64)(n=7), counts.launch.local_bytes)

@@ -20,6 +20,8 @@ from perfmodel.errors import ParameterError
         (True, "[m, n] -> { m*n }", "[m, n] -> { : n mod 8 = 0 and m mod 6 = 0 }"),  # 8*2
         (True, "{ 0 }", "[n] -> { : n >= 1 }"),
         (False, "[n] -> { 16*floor(n/3) }", "[n] -> { : n >= 1 }"),  # floors are not looked into
+        (True, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 64 = 0 }"),  # unless the assumptions take them away
+        (False, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 32 = 0 }"),
     ],
 )
 def test_multiples_of_16(expected, function, assumptions):

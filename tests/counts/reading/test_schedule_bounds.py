@@ -70,6 +70,22 @@ def test_strides_reach_past_what_is_declared(space, layout, inside):
             refuse_outside(schedule(kernel))
 
 
+@pytest.mark.parametrize(("cells", "offset", "inside"), [
+    (ROWS * 17, 0, True), (ROWS * 17 + 5, 5, True), (ROWS * 17, 5, False), (ROWS * 17 - 2, 0, False),
+])
+def test_what_another_array_stores_ends_where_that_one_does(cells, offset, inside):
+    kernel = through(strides=(17, 1), base_storage="whole", offset=4*offset)  # [B]
+    entry = kernel.default_entrypoint
+    whole = lp.TemporaryVariable("whole", np.int8, shape=(4*cells,), address_space=lp.AddressSpace.LOCAL)
+    kernel = kernel.with_kernel(entry.copy(temporary_variables={**entry.temporary_variables, "whole": whole}))
+    assert inside == (highest(kernel) + offset < cells)
+    if inside:
+        refuse_outside(schedule(kernel))
+    else:
+        with pytest.raises(OutOfBoundsError, match=f" {cells - offset} cells; give"):
+            refuse_outside(schedule(kernel))
+
+
 @pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
 @pytest.mark.parametrize(("index", "inside"), [("16*i + j", True), ("16*i + j + 1", False), ("127 - 16*i - j", True)])
 def test_linear_indices(index, inside):

@@ -7,7 +7,7 @@ import numpy as np
 import pymbolic.primitives as p
 import pytest
 
-from perfmodel.counts.reading.values import array_bytes, flat_terms, in_memory, is_sign, promote, real_part
+from perfmodel.counts.reading.values import flat_terms, in_memory, is_sign, promote, real_part
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -44,15 +44,3 @@ def test_what_lies_in_memory() -> None:
         lp.ValueArg("n"), lp.TemporaryVariable("t", **private), lp.TemporaryVariable("t", base_storage="s", **private)
     )
     assert [False, False, True] == [in_memory(variable) for variable in variables]
-
-
-def test_bytes_of_local_and_private_arrays() -> None:
-
-    shapes = [("tile", (16, 17), lp.AddressSpace.LOCAL), ("row", (5,), lp.AddressSpace.PRIVATE)]
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < 16 }", ["tile[i, 0] = i", "row[0] = tile[i, 0]", "out[i] = row[0]"],
-        [lp.TemporaryVariable(name, np.float64, shape, address_space=space) for name, shape, space in shapes] + [...],
-        lang_version=(2018, 2), seq_dependencies=True,
-    )
-    # 16 * 17 doubles and 5 doubles
-    assert (2176, 40) == array_bytes(unit)
