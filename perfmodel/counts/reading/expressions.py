@@ -122,7 +122,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 for copy, iteration in written:
                     self.rec(copy, scope.of_index()._replace(conditions=scope.conditions + iteration))
         if values.in_memory(variable):
-            axis = self.vector_axis(variable, indices)
+            axis, indices = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return values.member_of(values.memory_type(variable), member)[0]
 
@@ -151,14 +151,17 @@ class Walk(Mapper):  # type: ignore[misc]
         """Whether reading a variable is no access: an iname or an argument passed by value."""
         return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
 
-    def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
-        """Return the axis along which one access takes a whole vector, if there is one."""
-        for axis, index in enumerate(indices if self.vector_iname else ()):
-            if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
-                lp.symbolic.simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
-            ):
-                return axis
-        return None
+    def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
+        """Return the axis along which one access takes a whole vector, if there is one, and the indices.
+
+        Loopy simplifies them, so that the others do not depend on the lane: ``(lane + 4*i)//4`` is ``i``.
+        """
+        if self.vector_iname:
+            simple = tuple(lp.symbolic.simplify_using_aff(self.kernel, index) for index in indices)
+            for axis, index in enumerate(simple):
+                if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and index == p.Variable(self.vector_iname):
+                    return axis, simple
+        return None, indices
 
     def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
         name = expr.name

@@ -23,7 +23,7 @@ from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, Vect
 
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
 from perfmodel.counts.reading import sets, values
-from perfmodel.counts.reading.domains import Domains, affine_form
+from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
 from perfmodel.documents import shortened
@@ -159,7 +159,11 @@ def _space(kernel: lp.LoopKernel, name: str) -> str | None:
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     """Return an index as an affine form, None where data or products of names are in it."""
-    form = None if isinstance(expr, lp.symbolic.LinearSubscript) else affine_form(expr)
+    if isinstance(expr, lp.symbolic.LinearSubscript):
+        return None
+    form = affine_form(expr)
+    if form is None and not any(name in kernel.temporary_variables for name in names_in(expr)):
+        form = affine_form(lp.symbolic.simplify_using_aff(kernel, expr))  # i of (lane + 4*i)//4
     if form is None:
         return None
     constant = form.pop("", 0)
