@@ -21,6 +21,7 @@ from typer import Option
 
 from perfmodel import analyses, display, documents, errors, measuring, predicting, progress
 from perfmodel.cli.streams import begin_result
+from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
 
@@ -155,7 +156,8 @@ def as_notes() -> Iterator[None]:
         otherwise = warnings.showwarning
         warnings.showwarning = show  # type: ignore[assignment]  # its other arguments are passed on
         try:
-            yield
+            with statistics_of_variants():
+                yield
         finally:
             if rest:
                 most = ALONE if len(rest) == 1 else LONGEST

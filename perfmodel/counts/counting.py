@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache as once
@@ -24,15 +25,16 @@ from perfmodel.counts.reading.statements import extract
 from perfmodel.counts.reading.values import Options, array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
+from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     AtomicUpdateWarning,
     BudgetError,
     IncomparableCountsError,
+    PerfModelError,
     SpanError,
     StatisticsError,
     SubgroupSizeError,
-    UnknownStatisticWarning,
 )
 from perfmodel.libraries import failure_in_library
 from perfmodel.threads import ALONE
@@ -139,7 +141,7 @@ def count(
     Warns
     -----
     UnknownStatisticWarning
-        A statistic names something that the kernel does not have.
+        A statistic is not used, since the kernel has no such test, loop or array.
     AssumedAccessWarning
         The accesses of a C instruction are assumed.
     AtomicUpdateWarning
@@ -171,22 +173,18 @@ def count(
     scheduled = once(lambda: schedule.schedule(t_unit))
     with ALONE:
         try:
-            for unknown in schedule.unknown_statistics(t_unit, scheduled, statistics or ()):
-                warnings.warn(
-                    f"statistics[{unknown!r}] is not used, since the kernel has no such name; give a loop's iname or a "
-                    "test's text", UnknownStatisticWarning, stacklevel=2,
-                )
             _warn_of_atomics(t_unit)
             if check:
                 key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
                 remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
             key = key_of(t_unit, *arguments, float(budget)) if cache else None
             counts = remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
-            for unused in _unused_spans(counts, statistics or ()):
-                warnings.warn(
-                    f"statistics[{unused!r}] is not used, since no data index that array; it has arrays that data "
-                    f"index: {', '.join(counts.gathered) or 'none'}", UnknownStatisticWarning, stacklevel=2,
-                )
+            if statistics:
+                keys = counts.statistic_keys
+                if (within or tags) and unused(statistics, keys):
+                    with suppress(PerfModelError):  # the whole kernel may use them
+                        keys += extract(scheduled(), _fractions(statistics), declared or {}, Options())[1]
+                report(Report(unused(statistics, keys), keys))
             return counts
         except Exception as error:
             if failure := failure_in_library(error):
@@ -202,26 +200,17 @@ def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
         )
 
 
-def _unused_spans(counts: KernelCounts, keys: Collection[str]) -> Iterator[str]:
-    """Yield the keys of spans of arrays that the kernel has, and that data do not index."""
-    spans = [key for key in keys if key.endswith(SPAN)]
-    if spans:
-        arrays = {access.array for _, access in counts.access_maps}
-        used = {access.array for _, access in counts.access_maps if access.span is not None}
-        yield from (key for key in spans if key.removesuffix(SPAN) in arrays - used)
-
-
 def _count(
     scheduled: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
     declared: Declared, options: Options, budget: float,
 ) -> KernelCounts:
-    program = extract(scheduled, _fractions(statistics), declared, options)
+    program, keys = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
     counts = tabulate(program, subgroup_size, shape, budget)
     return replace(
         counts, untouched=untouched_arrays(scheduled, {row.array for row in counts.access_table}),
-        types=_size_types(scheduled, program.parameters),
+        types=_size_types(scheduled, program.parameters), statistic_keys=keys,
     )
 
 

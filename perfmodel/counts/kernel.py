@@ -75,6 +75,8 @@ class KernelCounts(Lazy):
     types : mapping of str to str
         Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
         default. Counts that were stored before types were recorded are taken to have ``int32``.
+    statistic_keys : tuple of str
+        The keys of ``statistics`` that the counts use, and of those that would make them more exact.
     """
 
     name: str
@@ -91,6 +93,7 @@ class KernelCounts(Lazy):
     offsets: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
+    statistic_keys: tuple[str, ...] = ()
 
     # {{{ what was counted
 
@@ -588,6 +591,7 @@ class KernelCounts(Lazy):
             **({"offsets": list(self.offsets)} if self.offsets else {}),
             **({"untouched": list(self.untouched)} if self.untouched else {}),
             **({"types": dict(self.types)} if self.types else {}),
+            **({"statistic_keys": list(self.statistic_keys)} if self.statistic_keys else {}),
         }
 
     @classmethod
@@ -611,6 +615,7 @@ class KernelCounts(Lazy):
                 launch=rows.read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
                 budget=document.get("budget", 1.0), offsets=tuple(document.get("offsets", ())),
                 untouched=tuple(document.get("untouched", ())), types=rows.size_types(document.get("types", {})),
+                statistic_keys=tuple(document.get("statistic_keys", ())),
                 **{name: tuple(rows.read_row(kind, row) for row in document[name])
                    for name, kind in rows.TABLES.items()},
             )

@@ -228,7 +228,7 @@ class AtomicUpdateWarning(PerfModelWarning):
 
 
 class UnknownStatisticWarning(PerfModelWarning):
-    """A statistic names something that the kernel does not have, so that it is not used."""
+    """A statistic is not used: no test, loop or array of the kernel has its key."""
 
 
 class ParameterError(PerfModelError, ValueError):

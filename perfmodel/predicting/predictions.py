@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
+from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
@@ -201,6 +202,7 @@ class Predicting:
     progress: Progress | bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @statistics_of_variants()
     def predicted(self, variants: Mapping[str, Variant], sizes: Sizes) -> Predictions:
         """Return all variants at all sizes.
 

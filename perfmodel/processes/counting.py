@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels.space import Space
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
 
+@statistics_of_variants()
 def count_all(
     variants: Mapping[str, Variant] | Space, jobs: int = -1, *, progress: Progress | bool | None = None, **options: Any
 ) -> CountedVariants:

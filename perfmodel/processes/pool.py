@@ -26,6 +26,7 @@ from typing import Any
 import cloudpickle
 
 from perfmodel import errors, progress as reports
+from perfmodel.counts.unused import report
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
 
 SENT = 2
@@ -155,7 +156,8 @@ class _SentTasks:
         for future in wait(futures)[0]:
             place = self._sent.pop(future)
             try:
-                value, told = received(self._names[place], future.result())
+                outcome = future.result()
+                value, told = received(self._names[place], outcome)
             except CancelledError as error:  # only a lost scheduler does that
                 raise errors.SchedulerError(self._processes.address, "the connection is lost") from error
             except Exception as error:
@@ -164,6 +166,7 @@ class _SentTasks:
                 lost.append(place)
             else:
                 self._keep(place, value)
+                report(*outcome.unused)
                 for category, text in {*told} - self._told:
                     self._told.add((category, text))
                     _warn(text, category)

@@ -19,6 +19,7 @@ import cloudpickle
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.cache import IN_MEMORY
+from perfmodel.counts.unused import Report, reports
 from perfmodel.display import html_table
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError, TrialError, UnpicklableVariantError
@@ -110,10 +111,14 @@ class Parcel(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A pickle of what came of a variant: value or error, and warnings; beside it the text of an error."""
+    """A pickle of the value or error of a variant, with its warnings; and the text of an error.
+
+    ``unused`` has the statistics that it does not use, for each kernel that was counted.
+    """
 
     content: bytes
     problem: str = ""
+    unused: tuple[Report, ...] = ()
 
 
 def packed(name: str, variant: Variant | bytes) -> Parcel:
@@ -137,6 +142,7 @@ def unpacked(parcel: Parcel) -> Variant:
 
 def work(task: bytes, parcel: Parcel) -> Outcome:
     """Do a pickled task with a variant, in the process to which both were sent."""
+    unused: list[Report] = []
     with _alone, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -146,11 +152,12 @@ def work(task: bytes, parcel: Parcel) -> Outcome:
         except Exception as error:  # a module that this machine does not have, for example
             value = TrialError(parcel.name, "compile", f"{said(error)}, in another process")
         else:
-            value = attempt(_loaded(task), parcel.name, value)
+            with reports() as unused:
+                value = attempt(_loaded(task), parcel.name, value)
     ours = ((warning.category, str(warning.message)) for warning in told if issubclass(warning.category, UserWarning))
     problem = said(value) if isinstance(value, Exception) else ""
     try:
-        return Outcome(cloudpickle.dumps((value, tuple(dict.fromkeys(ours)))), problem)
+        return Outcome(cloudpickle.dumps((value, tuple(dict.fromkeys(ours)))), problem, tuple(unused))
     except Exception as error:  # it holds an exception of the user's file that holds a lock, for example
         return Outcome(b"", problem or said(error))
 

@@ -17,6 +17,7 @@ from loopy import TranslationUnit
 from perfmodel import store
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
 from perfmodel.errors import NegativeTimeError, PerfModelError, TrialError, TuningError
 from perfmodel.facts import DeviceFacts
@@ -54,6 +55,7 @@ STEPS = "no parameter is left to change"
 STRATEGIES = "model", "stepwise"
 
 
+@statistics_of_variants()
 def tune(
     variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
     sizes: Mapping[str, int] | None = None,

@@ -189,7 +189,7 @@ def _mean_row(loop: str) -> Callable[[Mapping[str, int]], Mapping[str, Fraction]
 
 
 def _flagged(parameters: Mapping[str, int]) -> Mapping[str, Fraction]:
-    return {"flag[i] > 0": Fraction(int(_flags(parameters)["flag"].sum()), parameters["n"])}
+    return {"flag[i_inner + i_outer*16] > 0": Fraction(int(_flags(parameters)["flag"].sum()), parameters["n"])}
 
 
 KERNELS = (

@@ -85,6 +85,7 @@ def test_generated() -> None:
 @pytest.mark.parametrize("seeds", [
     range(6), *(pytest.param(range(start, start + 50), marks=pytest.mark.nightly) for start in range(6, 206, 50)),
 ], ids=str)
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.UnknownStatisticWarning")  # of all tests, drawn or not
 def test_nested_conditions(seeds: range) -> None:
     """Random nests of tests that read arrays; their outcome is known, so that most counts are exact."""
     made = [kernel for seed in seeds if (kernel := conditional_kernel(seed))]

@@ -17,6 +17,7 @@ from loopy.target.opencl import vec
 
 from perfmodel.counts import cache, count, counting
 from perfmodel.counts.reading.schedule import schedule
+from perfmodel.errors import UnknownStatisticWarning
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,7 +70,8 @@ def test_memory_and_disk(folder, made):
 def test_what_matters_is_part_of_the_key(made):
     count(double())
     count(double(), subgroup_size=16)
-    count(double(), statistics={"i": 3})
+    with pytest.warns(UnknownStatisticWarning):
+        count(double(), statistics={"i": 3})
     count(double(), include_index_arithmetic=True)
     count(double(extra=" + 1"))
     count(lp.assume(double(), "n >= 16"))

@@ -144,7 +144,7 @@ class Cardinalities:
                 for size, times in sizes.values():
                     if floors_of(number) + floors_of(size.polynomial) > cardinality.MOST_FLOORS_ADDED:
                         raise BudgetSpentError
-                    number = number.add(size.polynomial.scale_val(isl.Val(times)))
+                    number = number.add(size.polynomial.scale_val(cardinality.isl_value(times)))
         except BudgetSpentError:
             number = NOTHING
             unexpanded += [Unexpanded(Fraction(times), (size.polynomial,)) for size, times in sizes.values()]

@@ -113,9 +113,9 @@ def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPo
     return polynomial.gist_params(assumptions).coalesce()
 
 
-def isl_value(number: Fraction) -> isl.Val:
-    """Return a Fraction as isl's value."""
-    return isl.Val(number.numerator).div(isl.Val(number.denominator))
+def isl_value(number: int | Fraction) -> isl.Val:
+    """Return a number as isl's value, which islpy makes of integers up to 64 bits only, and of any text."""
+    return isl.Val(str(number))
 
 
 # {{{ intervals
@@ -178,7 +178,7 @@ class IntervalCounter:
         divisor = abs(wide[name])
         span = wide + divisor * (unit + 1)
         if not span.terms:  # isl scales faster than it multiplies
-            return number.scale_val(isl.Val(max(0, span.constant // divisor)))
+            return number.scale_val(isl_value(max(0, span.constant // divisor)))
         return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:

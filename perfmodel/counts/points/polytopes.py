@@ -409,8 +409,8 @@ def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> P
 
 def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
     """Return an affine expression as ``form / denominator``."""
-    denominator = int(aff.get_denominator_val().to_python())
-    return _form_of(aff.scale_val(isl.Val(denominator)), names), denominator
+    denominator = aff.get_denominator_val()
+    return _form_of(aff.scale_val(denominator), names), int(denominator.to_python())
 
 
 def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:

@@ -180,7 +180,7 @@ class SetCounter:
             ))
         number = NOTHING
         for sizes, times in distinct:
-            summand = Cardinality(conditions.scale_val(isl.Val(times)))
+            summand = Cardinality(conditions.scale_val(cardinality.isl_value(times)))
             for size in sizes:
                 summand = summand.times(size)
             number = number.add(summand.polynomial)

@@ -13,7 +13,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, most_points
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, most_points
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, count_points, limited
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
@@ -202,7 +202,7 @@ def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) 
     for name, value in values.items():
         index = points.find_dim_by_name(kind, name)
         if index >= 0:
-            points = points.fix_val(kind, index, isl.Val(value))
+            points = points.fix_val(kind, index, isl_value(value))
     return points
 
 

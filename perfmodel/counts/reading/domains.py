@@ -21,10 +21,12 @@ from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableErr
 from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading import sets
-from perfmodel.counts.reading.values import Condition, is_size, offset_argument
-from perfmodel.errors import ProbabilityError, StatisticsNeededError
+from perfmodel.counts.reading.values import Condition, is_size, offset_argument, text_of
+from perfmodel.counts.unused import spaceless
+from perfmodel.errors import NotCountableError, ProbabilityError, StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
+MOST = 2**63 - 1  # the largest integer in the code
 Statistics = Mapping[str, Fraction]
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
 Places = Mapping[str, tuple[isl.dim_type, int]]  # the dimensions of a space by their names
@@ -175,6 +177,8 @@ def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
 @lru_cache(maxsize=4096, typed=True)
 def _form(expr: Any) -> Mapping[str, int] | None:
     if isinstance(expr, (int, np.integer)):
+        if not -MOST <= expr <= MOST:
+            raise NotCountableError(f"the integer {expr}", "it needs more than 64 bits", "choose a smaller one")
         return {"": int(expr)}
     if isinstance(expr, p.Variable):
         return {expr.name: 1}
@@ -217,6 +221,12 @@ class Domains:
 
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
         self.kernel, self.statistics = kernel, statistics
+        self.keys: dict[str, None] = {}  # of statistics: those that are used, and those that would be
+        self.chances = {spaceless(key): (key, value) for key, value in statistics.items()}
+        self.private = frozenset(
+            name for name, variable in kernel.temporary_variables.items()
+            if variable.address_space == lp.AddressSpace.PRIVATE
+        )
         self.parameters = size_parameters(kernel)
         space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
         universe = isl.Set.universe(space.params())
@@ -288,6 +298,7 @@ class Domains:
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
         """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""
         projector, data = self._projector(names)
+        self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
         known = [name for name in names if name in self.data_inames and name in self.statistics]
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
@@ -344,14 +355,29 @@ class Domains:
         if where is not None:
             part = points.intersect(where) if truth else points.subtract(where)
             return part.coalesce(), Fraction(1), ()
-        for key in (str(expr), str(expr).replace(" ", "")):
-            if key in self.statistics:
-                chance = self.statistics[key]
-                if chance > 1:
-                    raise ProbabilityError(key, float(chance))
-                return points, chance if truth else 1 - chance, ()
-        self.unknown_tests[str(expr)] = None
-        return points, Fraction(1), (f"the probability of '{expr}' is not known",)
+        chance = self.probability(expr)
+        if chance is not None:
+            return points, chance if truth else 1 - chance, ()
+        text = text_of(expr)
+        self.unknown_tests[text] = None
+        return points, Fraction(1), (f"the probability of '{text}' is not known",)
+
+    def probability(self, test: Any) -> Fraction | None:
+        """Return the probability of a test that data decide; None where statistics do not give it.
+
+        Its key is its text, or that without the indices of private arrays: in a loop tagged ``ilp``, Loopy makes
+        ``cold[k_inner]`` of a scalar ``cold``.
+        """
+        texts = text_of(test), text_of(test, self.private)
+        found = next((self.chances[key] for key in map(spaceless, texts) if key in self.chances), None)
+        if found is None:
+            self.keys[texts[0]] = None
+            return None
+        key, chance = found
+        if chance > 1:
+            raise ProbabilityError(key, float(chance))
+        self.keys[key] = None
+        return chance
 
 
 def _is_fractional(expr: object) -> bool:

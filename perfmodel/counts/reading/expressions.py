@@ -101,7 +101,7 @@ class Walk(Mapper):  # type: ignore[misc]
         before = len(self.operations)
         dtype = super().rec(expr, scope)
         if len(self.operations) == before or isinstance(expr, OPAQUE):
-            self.operand = str(expr)
+            self.operand = values.text_of(expr)
         return dtype
 
     # {{{ accesses
@@ -424,7 +424,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.rec(index, scope.of_index())
             return self.index_type
         known = self.callables[expr.function.name].arg_id_to_dtype or {}
-        types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
+        types = {i: np.dtype(getattr(t, "numpy_dtype", t)) for i, t in known.items() if t is not None}
         arguments, operands = [], []
         for i, argument in enumerate(expr.parameters):
             literal = values.real_part(types[i]) if i in types else scope.literal
@@ -453,7 +453,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 "write its steps as assignments, or leave it out with within=",
             )
         if not isinstance(name, (str, ArgExtOp)):
-            raise NotCountableError(f"the call {expr}", "it is not a scalar function")
+            raise NotCountableError(f"the call {values.text_of(expr)}", "it is not a scalar function")
         return name
 
     # }}}

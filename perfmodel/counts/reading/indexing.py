@@ -158,11 +158,14 @@ class Indexing:
 
     def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
         """Return how local the indices of an array are that data give, where statistics say it."""
-        if f"{array}{SPAN}" not in self.domains.statistics:
+        key = f"{array}{SPAN}"
+        if array not in self.domains.private:
+            self.domains.keys[key] = None
+        if key not in self.domains.statistics:
             return None
         known = {*domain.names, *self.domains.parameters}
         axes = tuple(axis for axis, index in enumerate(indices) if not known.issuperset(names_in(index)))
-        return IndexSpan(self.domains.statistics[f"{array}{SPAN}"], axes or tuple(range(len(indices))))
+        return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
         """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""

@@ -26,12 +26,9 @@ from pytools.graph import CycleError
 
 from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.program.program import SPAN
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import memory_type, offset_of
 from perfmodel.threads import redirected
-
-_ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 
 # {{{ scheduling
 
@@ -118,36 +115,11 @@ def _line(domain: isl.BasicSet, position: int) -> isl.BasicSet:
     return domain.project_out(isl.dim_type.set, position + 1, behind).project_out(isl.dim_type.set, 0, position)
 
 
-def unknown_statistics(
-    t_unit: lp.TranslationUnit, scheduled: Callable[[], lp.TranslationUnit], keys: Iterable[str]
-) -> tuple[str, ...]:
-    """Return the keys of statistics that name a loop, a variable or an array that the kernel does not have.
-
-    ``scheduled`` is called only where the kernel itself does not have a name: scheduling makes loops of its own.
-    """
-    unknown = _unknown_in(t_unit, keys)
-    return _unknown_in(scheduled(), unknown) if unknown else ()
-
-
 def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
     """Return the arrays that a kernel updates atomically."""
     instructions = (instruction for entry in t_unit.entrypoints for instruction in t_unit[entry].instructions)
     atomics = (entry.var_name for instruction in instructions for entry in getattr(instruction, "atomicity", ()))
     return tuple(dict.fromkeys(atomics))
-
-
-def _unknown_in(t_unit: lp.TranslationUnit, keys: Iterable[str]) -> tuple[str, ...]:
-    known: set[str] = set()
-    for entry in t_unit.entrypoints:
-        kernel = t_unit[entry]
-        known |= {*kernel.all_inames(), *kernel.arg_dict, *kernel.temporary_variables, *kernel.substitutions}
-    return tuple(key for key in keys if not _names_of(key) <= known)
-
-
-def _names_of(key: str) -> set[str]:
-    """Return the names in the key of a statistic: an iname, the arrays in a test, or the one with a span."""
-    name = key.removesuffix(SPAN)
-    return {name} if name.isidentifier() else set(_ARRAY.findall(key))
 
 # }}}
 

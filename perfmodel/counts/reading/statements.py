@@ -41,13 +41,14 @@ Tests = frozenset[Any]  # predicates
 
 def extract(
     t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
-) -> program.Program:
-    """Return what a scheduled kernel with one entry point executes.
+) -> tuple[program.Program, tuple[str, ...]]:
+    """Return what a scheduled kernel with one entry point executes, and the keys of its statistics.
 
     Loopy may find the kernel wrong as it is read, for example because a hardware axis is left out.
     """
     try:
-        return _Extraction(t_unit, statistics, declared, options).walk()
+        extraction = _Extraction(t_unit, statistics, declared, options)
+        return extraction.walk(), tuple(extraction.domains.keys)
     except lp.LoopyError as error:
         raise refusal(t_unit, error) from error
 

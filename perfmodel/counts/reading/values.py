@@ -23,6 +23,7 @@ from loopy.schedule.tools import (
     temporaries_read_in_subkernel,
     temporaries_written_in_subkernel,
 )
+from pymbolic.mapper.stringifier import PREC_NONE
 
 from perfmodel.counts.program.program import Operand
 
@@ -233,6 +234,32 @@ def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
     if isinstance(expr, (float, np.floating)):
         return float(expr).is_integer()
     return isinstance(expr, (int, np.integer))
+
+
+class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
+    """Writes an expression with characters of a keyboard; Loopy underlines functions, and cannot write annotations."""
+
+    def __init__(self, whole: Set[str]) -> None:
+        super().__init__()
+        self.whole = whole
+
+    def map_subscript(self, expr: p.Subscript, precedence: int) -> str:
+        is_whole = isinstance(expr.aggregate, p.Variable) and expr.aggregate.name in self.whole
+        return str(expr.aggregate.name if is_whole else super().map_subscript(expr, precedence))
+
+    def map_resolved_function(self, expr: lp.symbolic.ResolvedFunction, precedence: int) -> str:
+        return str(expr.function)
+
+    def map_type_cast(self, expr: lp.symbolic.TypeCast, precedence: int) -> str:
+        return f"cast({expr.type.numpy_dtype.name}, {self.rec(expr.child, PREC_NONE)})"
+
+    def map_type_annotation(self, expr: lp.symbolic.TypeAnnotation, precedence: int) -> str:
+        return str(self.rec(expr.child, precedence))
+
+
+def text_of(expr: Any, whole: Set[str] = frozenset()) -> str:
+    """Return an expression as text that can be typed; of the arrays named in ``whole``, elements are left out."""
+    return str(_TextMapper(whole)(expr, PREC_NONE))
 
 
 @dataclass(frozen=True)

@@ -108,3 +108,11 @@ def test_an_infinite_count_is_an_error(ask):
     with pytest.raises(InfiniteCountError, match="infinitely many points; give each") as caught:
         ask(count)
     assert str(count.polynomial) == caught.value.found
+
+
+@pytest.mark.parametrize("factor", [Fraction(2**64 + 1, 3), Fraction(1, 2**70 + 1), 2**80, Fraction(-(2**65), 7)])
+def test_factors_of_any_length(factor):
+    scaled = factor * TRIANGLE
+    assert factor * 10 == scaled(n=4)
+    assert scaled == Count.from_json(scaled.to_json())
+    assert factor**2 * 100 == scaled.times(scaled)(n=4)

@@ -14,7 +14,7 @@ from tests.corpus.structure import loop_around_launches
 
 
 def program_of(unit: lp.TranslationUnit) -> Program:
-    return extract(schedule(unit), {}, {}, Options())
+    return extract(schedule(unit), {}, {}, Options())[0]
 
 
 def kernel(domains: str, code: str, *arguments: object) -> lp.TranslationUnit:

@@ -1,0 +1,79 @@
+"""Statistics that no kernel uses: which they are, and what they may have meant."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from perfmodel.errors import UnknownStatisticWarning
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Report(NamedTuple):
+    """The keys of statistics that were given for a kernel and that it does not use, and the keys that it has."""
+
+    unused: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+_REPORTS: ContextVar[list[Report] | None] = ContextVar("_REPORTS", default=None)
+
+
+def spaceless(key: str) -> str:
+    """Return the key of a statistic as it is compared: without spaces."""
+    return key.replace(" ", "")
+
+
+def unused(statistics: Collection[str], keys: Collection[str]) -> tuple[str, ...]:
+    """Return the statistics that are not among the keys of a kernel's."""
+    used = set(map(spaceless, keys))
+    return tuple(key for key in statistics if spaceless(key) not in used)
+
+
+def report(*found: Report) -> None:
+    """Warn of the statistics that none of some kernels uses, or leave that to :func:`statistics_of_variants`."""
+    collected = _REPORTS.get()
+    if collected is not None:
+        collected.extend(found)
+        return
+    keys = tuple(dict.fromkeys(key for each in found for key in each.keys))
+    for key in found[-1].unused if found else ():
+        if all(key in each.unused for each in found):
+            known = f"the keys are {', '.join(map(repr, keys))}" if keys else "nothing depends on data"
+            text = f"statistics[{key!r}] is not used: {known}; {_advice(key, keys)}"
+            warnings.warn(text, UnknownStatisticWarning, stacklevel=3)
+
+
+def _advice(key: str, keys: Collection[str]) -> str:
+    names = {*_NAME.findall(key)}
+    near = [other for other in keys if names.intersection(_NAME.findall(other))]
+    near += get_close_matches(key, keys)
+    return f"did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else "leave it out"
+
+
+@contextmanager
+def reports() -> Iterator[list[Report]]:
+    """Collect in a block what is reported, kernel by kernel."""
+    collected: list[Report] = []
+    token = _REPORTS.set(collected)
+    try:
+        yield collected
+    finally:
+        _REPORTS.reset(token)
+
+
+@contextmanager
+def statistics_of_variants() -> Iterator[None]:
+    """Warn of a statistic at the end of a block, if none of the kernels that are counted in it uses it."""
+    collected: list[Report] = []
+    try:
+        with reports() as collected:
+            yield
+    finally:
+        report(*collected)
