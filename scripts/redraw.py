@@ -2,8 +2,9 @@
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
 examples again; papers prints tables of two pages, and spt draws others of one of them; transfers (minutes) predicts
-kernels by weights of other cards; tuning draws what scripts/bench recorded found; gallery predicts the kernels of
-docs/lab/gallery, beside what scripts/bench gallery measured.
+kernels by weights of other cards; relatives writes the weights of all devices into perfmodel/predicting/relatives.json;
+tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery, beside what
+scripts/bench gallery measured.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from scripts.lab.gallery import draw_gallery
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
+from scripts.lab.relatives import write_relatives
 from scripts.lab.spt_page import draw_spt
 from scripts.lab.transfers import draw_transfers
 from tests import notebooks
@@ -35,7 +37,7 @@ from tests.papers import karsin_2018, stevens_kloeckner_2016
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "tuning", "gallery")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "relatives", "tuning", "gallery")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -77,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "transfers": lambda: draw_transfers(
             options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
         ),
+        "relatives": lambda: write_relatives(options.devices),
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "notebooks": notebooks.redraw,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.fitting import FittedWeight
 from perfmodel.predicting.model import FittedModel, fit
@@ -12,6 +14,7 @@ from tests.standins import Counts, Operation, count
 PRICES = {"op_float32_add": 1e-12, "op_float32_mul": 1e-12, "work_groups": 0.0, "launches": 0.0}
 WEIGHTS = {name: FittedWeight(value=price, unit="s", standard_error=None) for name, price in PRICES.items()}
 MODEL = FittedModel(fit(measurements()).fitted.model_copy(update={"weights": WEIGHTS, "measured": None}))
+STRICT = replace(MODEL, strict=True)
 
 
 def adding(text: str, assumptions: str = "{ : }", kind: str = "add", parameters: str = "n") -> Counts:

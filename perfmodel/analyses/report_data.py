@@ -266,7 +266,7 @@ def _largest_terms(
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
         counts = compared.counts[row.counts_hash]
         try:
-            predicted = model.predict(counts.least_local, row.parameters, level=level)
+            predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
         except NegativeTimeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -121,7 +121,13 @@ OwnFamily = Annotated[
         help="Take this family's weights, not the recommended one's; a file is run, for weights of a family in it.",
     ),
 ]  # fmt: skip
-AllowUnmeasured = Annotated[bool, Option("--allow-unmeasured", help="Count features that were never measured as free.")]
+AllowUnmeasured = Annotated[
+    bool, Option("--allow-unmeasured", help="Count what was never measured, and has no relative that was, as free.")
+]
+Strict = Annotated[
+    bool,
+    Option("--strict", help="Refuse what was never measured on the device; do not take its cost from a relative."),
+]
 ClockName = Annotated[
     Literal["host", "device"],
     Option("--clock", help="Predict times by the host's clock, with the launch, or by the device's, without it."),
@@ -170,11 +176,13 @@ class ModelOptions:
     weights: WeightsFile = None
     family: OwnFamily = None
     device: DeviceName = None
+    strict: Strict = False
 
     def load(self, told: bool = False) -> predicting.FittedModel:
         """Return the model that these options mean; standard error says which weights, as :func:`weights_in_use`."""
         tell = partial(output.tell, beside_json=told)
-        return calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
+        model = calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
+        return replace(model, strict=self.strict)
 
 
 @dataclass(frozen=True)

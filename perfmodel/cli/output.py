@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, documents, errors, measuring, predicting, progress
+from perfmodel import analyses, display, documents, errors, fitting, measuring, predicting, progress
 from perfmodel.cli.streams import begin_result
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
@@ -274,9 +274,16 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
     """Return the prediction of a variant for JSON."""
     return {
         "variant": variant.name, "seconds": variant.seconds, "interval": interval_document(variant.interval),
-        "warnings": list(variant.warnings), "fastest": variant.fastest, "tied": variant.tied,
-        "to_measure": variant.to_measure, **({} if variant.device_s is None else {"device_s": variant.device_s}),
+        "warnings": list(variant.warnings), "relatives": relatives_document(variant.cautions),
+        "fastest": variant.fastest, "tied": variant.tied, "to_measure": variant.to_measure,
+        **({} if variant.device_s is None else {"device_s": variant.device_s}),
     }  # fmt: skip
+
+
+def relatives_document(cautions: Iterable[fitting.cautions.Caution]) -> list[dict[str, Any]]:
+    """Return the quantities whose costs are those of relatives for JSON."""
+    taken = fitting.cautions.FromRelative
+    return [caution.document() for caution in cautions if isinstance(caution, taken)]
 
 
 def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:

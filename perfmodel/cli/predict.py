@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,6 +91,7 @@ class AccuracyOptions:
 
     level: options.Level = 0.9
     allow_unmeasured: options.AllowUnmeasured = False
+    strict: options.Strict = False
     anchor: options.Anchored = False
 
 
@@ -190,7 +191,7 @@ def predict_command(
         raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
     keep = supervised_store(context, None) if accuracy.anchor else None
-    model = asked.model(facts, like, judged=csv).by_clock(clock)
+    model = replace(asked.model(facts, like, judged=csv).by_clock(clock), strict=accuracy.strict)
     request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -224,7 +225,8 @@ def rank_command(
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     keep = supervised_store(context, None) if accuracy.anchor else None
-    request = _Request(asked, accuracy, asked.model(judged=csv or span is not None), points, known, jobs, keep)
+    model = replace(asked.model(judged=csv or span is not None), strict=accuracy.strict)
+    request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:

@@ -278,6 +278,7 @@ def point_document(point: tuning.timing.TimedPoint) -> dict[str, Any]:
         variants.append({**_record(variant), "predicted": prediction and {
             "seconds": prediction.seconds, "interval": output.interval_document(prediction.interval),
             "terms": dict(prediction.terms), "warnings": list(prediction.warnings),
+            "relatives": output.relatives_document(prediction.cautions),
             "unmeasured": list(prediction.unmeasured),
         }})  # fmt: skip
     return {

@@ -168,7 +168,7 @@ def compare(model: predicting.FittedModel, measured: Measurements, level: float 
     rows = []
     for row in measured:
         try:
-            made = model.predict(counts_of(measured, row).least_local, row.parameters, level=level)
+            made = model.predict(counts_of(measured, row).least_local, row.parameters, level=level, strict=True)
             rows.append(Comparison.of(row, made.seconds, (), made.interval, model.clock))
         except UnmeasuredFeatureError as error:
             rows.append(Comparison.of(row, None, error.features, None, model.clock))

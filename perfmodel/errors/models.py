@@ -139,8 +139,9 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
 
     features: tuple[str, ...]
     device: str
-    message = """prediction withheld: no measurement on '{device}' ever exercised {features}; measure a kernel that does
-    and fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."""
+    message = """prediction withheld: no measurement on '{device}' ever exercised {features}; measure what the
+    kernel needs (perfmodel measure --for KERNEL.PY), or pass allow_unmeasured=True (--allow-unmeasured) to count it as
+    free."""
 
 
 class NegativeTimeError(PerfModelError, ValueError):

@@ -95,6 +95,51 @@ class WideInterval:
 
 
 @dataclass(frozen=True)
+class FromRelative:
+    """A quantity or feature whose cost is that of a relative, times the ratio of both on other devices.
+
+    Parameters
+    ----------
+    quantity, relative
+        Their names.
+    ratio, spread
+        The ratio [1], and the factor by which it may be off at the prediction's level.
+    devices
+        On how many devices the ratio is known.
+    exercised
+        Whether measured kernels have the quantity, and the fit all the same found it to be free.
+
+    Examples
+    --------
+    >>> print(FromRelative("circular_64", "exponential_64", 2.0, 2.5, 4, exercised=False))
+    circular_64 was never measured on this device: taken as 2 times exponential_64 (0.8 to 5, by 4 other devices); ...
+    """
+
+    quantity: str
+    relative: str
+    ratio: float
+    spread: float
+    devices: int
+    exercised: bool
+
+    def __str__(self) -> str:
+        problem = "costs nothing by the fit" if self.exercised else "was never measured on this device"
+        by = f"by {self.devices} other devices" if self.devices else "a guess: no device has both"
+        low, high = self.ratio / self.spread, self.ratio * self.spread
+        taken = f"{self.ratio:.2g} times {self.relative} ({low:.2g} to {high:.2g}, {by})"
+        advice = "" if self.exercised else "; `perfmodel measure --for KERNEL.PY` measures it"
+        return f"{self.quantity} {problem}: taken as {taken}{advice}"
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio,
+            "low": self.ratio / self.spread, "high": self.ratio * self.spread, "devices": self.devices,
+            "measured": self.exercised,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class SuspiciousAnchor:
     """A run that anchors predictions, with words for what is suspicious about it.
 
@@ -111,8 +156,8 @@ class SuspiciousAnchor:
 
 
 Caution: TypeAlias = (
-    FarOutside | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts | UnknownSpan
-    | StatisticOutside
+    FarOutside | FromRelative | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts
+    | UnknownSpan | StatisticOutside
 )
 
 

@@ -26,17 +26,21 @@ from perfmodel.errors import (
     UnknownSpan,
     UnmeasuredFeatureError,
 )
+from perfmodel.expressions.launches import quantity_of
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.facts.doubts import doubted_facts
-from perfmodel.features import HOST_LAUNCH
-from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive, WideInterval
+from perfmodel.features import HOST_LAUNCH, matches
+from perfmodel.fitting.cautions import Caution, FromRelative, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.local_scale import WIDE
-from perfmodel.fitting.weights_file import FitOptions, FittedWeights, family_of, read_weights
+from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, family_of, read_weights
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
+from perfmodel.predicting import relatives
+from perfmodel.predicting.relatives import Ratio
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.relatives import NEVER_FREE
 from perfmodel.store.measurement import Clock
 from perfmodel.threads import ALONE
 
@@ -49,6 +53,8 @@ LOCALITY_MATTERS = 1.05
 """Factor between the two ends of what indices may be, up to which nothing is said of it."""
 MATTERS = 0.01
 """A doubtful fact matters where its other number changes a prediction by this share."""
+LEAST_SHARE = 1e-6
+"""Least share of a quantity that a kernel has [1]."""
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
 
@@ -67,7 +73,7 @@ class Prediction:
     interval
         Lower and upper bound [s] at the level, of the same shape; None where the model has none.
     unmeasured
-        Features that were counted as free because no measurement exercised them.
+        Features that were counted as free because no measurement exercised them and they have no relative.
     cautions
         Reasons not to trust the prediction (:mod:`perfmodel.fitting.cautions`): a value far outside of the
         measured range, a time that is not above zero, an interval without bounds, an anchor that is suspicious.
@@ -210,6 +216,24 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class RelatedWeight:
+    """The weight of a quantity that was never measured: that of a relative, times a ratio."""
+
+    quantity: str
+    relative: str  # the name of the relative's weight
+    value: float
+    ratio: Ratio
+    exercised: bool  # whether measured kernels have the quantity, and the fit put its weight at zero
+
+    def caution(self, level: float) -> FromRelative:
+        """Return what a prediction says of it."""
+        spread = math.exp(self.ratio.spread(level))
+        return FromRelative(
+            self.quantity, self.ratio.relative, math.exp(self.ratio.mean), spread, self.ratio.devices, self.exercised
+        )
+
+
+@dataclass(frozen=True)
 class FittedModel(Lazy):
     """A model family with its weights for one device.
 
@@ -225,6 +249,11 @@ class FittedModel(Lazy):
         The weights file that it was read from; None of a model that was just fitted.
     clock
         Whose clock its predictions are of (:meth:`by_clock`).
+    strict
+        Whether predictions that need a quantity which no measurement exercised are refused. Else its cost is taken
+        from a relative (:mod:`perfmodel.predicting.relatives`).
+    related
+        Weights that are taken from relatives, by their names.
 
     Notes
     -----
@@ -237,6 +266,8 @@ class FittedModel(Lazy):
     given: Family | None = field(default=None, compare=False)
     path: Path | None = field(default=None, compare=False)
     clock: Clock = "host"
+    strict: bool = False
+    related: Mapping[str, RelatedWeight] = field(default_factory=dict, compare=False, repr=False)
 
     def __repr__(self) -> str:
         return one_line(f"<FittedModel {self._title}>")
@@ -354,6 +385,7 @@ class FittedModel(Lazy):
         *,
         level: float = 0.9,
         allow_unmeasured: bool = False,
+        strict: bool = False,
         **more_sizes: Any,
     ) -> Prediction:
         r"""Predict the run time of a kernel.
@@ -371,7 +403,11 @@ class FittedModel(Lazy):
         level
             Probability that the interval should hold the measured time.
         allow_unmeasured
-            Whether features that no measurement exercised may be counted as free.
+            Whether features that no measurement exercised, and that have no relative, may be counted as free.
+        strict
+            Whether such features are refused even if they have a relative, as with :attr:`strict`. Else the cost is
+            that of the nearest relative times the ratio of both on other devices: the interval is wider by what these
+            ratios scatter, and a caution names both.
 
         Returns
         -------
@@ -403,9 +439,10 @@ class FittedModel(Lazy):
                 counts.check_launch(self.facts)
             at = {**(sizes or {}), **more_sizes}
             at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
-            made = self._predicted(counts, at, level, allow_unmeasured)
+            model = replace(self, strict=True) if strict and not self.strict else self
+            made = model._predicted(counts, at, level, allow_unmeasured)
             if counts.gathered:
-                made = made.or_as_local_as(self._predicted(counts.most_local, at, level, True), counts.gathered)
+                made = made.or_as_local_as(model._predicted(counts.most_local, at, level, True), counts.gathered)
             return made if self.clock == "host" else made.by_device()
 
     def _predicted(
@@ -415,23 +452,126 @@ class FittedModel(Lazy):
         case = Case(counts, at, self.facts, self.family.name)
         features = self.family.features_of(case)  # first, since they check all sizes of an array at once
         values = self.family.values(case) if self.family.resources else features
-        unmeasured = self._unmeasured(values)
+        model = self._with_relatives(values)
+        unmeasured = tuple(name for name in self._unmeasured(values) if name not in model._taken)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
         if not self.family.resources:
             values = self.family.values(case)
+        return model._at(counts, case, features, values, level, unmeasured)
+
+    def _at(
+        self, counts: KernelCounts, case: Case, features: Mapping[str, Any], values: Mapping[str, Any], level: float,
+        unmeasured: tuple[str, ...],
+    ) -> Prediction:  # fmt: skip
+        """Return the prediction of a case from its features and quantities."""
         seconds, terms = self._run_time.evaluate(values)
         if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
             raise negative_time(counts.name, self.family.name, seconds, terms)
         private = float(counts.launch.private_bytes)
         half_width = self.half_width(level, values, private)
-        cautions = (
-            *self._cautions(seconds, features, half_width, level), *self._wide(half_width, level, values, private),
-            *(StatisticOutside(*found) for found in counts.outside(at)),
-        )
         interval = None if half_width is None else scaled(seconds, half_width)
+        interval, taken = self._widened(interval, values, seconds, half_width, level)
+        cautions = (
+            *taken, *self._cautions(seconds, features, half_width, level),
+            *self._wide(half_width, level, values, private),
+            *(StatisticOutside(*found) for found in counts.outside(case.parameters)),
+        )
         interval, doubts = self._covering(interval, case, seconds, half_width)
-        return Prediction(seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, at, level)
+        return Prediction(
+            seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, case.parameters, level
+        )
+
+    # {{{ costs of relatives
+
+    def _with_relatives(self, values: Mapping[str, Any]) -> FittedModel:
+        """Return the model with weights of relatives for what no measurement tells and the values have."""
+        if self.strict or self.related:
+            return self
+        names = (*self._unmeasured(values), *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
+        return self._extended(names) if names else self
+
+    def _extended(self, names: tuple[str, ...]) -> FittedModel:
+        """Return the model with weights of relatives for some quantities, where they have relatives."""
+        if names not in self._kept_extended:
+            related = {name: weight for each in names if (weight := self._related(each))
+                       for name in [self._weight_of(each)]}  # fmt: skip
+            units = {name: self.family.weight_unit(name) for name in related}
+            weights = {
+                **self.fitted.weights,
+                **{name: FittedWeight(value=weight.value, unit=units[name]) for name, weight in related.items()},
+            }
+            fitted = self.fitted.model_copy(update={"weights": weights})
+            self._kept_extended[names] = replace(self, fitted=fitted, related=related) if related else self
+        return self._kept_extended[names]
+
+    @cached_property
+    def _kept_extended(self) -> dict[tuple[str, ...], FittedModel]:
+        return {}
+
+    def _weight_of(self, quantity: str) -> str:
+        """Return the name of a quantity's or feature's weight."""
+        return f"w_{quantity}" if self.family.is_quantity(quantity) else quantity
+
+    def _related(self, quantity: str) -> RelatedWeight | None:
+        """Return the weight of a quantity from its nearest relative; None where it has none here."""
+        table = relatives.ratios().get(self.family.name)
+        kind = str(self.facts.value("device_type")) if self.facts and "device_type" in self.facts else "cpu"
+        known = self._told
+        ratio = None if table is None else table.nearest(quantity, known, kind)
+        if ratio is None:
+            return None
+        value, relative = known[ratio.relative] * math.exp(ratio.mean), self._weight_of(ratio.relative)
+        return RelatedWeight(quantity, relative, value, ratio, quantity in self._doubted_free)
+
+    @cached_property
+    def _told(self) -> Mapping[str, float]:
+        """The weights by quantity from which others may be taken."""
+        return relatives.known_weights(self.fitted.weights)
+
+    @cached_property
+    def _doubted_free(self) -> frozenset[str]:
+        """Quantities that take longer than an instruction on every device, and by the fit cost nothing."""
+        weights = self.fitted.weights.items()
+        free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
+        return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        return frozenset(weight.quantity for weight in self.related.values())
+
+    def _widened(
+        self, interval: tuple[Any, Any] | None, values: Mapping[str, Any], seconds: Any, half_width: Any, level: float
+    ) -> tuple[tuple[Any, Any] | None, tuple[FromRelative, ...]]:
+        r"""Return an interval that also holds what the ratios to relatives scatter, and the relatives that matter.
+
+        With the time :math:`T_q` where the cost of q is off by its spread, and h the half width without relatives, the
+        half width is :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}` at either side.
+        """
+        if not self.related:
+            return interval, ()
+        squares: list[Any] = [0.0, 0.0]
+        cautions: list[FromRelative] = []
+        for weight in self.related.values():
+            spread, matters = weight.ratio.spread(level), not weight.exercised
+            for side, factor in enumerate((math.exp(-spread), math.exp(spread))):
+                other = {
+                    name: value * factor if quantity_of(name) == weight.quantity else value
+                    for name, value in values.items()
+                }
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    log = np.log(np.divide(self._run_time.seconds(other), seconds))
+                squares[side] = squares[side] + np.nan_to_num(log) ** 2
+                matters = matters or bool(np.any(np.abs(log) > MATTERS))
+            cautions += [weight.caution(level)] * matters
+        if interval is not None:
+            low, high = (np.sqrt(half_width**2 + square)[()] for square in squares)
+            interval = scaled(seconds, low)[0], scaled(seconds, high)[1]
+            if isinstance(seconds, float):
+                interval = float(interval[0]), float(interval[1])
+        return interval, tuple(cautions)
+
+    # }}}
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]
@@ -439,7 +579,8 @@ class FittedModel(Lazy):
         """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
-        (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
+        (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured, and that
+        have no relative, are free.
 
         Raises
         ------
@@ -447,8 +588,31 @@ class FittedModel(Lazy):
             As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
-        _, terms = self._run_time.evaluate(values)
-        return terms, lambda changed: self._run_time.with_terms(values, changed)
+        run_time = self._with_relatives(values)._run_time
+        _, terms = run_time.evaluate(values)
+        return terms, lambda changed: run_time.with_terms(values, changed)
+
+    def lacking(self, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the features and quantities that a kernel needs at some sizes and no measurement exercised, sorted."""
+        return self._unmeasured(self.family.values(Case(counts, sizes, self.facts, self.family.name)))
+
+    def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the share of a quantity in a kernel's predicted time [1], and the time [s]; 0 where it has none.
+
+        The share is that of the seconds that rest on its weight, or on a relative's where it has none.
+        """
+        values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
+        if not values.get(quantity):
+            return 0.0, 0.0
+        model = self if self._weight_of(quantity) in self._determined else self._extended((quantity,))
+        by_weight = {name: abs(part) for name, part in model._run_time.by_weight(values).items()}
+        least = LEAST_SHARE if values[quantity] else 0.0
+        share = by_weight.get(self._weight_of(quantity), 0.0) / (sum(by_weight.values()) or 1.0)
+        return max(share, least), float(model._run_time.seconds(values))
+
+    @cached_property
+    def _determined(self) -> frozenset[str]:
+        return frozenset(map(self._weight_of, self._told))
 
     def half_width(self, level: float, values: Mapping[str, Any], private: float) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
@@ -460,8 +624,16 @@ class FittedModel(Lazy):
         conformal, quantiles = self.fitted.conformal, self._quantiles
         if conformal is None or quantiles is None:
             return None
-        by_weight = self._run_time.by_weight(values) if conformal.scale else {}
+        by_weight = self._by_weight(values) if conformal.scale else {}
         return conformal.half_width(quantiles.at(level), by_weight, private)
+
+    def _by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the seconds that rest on each weight; what is taken from a relative rests on the relative's."""
+        by_weight = dict(self._run_time.by_weight(values))
+        for name, weight in self.related.items():
+            if name in by_weight:
+                by_weight[weight.relative] = by_weight.get(weight.relative, 0.0) + by_weight.pop(name)
+        return by_weight
 
     def _covering(
         self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
@@ -531,7 +703,7 @@ class FittedModel(Lazy):
             return
         half = half_width if isinstance(half_width, float) else float(np.max(half_width))
         if (widest := half / q if q else 0.0) > WIDE:
-            place, by_weight = int(np.argmax(half_width)), self._run_time.by_weight(values)
+            place, by_weight = int(np.argmax(half_width)), self._by_weight(values)
             shape = np.shape(half_width)
             at = {name: float(np.broadcast_to(part, shape).flat[place]) for name, part in by_weight.items()}
             yield WideInterval(widest, scale.reason(at, private))

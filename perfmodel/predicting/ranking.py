@@ -168,6 +168,7 @@ def rank(
     anchors: Mapping[str, Anchor] | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
+    strict: bool = False,
     **more_sizes: int,
 ) -> Ranking:
     """Return variants of a kernel, the one predicted fastest first.
@@ -177,7 +178,7 @@ def rank(
     variants
         Name to a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts; or a
         :class:`perfmodel.Space`.
-    model, allow_unmeasured
+    model, allow_unmeasured, strict
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     sizes, **more_sizes
         The size parameters, integers.
@@ -210,7 +211,8 @@ def rank(
         If `jobs` is 0 or no integer.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
-    require(isinstance(variants, Mapping), "rank: variants", variants, "a Space, or a mapping of names to kernels")
+    named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)
+    require(named, "rank: variants", variants, "a Space, or a mapping of names to kernels")
     require(hasattr(model, "counted"), "rank: model", model, "a fitted model, as pm.fit and pm.load return")
     require(sizes is None or isinstance(sizes, Mapping), "rank: sizes", sizes, "a mapping of names to sizes")
     at = {**(sizes or {}), **more_sizes}
@@ -218,6 +220,7 @@ def rank(
         if np.ndim(value):
             raise ParameterError(name, "is an array; variants are ranked at one size", tuple(at))
     spared = () if jobs is None else PerfModelError
+    model = replace(model, strict=True) if strict else model
     asked = Predicting(model, level, allow_unmeasured, anchors, spared, jobs=jobs, progress=progress)
     (ranking,) = rankings(asked.predicted(variants, at).required())
     return ranking

@@ -72,7 +72,7 @@ def test_offsets_and_float_scalars_are_no_sizes(perfmodel, command):
 
 
 def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
-    arguments = ("predict", "variants.py", "-p", "n=4096", "-w", "weights.json")
+    arguments = ("predict", "variants.py", "-p", "n=4096", "-w", "weights.json", "--strict")
     text = perfmodel(*arguments).stdout
     assert "fastest first: large, small" in text
     assert "op_float32_mul" in text
@@ -81,6 +81,20 @@ def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
     free = document(perfmodel(*arguments, "--allow-unmeasured", "--json"))
     assert ["op_float32_mul"] == free["predictions"][0]["unmeasured"]
+
+
+def test_predict_takes_the_cost_of_a_relative(perfmodel):
+    arguments = ("predict", "variants.py", "-p", "n=4096", "-w", "weights.json")
+    note = "op_float32_mul was never measured on this device: taken as "
+    for command in (arguments, ("rank", *arguments[1:])):
+        text, found = perfmodel(*command).stdout, document(perfmodel(*command, "--json"))
+        assert note in text.replace("\n", " ")
+        assert [] == found["withheld"]
+        rows = {row["variant"]: row for row in found.get("predictions", found.get("variants"))}
+        (taken,) = rows["product"]["relatives"]
+        assert ("op_float32_mul", "op_float32_add", False) == (taken["quantity"], taken["relative"], taken["measured"])
+        assert taken["low"] < taken["ratio"] < taken["high"]
+        assert [] == rows["small"]["relatives"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +107,7 @@ def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
         ("gone.json", ("predict", "kernel.py", "-p", "n=128", "-w", "gone.json")),
         ("huge", ("count", "variants.py", "--variant", "huge")),
         ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
-                            "-w", "weights.json")),
+                            "-w", "weights.json", "--strict")),
         ("'q'", ("count", "kernel.py", "--dtype", "q=float32")),
         ("--dtype 'a'", ("count", "kernel.py", "--dtype", "a")),
         ("gone.py", ("count", "gone.py")),

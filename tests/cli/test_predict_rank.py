@@ -30,16 +30,16 @@ def pair(perfmodel, tmp_path, monkeypatch):
 
 
 def test_fastest_first_and_the_withheld_one_last(perfmodel):
-    text = perfmodel("rank", "variants.py", *AT).stdout.splitlines()
+    text = perfmodel("rank", "variants.py", *AT, "--strict").stdout.splitlines()
     assert "stevens_kloeckner_2016 on stand-in, n=4096, times by the host's clock" == text[0]
     assert ["variant", "large", "small"] == [line.split()[0] for line in text[1:4]]
     assert text[-1].startswith("product: prediction withheld")
-    found = document(perfmodel("rank", "variants.py", *AT, "--json"))
+    found = document(perfmodel("rank", "variants.py", *AT, "--strict", "--json"))
     assert "perfmodel.ranking/1" == found["schema"]
     assert ["large", "small"] == [row["variant"] for row in found["variants"]]
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
-    free = document(perfmodel("rank", "variants.py", *AT, "--allow-unmeasured", "--json"))
+    free = document(perfmodel("rank", "variants.py", *AT, "--strict", "--allow-unmeasured", "--json"))
     assert "product" == free["variants"][0]["variant"]
 
 
@@ -90,7 +90,7 @@ def test_a_range_of_another_form_is_underlined(pair):
 
 
 def test_the_fastest_of_several_by_ranges(perfmodel):
-    asked = ("rank", "variants.py", "-w", "weights.json", "--crossover", "n=1:1Ki")
+    asked = ("rank", "variants.py", "-w", "weights.json", "--crossover", "n=1:1Ki", "--strict")
     found = document(perfmodel(*asked, "--json"))
     assert [{"variant": "large", "low": 128, "high": 1024, "tied": [[], []]}] == found["leads"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]

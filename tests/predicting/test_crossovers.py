@@ -9,7 +9,7 @@ from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatur
 from perfmodel.predicting import crossovers
 from perfmodel.predicting.crossovers import Lead, crossover, fastest, leads_of
 from perfmodel.progress import Silent
-from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 
 
 def test_a_crossing_at_the_very_size():
@@ -99,11 +99,11 @@ def test_three_agree_with_the_best_at_each_size():
 
 def test_a_variant_that_was_never_measured_takes_no_part():
     variants = {"cube": CUBE, "divisions": adding("n", kind="div")}
-    found, withheld = leads_of(variants, MODEL, "n", 1, 10)
+    found, withheld = leads_of(variants, STRICT, "n", 1, 10)
     assert ((Lead("cube", 1, 10),), ["divisions"]) == (found, list(withheld))
-    assert "divisions" == leads_of(variants, MODEL, "n", 2, 10, allow_unmeasured=True)[0][0].name
+    assert "divisions" == leads_of(variants, STRICT, "n", 2, 10, allow_unmeasured=True)[0][0].name
     with pytest.raises(UnmeasuredFeatureError):
-        leads_of({"divisions": variants["divisions"]}, MODEL, "n", 1, 10)
+        leads_of({"divisions": variants["divisions"]}, STRICT, "n", 1, 10)
 
 
 def test_a_lead_is_kept_while_times_are_equal():

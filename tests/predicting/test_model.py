@@ -123,10 +123,10 @@ def test_sizes_as_a_mapping():
 
 def test_a_prediction_is_withheld_where_a_feature_was_never_measured():
     with pytest.raises(UnmeasuredFeatureError) as caught:
-        MODEL.predict(OTHER, n=10)
+        MODEL.predict(OTHER, n=10, strict=True)
     assert ("op_float32_mul", "op_float64_special") == caught.value.features
     assert "op_float32_mul, op_float64_special" in str(caught.value)
-    found = MODEL.predict(OTHER, n=10, allow_unmeasured=True)
+    found = MODEL.predict(OTHER, n=10, allow_unmeasured=True, strict=True)
     assert ("op_float32_mul", "op_float64_special") == found.unmeasured
     weights = MODEL.weights
     expected = 1000 * weights["op_float32_add"] + 10 * weights["work_groups"] + weights["launches"]

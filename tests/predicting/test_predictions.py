@@ -25,7 +25,7 @@ from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, scatter_of, together
 from perfmodel.predicting.ranking import rank
 from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
-from tests.priced import CUBE, MODEL, adding
+from tests.priced import CUBE, MODEL, STRICT, adding
 from tests.processes.variants import double
 
 VARIANTS = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": lambda: 1 / 0}
@@ -98,7 +98,7 @@ def test_where_nothing_is_predicted_it_says_why():
 def test_errors_that_are_raised():
     bad = {"cube": CUBE, "divisions": adding("n", kind="div")}
     with pytest.raises(UnmeasuredFeatureError):
-        Predicting(MODEL).predicted(bad, {"n": 1})
+        Predicting(STRICT).predicted(bad, {"n": 1})
     with pytest.raises(ZeroDivisionError):
         Predicting(MODEL, allow_unmeasured=True).predicted(VARIANTS, {"n": 8})
     with pytest.raises(ParameterError):  # whatever is spared

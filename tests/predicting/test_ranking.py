@@ -12,7 +12,7 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Anchor, Predicting, scatter_of, together
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, rankings, with_ties
-from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.test_display import Cells
 
 
@@ -25,8 +25,8 @@ def test_fastest_first():
 
 def test_a_variant_that_was_never_measured_is_no_winner():
     with pytest.raises(UnmeasuredFeatureError):
-        rank({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, n=100)
-    found = rank({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, n=100, allow_unmeasured=True)
+        rank({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, n=100, strict=True)
+    found = rank({"cube": CUBE, "divisions": adding("n", kind="div")}, STRICT, n=100, allow_unmeasured=True)
     assert "divisions" == found[0].name
 
 
@@ -193,10 +193,10 @@ def test_sizes_that_break_an_assumption_leave_that_variant_out():
 
 
 def test_what_was_never_measured_is_withheld():
-    found, withheld = sweep({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, [{"n": 3}])
+    found, withheld = sweep({"cube": CUBE, "divisions": adding("n", kind="div")}, STRICT, [{"n": 3}])
     assert (["divisions"], ["cube"]) == (list(withheld), [one.name for one in found[0]])
     with pytest.raises(UnmeasuredFeatureError):
-        sweep({"divisions": adding("n", kind="div")}, MODEL, [{"n": 3}])
+        sweep({"divisions": adding("n", kind="div")}, STRICT, [{"n": 3}])
     with pytest.raises(ParameterError):
         sweep(BOTH, MODEL, [{"m": 3}])
 

@@ -25,7 +25,7 @@ from perfmodel.errors import (
 from perfmodel.predicting.tables import table
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import attempt
-from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.processes.variants import double
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
@@ -77,7 +77,7 @@ def test_what_cannot_be_predicted_at_all(tmp_path):
     with pytest.raises(TrialError):
         table({"bad": lambda: 1 / 0}, MODEL, {"n": 4})
     with pytest.raises(UnmeasuredFeatureError):
-        table({"a": adding("n", kind="div")}, MODEL, {"n": [4]})
+        table({"a": adding("n", kind="div")}, STRICT, {"n": [4]})
     for wrong in ({"n": [-1]}, {"n": [1.5]}, {"m": 3}, {}):
         with pytest.raises(ParameterError):
             table({"a": SQUARE}, MODEL, wrong)
