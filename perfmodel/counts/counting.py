@@ -77,7 +77,8 @@ def count(
         among so many neighbouring ones, which move on evenly, from the first index to the last, as the work-items
         do. For a band matrix that is its bandwidth. Only :meth:`KernelCounts.traffic` depends on it.
     include_index_arithmetic : bool
-        Whether integer arithmetic on inames and size parameters is counted too.
+        Whether integer arithmetic of addresses, and of tests of inames and size parameters alone, is counted too; of
+        addresses as it is in the code, after Loopy has simplified them.
     group_multiply_add : bool
         Whether a product that is added at once counts as one operation of kind ``madd`` instead of a ``mul`` and an
         ``add``.

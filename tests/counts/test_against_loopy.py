@@ -52,9 +52,9 @@ def accesses(
     return {key: value(counts.accesses(*key, granularity=granularity), sizes) for key in keys}
 
 
-def peer_operations(unit: Any, sizes: dict[str, int], subscripts: bool = False) -> dict[tuple[str, str], int]:
+def peer_operations(unit: Any, sizes: dict[str, int]) -> dict[tuple[str, str], int]:
     """By type and name, at sub-group granularity; zero rows left out."""
-    found = lp.get_op_map(unit, True, subscripts, subgroup_size=S)
+    found = lp.get_op_map(unit, True, False, subgroup_size=S)
     by_type = {(key.dtype.numpy_dtype.name, key.name): value.eval_with_dict(sizes) for key, value in found.items()}
     return {key: number for key, number in by_type.items() if number}
 
@@ -127,7 +127,6 @@ def parallel_product(prefetch: bool) -> Any:
                 ("float32", "mul"): N * M * L,
                 ("float32", "div"): N * M * L,
                 ("float64", "mul"): N * M,
-                ("int32", "add"): 2 * N * M,
             },
         ),
         (
@@ -147,16 +146,16 @@ def parallel_product(prefetch: bool) -> Any:
                 ("float64", "pow"): N * M,
                 ("float64", "rsqrt"): N * M,
                 ("float64", "sin"): N * M,
-                ("int32", "add"): N * M,
             },
         ),
     ],
 )
 def test_operations(statements: str, dtypes: dict[str, Any], expected: dict[tuple[str, str], int]) -> None:
     unit = box(statements, dtypes)
-    assert expected == operations(count(unit, S, include_index_arithmetic=True), SIZES)
-    peer = peer_operations(unit, SIZES, subscripts=True)
-    assert expected == {(dtype, name.removeprefix("func:")): n for (dtype, name), n in peer.items()}
+    assert expected == operations(count(unit, S), SIZES)
+    assert expected == {
+        (dtype, name.removeprefix("func:")): n for (dtype, name), n in peer_operations(unit, SIZES).items()
+    }
 
 
 def test_operations_on_bits() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .dtypes import CType
 from .executed import Executed, Grid, Instance
-from .functions import NEGATION, Vec
+from .functions import IN_INDEX, NEGATION, Vec
 from .source import BufferName, Launch, launches, program
 from .statements import BARRIER, ENTERED, REPEATED
 from .translate import KernelCode, kernel_code
@@ -174,9 +174,14 @@ def run(
     barriers = state.operations.pop(BARRIER, 0)
     negations = sum(times for (_, kind), times in state.operations.items() if kind == NEGATION)
     trips = _mean_trips(state.operations)
-    operations = tuple(sorted((key, times) for key, times in state.operations.items() if times and key[1] != NEGATION))
+    done = sorted((key, times) for key, times in state.operations.items() if times and key[1] != NEGATION)
+    values = tuple((key, times) for key, times in done if not key[1].startswith(IN_INDEX))
+    indices = tuple(
+        ((dtype, kind.removeprefix(IN_INDEX)), times) for (dtype, kind), times in done
+        if kind.startswith(IN_INDEX) and kind != IN_INDEX + NEGATION
+    )
     executed = Executed(
-        subgroup_size, operations, negations, barriers, tuple(state.grids), tuple(state.instances), trips
+        subgroup_size, values, negations, barriers, tuple(state.grids), tuple(state.instances), trips, indices
     )
     return executed, state.memory
 

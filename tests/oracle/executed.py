@@ -58,6 +58,7 @@ class Executed:
     instance being one occurrence in one iteration), work-group (likewise). A vector access counts once, with the bits
     of the vector; an operation on vectors counts once for each lane. *negations* are products with -1, which
     *operations* leave out. *mean_trips* has the loops whose bounds are data, with the mean of their iterations.
+    *index_items* are the operations in subscripts and in the tests of indices that ``? :`` makes.
     """
 
     subgroup_size: int
@@ -67,6 +68,7 @@ class Executed:
     launched: tuple[Grid, ...]
     instances: tuple[Instance, ...] = field(repr=False)
     mean_trips: tuple[tuple[str, Fraction], ...] = ()
+    index_items: tuple[tuple[tuple[str, str], int], ...] = ()
 
     # {{{ operations, launches
 

@@ -1,24 +1,23 @@
 """C expressions to Python expressions that also note their array accesses, with the operations they stand for.
 
 What is counted: arithmetic on values. What is not: comparisons, logical operators, casts, unary minus and a factor of
--1; and index arithmetic, which is integer arithmetic in subscripts, loop bounds and conditions, and what C computes
-with integers by ``+ - * / %`` from work-item ids, loop variables, integer arguments and integer literals only. What
-is made of them with floating-point literals counts, and so does a factor 1.0.
+-1; and index arithmetic, which is integer arithmetic in subscripts, in loop bounds, and in tests of work-item ids, loop
+variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted apart.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pycparser import c_ast, c_generator
 
 from .dtypes import INT, LONG, CType, c_type, common, promoted
-from .functions import NEGATION, call, random123
+from .functions import IN_INDEX, NEGATION, call, random123
 from .scope import Notes, Variable
 from .source import UnsupportedCode
 
-VALUE, GUARD, INDEX = "value", "guard", "index"  # what arithmetic counts: all of it, that on floats, none
+VALUE, BOUND, INDEX = "value", "bound", "index"  # where arithmetic on integers counts, is left out, is noted apart
 _KINDS = {
     "+": "add",
     "-": "add",
@@ -107,29 +106,32 @@ class Expressions:
     # {{{ index arithmetic
 
     def is_index(self, node: c_ast.Node) -> bool:
-        """Is this index arithmetic by the rule at the top of this module?"""
+        """Is this made of work-item ids, loop variables, integer arguments and literals alone?"""
         if isinstance(node, c_ast.ID):
-            return node.name in self.scope and self.scope[node.name].role == "index"
+            return node.name not in self.scope or self.scope[node.name].role == "index"
         if isinstance(node, c_ast.FuncCall):
-            return node.name.name in ("lid", "gid") or (
-                node.name.name.startswith(("loopy_floor_div", "loopy_mod"))
-                and all(map(self.is_index, node.args.exprs))
-            )
-        if isinstance(node, c_ast.UnaryOp):
-            return node.op in "+-" and self.is_index(node.expr)
-        if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/%":
-            return self.is_index(node.left) and self.is_index(node.right)
-        return isinstance(node, c_ast.Constant) and _number(node.value)[1].integral
+            return all(map(self.is_index, node.args.exprs if node.args else []))
+        return not isinstance(node, c_ast.ArrayRef) and all(self.is_index(child) for _, child in node.children())
+
+    def test(self, node: c_ast.Node, mode: str) -> str:
+        """The Python text of what decides on a branch; a test of indices is index arithmetic, of the kind *mode*."""
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            return f"(not {self.test(node.expr, mode)})"
+        if isinstance(node, c_ast.BinaryOp) and node.op in _LOGICAL:
+            left = self.test(node.left, mode)
+            return f"({left} {_LOGICAL[node.op]} {self._sometimes(lambda: (self.test(node.right, mode), INT))[0]})"
+        return self.translate(node, mode if self.is_index(node) else VALUE)[0]
 
     # }}}
 
     def index(self, node: c_ast.Node) -> str:
         return self.translate(node, INDEX)[0]
 
+    def bound(self, node: c_ast.Node) -> str:
+        return self.translate(node, BOUND)[0]
+
     def translate(self, node: c_ast.Node, mode: str) -> Translated:
         """The Python text and the C type of *node*."""
-        if mode == VALUE and self.is_index(node):
-            mode = INDEX
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnsupportedCode(f"{type(node).__name__}: {text_of(node)}")
@@ -137,8 +139,10 @@ class Expressions:
         return translated
 
     def _count(self, kind: CType, operation: str, mode: str, times: int = 1) -> None:
-        if mode == VALUE or (mode == GUARD and not kind.integral):
+        if mode == VALUE or not kind.integral:
             self.operations[kind.dtype, operation] += times * kind.lanes
+        elif mode == INDEX:
+            self.operations[kind.dtype, IN_INDEX + operation] += times * kind.lanes
 
     def _constant(self, node: c_ast.Constant, mode: str) -> Translated:
         return _number(node.value)
@@ -159,7 +163,7 @@ class Expressions:
             if variable.role == "cell":
                 return f"{variable.python}[0]", variable.type
             return self.load(variable, "0", text_of(node)), variable.type
-        operand, kind = self.translate(node.expr, GUARD if node.op == "!" else mode)
+        operand, kind = self.translate(node.expr, mode)
         if node.op == "~":
             self._count(promoted(kind), "bitwise", mode)
         if node.op == "!":
@@ -168,12 +172,11 @@ class Expressions:
 
     def _binaryop(self, node: c_ast.BinaryOp, mode: str) -> Translated:
         if node.op in _LOGICAL:
-            left, _ = self.translate(node.left, INDEX if mode == INDEX else GUARD)
-            right = self._sometimes(node.right, INDEX if mode == INDEX else GUARD)[0]
+            left, _ = self.translate(node.left, mode)
+            right = self._sometimes(lambda: self.translate(node.right, mode))[0]
             return f"({left} {_LOGICAL[node.op]} {right})", INT
         if node.op in _COMPARISONS:
-            inner = INDEX if mode == INDEX else GUARD
-            return f"({self.translate(node.left, inner)[0]} {node.op} {self.translate(node.right, inner)[0]})", INT
+            return f"({self.translate(node.left, mode)[0]} {node.op} {self.translate(node.right, mode)[0]})", INT
         (left, left_type), (right, right_type) = self.translate(node.left, mode), self.translate(node.right, mode)
         kind = promoted(left_type) if node.op in ("<<", ">>") else common(left_type, right_type)
         negation = node.op == "*" and (is_sign(node.left) or is_sign(node.right))
@@ -184,16 +187,17 @@ class Expressions:
             return f"divided({left}, {right})", kind
         return f"({left} {node.op} {right})", kind
 
-    def _sometimes(self, node: c_ast.Node, mode: str) -> Translated:
+    def _sometimes(self, translate: Callable[[], Translated]) -> Translated:
         """An operand that is not always evaluated: its operations are counted when it is."""
         before, self.operations = self.operations, Counter()
-        text, kind = self.translate(node, mode)
+        text, kind = translate()
         inner, self.operations = self.operations, before
         return (f"({text} if hit({self.notes.site(inner)}) else 0)" if inner else text), kind
 
     def _ternaryop(self, node: c_ast.TernaryOp, mode: str) -> Translated:
-        condition, _ = self.translate(node.cond, INDEX if mode == INDEX else GUARD)
-        (true, true_type), (false, false_type) = self._sometimes(node.iftrue, mode), self._sometimes(node.iffalse, mode)
+        condition = self.test(node.cond, INDEX) if mode == VALUE else self.translate(node.cond, mode)[0]
+        true, true_type = self._sometimes(lambda: self.translate(node.iftrue, mode))
+        false, false_type = self._sometimes(lambda: self.translate(node.iffalse, mode))
         same = true_type == false_type
         return f"({true} if {condition} else {false})", true_type if same else common(true_type, false_type)
 
@@ -210,17 +214,16 @@ class Expressions:
         arguments = node.args.exprs if node.args else []
         if name in ("lid", "gid"):
             return f"{name}{arguments[0].value}", INT
-        inner = INDEX if mode == INDEX else mode
         if name in self.notes.helpers:
-            return self.helper_call(name, arguments, inner)
+            return self.helper_call(name, arguments, mode)
         random = random123(name)
         if random is not None:
             if not isinstance(arguments[2].expr, c_ast.ID):
                 raise UnsupportedCode(f"a new counter in an array: {text_of(node)}")
             self._count(random, name.removesuffix("_gen"), mode)
-            counter, cell = self.translate(arguments[0], inner)[0], self.scope[arguments[2].expr.name]
+            counter, cell = self.translate(arguments[0], mode)[0], self.scope[arguments[2].expr.name]
             return f"random_numbers({counter}, {cell.python})", random
-        translated = [self.translate(argument, inner) for argument in arguments]
+        translated = [self.translate(argument, mode) for argument in arguments]
         found = call(name, tuple(kind for _, kind in translated), bool(arguments) and is_minus_one(arguments[0]))
         if found is None:
             raise UnsupportedCode(f"unknown function {name}")

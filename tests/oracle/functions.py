@@ -18,6 +18,7 @@ from typing import Any
 from .dtypes import REAL_OF_COMPLEX, CType, common
 
 NEGATION = "negation"  # a product with -1: noted apart, since it is free
+IN_INDEX = "index "  # begins the kind of an operation that is index arithmetic, which is noted apart
 Operations = tuple[tuple[str, str, int], ...]  # (dtype, kind, how many)
 
 

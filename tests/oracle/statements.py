@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from pycparser import c_ast
 
 from .dtypes import CType, c_type
-from .expressions import GUARD, VALUE, Expressions, lane_of, text_of
+from .expressions import BOUND, VALUE, Expressions, lane_of, text_of
 from .scope import Notes, Variable
 from .source import Program, UnsupportedCode
 
@@ -51,6 +52,13 @@ def _assigned(node: c_ast.Node) -> set[str]:
     }
 
 
+def _names_in_bounds(node: c_ast.Node) -> set[str]:
+    """The names in the bounds of loops."""
+    loops = [part for part in _everything(node) if isinstance(part, c_ast.For)]
+    bounds = [bound for loop in loops for bound in (loop.init, loop.cond)]
+    return {part.name for bound in bounds for part in _everything(bound) if isinstance(part, c_ast.ID)}
+
+
 def _pointed_at(node: c_ast.Node) -> c_ast.Node:
     """Return the variable or the cell in a cast of its address."""
     while isinstance(node, (c_ast.Cast, c_ast.UnaryOp)):
@@ -71,6 +79,7 @@ class Statements:
         self.barriers = False
         self.expressions = Expressions(notes, scope, "i0")
         self.cells: set[str] = set()
+        self.bounds: set[str] = set()  # names in the bounds of loops
 
     # {{{ helpers
 
@@ -101,6 +110,7 @@ class Statements:
 
     def body(self, node: c_ast.Compound) -> None:
         self.cells = _addresses_taken(node)
+        self.bounds = _names_in_bounds(node)
         self.statement(node)
 
     def _compound(self, node: c_ast.Compound) -> None:
@@ -130,7 +140,7 @@ class Statements:
                 self.emit(f"M_{name} = Memory()")
         elif node.init is not None:
             role = "index" if kind.integral and self.expressions.is_index(node.init) else "scalar"
-            self.emit(f"{name} = {self.value(node.init)[0]}")
+            self.emit(f"{name} = {self.value(node.init, BOUND if role == 'index' else VALUE)[0]}")
             scope[node.name] = Variable(name, kind, role)
         else:
             cell = node.name in self.cells
@@ -186,11 +196,22 @@ class Statements:
         return variable.python + ("[0]" if variable.role == "cell" else ""), variable.type
 
     def _if(self, node: c_ast.If) -> None:
-        self.emit(f"if {self.value(node.cond, GUARD)[0]}:")
+        self.emit(f"if {self.condition(node.cond)}:")
         self._block(node.iftrue)
         if node.iffalse is not None:
             self.emit("else:")
             self._block(node.iffalse)
+
+    def condition(self, node: c_ast.Node) -> str:
+        """The Python text of a condition; Loopy's ``-1 + last + -1 * first >= 0`` for a loop by data is a bound."""
+        expressions, outer = self.expressions, dict(self.expressions.scope)
+        if isinstance(node, c_ast.BinaryOp) and node.op in (">=", "==") and text_of(node.right) == "0":
+            for name in self.bounds & set(outer):
+                expressions.scope[name] = replace(outer[name], role="index")
+        test = expressions.test(node, BOUND)
+        expressions.scope = outer
+        self.flush()
+        return test
 
     def _block(self, node: c_ast.Node) -> None:
         self.depth += 1
@@ -207,18 +228,18 @@ class Statements:
         by_data = not (self._is_size(declaration.init) and self._is_size(node.cond.right))
         if by_data:
             self.note(name, ENTERED)
-        first = expressions.index(declaration.init)
+        first = expressions.bound(declaration.init)
         expressions.scope[name] = Variable(loop, type_and_form(declaration.type)[0], "index")
         if self._steps_by_one(node, name) and self._bound_is_fixed(node):
-            last = expressions.index(node.cond.right)
+            last = expressions.bound(node.cond.right)
             self.emit(f"for {loop} in range({first}, {last}{' + 1' if node.cond.op == '<=' else ''}):")
             self._iteration(node, loop, by_data)
         else:
             self.emit(f"{loop} = {first}")
-            self.emit(f"while {expressions.index(node.cond)}:")
+            self.emit(f"while {expressions.bound(node.cond)}:")
             self._iteration(node, loop, by_data)
             self.depth += 1
-            step = "1" if node.next.op in ("p++", "++") else expressions.index(node.next.rvalue)
+            step = "1" if node.next.op in ("p++", "++") else expressions.bound(node.next.rvalue)
             self.emit(f"{loop} += {step}")
             self.depth -= 1
         expressions.scope = outer
@@ -318,7 +339,7 @@ class Statements:
             return expressions.scope[node.expr.name], ""
         if isinstance(node, c_ast.ID) and expressions.scope[node.name].role == "array":
             return expressions.scope[node.name], ""
-        return None, self.value(node)[0]
+        return None, self.value(node, BOUND if expressions.is_index(node) else VALUE)[0]
 
 
 def parameter_types(function: c_ast.FuncDef) -> list[tuple[str, CType, str]]:

@@ -27,6 +27,7 @@ from perfmodel.errors import NotCountableError, ProbabilityError, StatisticsNeed
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST = 2**63 - 1  # the largest integer in the code
+MOST_POWER = 62  # a larger one is not computed
 Statistics = Mapping[str, Fraction]
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
 Places = Mapping[str, tuple[isl.dim_type, int]]  # the dimensions of a space by their names
@@ -54,6 +55,10 @@ def _pw_aff(space: isl.Space, expr: Any, places: Places, zero: isl.Aff) -> isl.P
             return _PiecewiseAffine(places, zero)(expr)
         except (TypeError, isl.Error, UnknownVariableError, UnsupportedExpressionError) as error:
             raise lp.diagnostic.ExpressionToAffineConversionError(f"'{expr}' is not quasi-affine: {error}") from error
+    return _of_form(form, places, zero)
+
+
+def _of_form(form: Mapping[str, int], places: Places, zero: isl.Aff) -> isl.PwAff:
     aff = zero.set_constant_val(isl.Val(form.get("", 0)))
     for name, coefficient in form.items():
         if name:
@@ -100,6 +105,10 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
         raise TypeError(f"'{expr}' is not an integer affine expression")
 
     map_call = map_call_with_kwargs = map_literal = map_reduction = map_quotient
+
+    def map_power(self, expr: p.Power) -> isl.PwAff:
+        form = _form(expr)
+        return super().map_power(expr) if form is None else _of_form(form, self.places, self.zero)
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
@@ -154,6 +163,17 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
     return pieces[0][1]
 
 
+def is_nonnegative(points: isl.Set, expr: Any) -> bool:
+    """Whether Loopy finds that an expression is not negative at any point; it looks at affine ones and at products."""
+    if isinstance(expr, p.Product) and all(is_nonnegative(points, child) for child in expr.children):
+        return True
+    try:
+        function = isl.PwAff.from_aff(_in_one_piece(pw_aff(points.get_space(), expr), expr))
+    except lp.diagnostic.ExpressionToAffineConversionError:
+        return False
+    return bool(points.is_subset(function.nonneg_set()))
+
+
 def names_in(expr: Any) -> Set[str]:
     """Return the names that an expression depends on."""
     form = _form(expr)
@@ -182,6 +202,8 @@ def _form(expr: Any) -> Mapping[str, int] | None:
         return {"": int(expr)}
     if isinstance(expr, p.Variable):
         return {expr.name: 1}
+    if isinstance(expr, (p.FloorDiv, p.Remainder, p.Power)):
+        return _of_numbers(expr)
     if not isinstance(expr, (p.Sum, p.Product)):
         return None
     parts = [_form(child) for child in expr.children]
@@ -189,6 +211,20 @@ def _form(expr: Any) -> Mapping[str, int] | None:
     if len(forms) < len(parts):
         return None
     return _sum_of(forms) if isinstance(expr, p.Sum) else _product_of(forms)
+
+
+def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
+    """Return a quotient, remainder or power of whole numbers, and the first power of what is affine."""
+    operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
+    forms = [_form(operand) for operand in operands]
+    if isinstance(expr, p.Power) and forms[1] == {"": 1}:
+        return None if forms[0] is None else {**forms[0]}
+    if any(form is None or any(form[name] for name in form if name) for form in forms):
+        return None
+    left, right = (form.get("", 0) for form in forms if form is not None)
+    if isinstance(expr, p.Power):
+        return {**(_form(left**right) or {})} if 0 <= right <= MOST_POWER else None
+    return {"": left // right if isinstance(expr, p.FloorDiv) else left % right} if right else None
 
 
 def _sum_of(forms: Iterable[Mapping[str, int]]) -> Form:

@@ -6,7 +6,7 @@ false operand, and ``x**2`` is a product that evaluates its base twice. A comple
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -15,14 +15,14 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
-from loopy.kernel.data import UnrolledIlpTag, UnrollTag
+from loopy.kernel.data import HardwareConcurrentTag, UnrolledIlpTag, UnrollTag, VectorizeTag
 from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.program.program import Operand
 from perfmodel.counts.reading import sets, values
-from perfmodel.counts.reading.domains import is_affine_in, names_in
+from perfmodel.counts.reading.domains import is_affine_in, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
 from perfmodel.errors import NotCountableError
 
@@ -36,6 +36,7 @@ OPAQUE = (
     p.If, p.Comparison, p.LogicalNot, p.LogicalAnd, p.LogicalOr, p.Variable, p.Subscript, p.Lookup,
     lp.symbolic.LinearSubscript,
 )
+Copy = tuple[Any, tuple[Condition, ...]]  # an index in the code, and the iteration of unrolled loops that it is in
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: Real operations of pyopencl's complex helpers, by the kind and by whether the left and the right operand are complex.
 COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
@@ -111,41 +112,95 @@ class Walk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
-        for number, index in enumerate(indices):
-            linear = isinstance(index, lp.symbolic.LinearSubscript)  # which Loopy writes as it is
-            index = index.index if linear else index
-            if not linear and not is_affine_in(index, self.is_free):
-                index = self.folded(index)
-                indices = (*indices[:number], index, *indices[number + 1:])
-            if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
-                written = [(index, ())] if linear else [] if _is_broadcast(variable, number) else self.copies(index)
-                for copy, iteration in written:
-                    self.rec(copy, scope.of_index()._replace(conditions=scope.conditions + iteration))
+        indices = tuple(
+            self.simplified(index) if not isinstance(index, lp.symbolic.LinearSubscript) and self.has_data(index)
+            else index for index in indices
+        )
+        for index, iteration in self.written(variable, indices):
+            self.rec(index, scope.of_index()._replace(conditions=scope.conditions + iteration))
         if values.in_memory(variable):
             axis, indices = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return values.member_of(values.memory_type(variable), member)[0]
 
-    def folded(self, index: Any) -> Any:
-        """Return an index in which data stand as Loopy writes it: the data in ``0*x`` and ``x % 1`` are not read."""
-        return index if all(map(self.is_free, names_in(index))) else lp.symbolic.simplify_using_aff(self.kernel, index)
+    def written(self, variable: Any, indices: tuple[Any, ...]) -> Iterator[Copy]:
+        """Yield what is walked of an access: its subscript in the code, or the indices in which data stand."""
+        if indices and isinstance(indices[0], lp.symbolic.LinearSubscript):  # Loopy writes it as it is
+            yield indices[0].index, ()
+        elif self.options.include_index_arithmetic and indices:
+            yield from self.copies(self.subscript(variable, indices))
+        else:
+            for axis, index in enumerate(indices):
+                if not is_affine_in(index, self.is_free) and not _is_broadcast(variable, axis):
+                    yield from self.copies(index)
 
-    def copies(self, index: Any) -> Iterator[tuple[Any, tuple[Condition, ...]]]:
-        """Yield an index, or its copies in unrolled loops with their iterations where data fall out of some.
+    def subscript(self, variable: Any, indices: tuple[Any, ...]) -> Any:
+        """Return the subscript of an access as Loopy makes it of the indices, each of which it simplifies."""
+        simple = [self.simplified(index) for index in indices]
+        is_temporary = isinstance(variable, lp.TemporaryVariable)  # whose declaration has the offset
+        offset = 0 if is_temporary else values.offset_of(self.kernel, variable)
+        if variable.dim_tags is None:
+            return offset + sum(simple)
+        lanes = variable.vector_size(self.kernel.target)
+        return offset + sum(
+            lp.symbolic.flatten(tag.stride // lanes * index)
+            for tag, index in zip(variable.dim_tags, simple, strict=True) if isinstance(tag, FixedStrideArrayDimTag)
+        )
+
+    def copies(self, index: Any) -> Iterator[Copy]:
+        """Yield an index or a subscript, or its copies in unrolled loops where they differ.
 
         In ``k*x[i]`` nothing is read where k is 0.
         """
-        names, copies = names_in(index), []
-        loops = sorted(name for name in names & self.inames if self.kernel.iname_tags_of_type(name, UNROLLED))
-        if loops and not all(map(self.is_free, names)):
-            for iteration in product(*(_iterations(self.kernel, name) for name in loops)):
-                at = {p.Variable(name): value for name, value in zip(loops, iteration, strict=True)}
-                tests = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
-                copies.append((self.folded(lp.symbolic.SubstitutionMapper(at.get)(index)), tests))
-        if any(str(copy).count("[") < str(index).count("[") for copy, _ in copies):
+        copies, asked = [], self.options.include_index_arithmetic
+        if not asked and not self.has_data(index):
+            yield index, ()
+            return
+        fold = lp.symbolic.flatten if asked and self.has_calls(index) else self.simplified
+        loops = sorted(filter(self.is_unrolled, names_in(index)))
+        for iteration in product(*(_iterations(self.kernel, name) for name in loops)) if loops else ():
+            at = {p.Variable(name): value for name, value in zip(loops, iteration, strict=True)}
+            tests = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
+            copies.append((fold(_Iteration(at, self.is_call)(index)), tests))
+        if any(asked or str(copy).count("[") < str(index).count("[") for copy, _ in copies):
             yield from copies
         else:
-            yield index, ()
+            yield fold(_Iteration({}, self.is_call)(index)), ()
+
+    def has_calls(self, subscript: Any) -> bool:
+        """Whether Loopy calls a function in a subscript, which it then does not simplify as a whole.
+
+        The number of a work-item is a call, and so is a division of what may be negative.
+        """
+        return any(
+            self.kernel.iname_tags_of_type(name, HardwareConcurrentTag) for name in names_in(subscript) & self.inames
+        ) or any(map(self.is_call, _divisions(subscript)))
+
+    def simplified(self, index: Any) -> Any:
+        """Return an index without what Loopy finds to be constant; data in ``0*x`` and ``x % 1`` are not read."""
+        return lp.symbolic.simplify_using_aff(self.kernel, index)
+
+    def is_call(self, division: p.FloorDiv | p.Remainder) -> bool:
+        """Whether Loopy calls a function for a division, as an operand may be negative."""
+        points = sets.inames_domain(self.kernel, lp.symbolic.get_dependencies(division) & self.inames)
+        assumptions = sets.assumptions(self.kernel)
+        points = points.align_params(assumptions.get_space()).intersect_params(assumptions)
+        return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
+
+    def is_whole(self, expr: Any) -> bool:
+        """Whether Loopy writes an expression as a whole number, which it computes itself in a division of such."""
+        if isinstance(expr, (p.FloorDiv, p.Remainder)):
+            return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
+        return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
+
+    def is_unrolled(self, name: str) -> bool:
+        """Whether Loopy writes a loop out, as it does with one along a vector where it makes no vectors."""
+        tags = UNROLLED if name == self.vector_iname else (*UNROLLED, VectorizeTag)
+        return name in self.inames and bool(self.kernel.iname_tags_of_type(name, tags))
+
+    def has_data(self, index: Any) -> bool:
+        """Whether there is more in an index than inames and arguments passed by value."""
+        return not all(map(self.is_free, names_in(index)))
 
     def is_free(self, name: str) -> bool:
         """Whether reading a variable is no access: an iname or an argument passed by value."""
@@ -227,8 +282,7 @@ class Walk(Mapper):  # type: ignore[misc]
         """
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
-        in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
-        if in_index and not self.options.include_index_arithmetic:
+        if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
             self.operand = " ".join(map(str, operands))
             return False
         name, lanes = values.type_name(dtype), max(lanes, amount)
@@ -241,22 +295,18 @@ class Walk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Combine operands from left to right, as C does, with one operation for each after the first.
 
-        An integer operation on operands that are made of inames, integer parameters and whole numbers only is index
-        arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An
-        operation on values of a vector's lanes is made once for each lane.
+        A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An operation on
+        values of a vector's lanes is made once for each lane.
         """
-        total, only_indices, per_lane, paid = scope.literal, True, False, 0
+        total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
         for position, operand in enumerate(operands):
-            only_indices = only_indices and values.is_index(self.kernel, operand)
             per_lane = per_lane or not self.vector_iname or self.vector_iname in lp.symbolic.get_dependencies(operand)
             dtype, free = self.rec(operand, scope), kind == "mul" and values.is_sign(operand)
             if free or not paid:
                 total = values.promote(total, dtype) if position else dtype
             else:
-                integral = total.kind in "iub" and dtype.kind in "iub"
-                here = scope._replace(in_index=True) if only_indices and integral else scope
-                total = self.combine(kind, total, dtype, here, (left, self.operand), per_lane, complex_type)
+                total = self.combine(kind, total, dtype, scope, (left, self.operand), per_lane, complex_type)
             left = left if free and paid else self.operand
             paid, negative = paid + (not free), negative != free
         self.operand = left if not negative else ~left if isinstance(left, int) else f"-({left})"
@@ -314,7 +364,7 @@ class Walk(Mapper):  # type: ignore[misc]
         Of n terms that are products at most n - 1 meet an addition: a*b + c*d is a product and one ``madd``.
         """
         length = len(self.operations)
-        products = sum(values.is_product(self.kernel, term) for term in terms)
+        products = sum(values.is_product(term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):
             last = {event.kind: event for event in self.operations[before:] if event.conditions == scope.conditions}
             addition, multiplication = last.get("add"), last.get("mul")
@@ -332,14 +382,13 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
         left, above = self.rec(expr.numerator, scope), self.operand
         right, below = self.rec(expr.denominator, scope), self.operand
-        if left.kind in "iub" and right.kind in "iub":
-            if scope.literal.kind == "f":
-                left = right = scope.literal
-            elif values.is_index(self.kernel, expr):
-                scope = scope._replace(in_index=True)
+        if left.kind in "iub" and right.kind in "iub" and scope.literal.kind == "f":
+            left = right = scope.literal
         return self.combine("div", left, right, scope, (above, below), complex_type=self.complex_type(expr))
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
+        if not scope.in_index and self.is_whole(expr):
+            return INT
         return self.fold("div", (expr.numerator, expr.denominator), scope._replace(literal=INT))
 
     map_remainder = map_floor_div
@@ -386,29 +435,44 @@ class Walk(Mapper):  # type: ignore[misc]
 
     # {{{ tests, branches and calls
 
+    def test(self, expr: Any, scope: Scope) -> None:
+        """Walk what only decides what is executed; a test of inames and integer arguments is index arithmetic."""
+        if isinstance(expr, p.LogicalNot):
+            self.test(expr.child, scope)
+        elif isinstance(expr, (p.LogicalAnd, p.LogicalOr)):
+            self.in_turn(expr, scope, self.test)
+        else:
+            only_indices = all(map(self.is_index, names_in(expr)))
+            self.rec(expr, scope.of_index() if only_indices else scope._replace(literal=INT))
+
+    def is_index(self, name: str) -> bool:
+        """Whether a name is that of an iname, or of an integer argument passed by value."""
+        return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
+
+    def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
+        """Walk operands, each of which is evaluated only where those before it do not decide."""
+        for child in expr.children:
+            walk(child, scope)
+            scope = scope.under((child, isinstance(expr, p.LogicalAnd)))
+
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
-        types = TypeWalk(self.kernel, self.callables)
-        common = values.promote(types.rec(expr.left, Scope(INT)), types.rec(expr.right, Scope(INT)))
-        inner = scope.of_test(values.real_part(common))
+        inner = scope._replace(literal=values.real_part(self.loopy_type(expr.left - expr.right)))
         self.rec(expr.left, inner)
         self.rec(expr.right, inner)
         return INT
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
-        self.rec(expr.child, scope.of_test())
+        self.rec(expr.child, scope._replace(literal=INT))
         return INT
 
     def map_logical_and(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope) -> Type[Any]:
-        goes_on = isinstance(expr, p.LogicalAnd)
-        for child in expr.children:
-            self.rec(child, scope.of_test())
-            scope = scope.under((child, goes_on))
+        self.in_turn(expr, scope._replace(literal=INT), self.rec)
         return INT
 
     map_logical_or = map_logical_and
 
     def map_if(self, expr: p.If, scope: Scope) -> Type[Any]:
-        self.rec(expr.condition, scope.of_test())
+        self.test(expr.condition, scope)
         then = self.rec(expr.then, scope.under((expr.condition, True)))
         otherwise = self.rec(expr.else_, scope.under((expr.condition, False)))
         return values.promote(then, otherwise)
@@ -459,19 +523,25 @@ class Walk(Mapper):  # type: ignore[misc]
     # }}}
 
 
-class TypeWalk(Walk):
-    """Finds the type of an expression as Loopy infers it, without a context."""
+class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
+    """Puts an iteration of unrolled loops into a subscript, and computes whole numbers where Loopy does."""
 
-    def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
-        if isinstance(expr, np.generic):
-            return expr.dtype
-        if type(expr) is not float:
-            return super().map_constant(expr, scope)
-        return FLOAT if float(FLOAT.type(expr)) == expr else DOUBLE
+    def __init__(self, at: Mapping[Any, int], is_call: Callable[[Any], bool]) -> None:
+        super().__init__(at.get)
+        self.is_call = is_call
 
-    def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
-        dtype = values.promote(self.rec(expr.numerator, scope), self.rec(expr.denominator, scope))
-        return DOUBLE if dtype.kind in "iub" else dtype
+    def map_floor_div(self, expr: p.FloorDiv) -> Any:
+        upper, lower = self.rec(expr.numerator), self.rec(expr.denominator)
+        return p.FloorDiv(upper, lower) if self.is_call(expr) else upper // lower
+
+    def map_remainder(self, expr: p.Remainder) -> Any:
+        upper, lower = self.rec(expr.numerator), self.rec(expr.denominator)
+        return p.Remainder(upper, lower) if self.is_call(expr) else upper % lower
+
+    def map_power(self, expr: p.Power) -> Any:
+        if expr.exponent in (0, 1, 2):
+            return self.rec((1, expr.base, expr.base * expr.base)[expr.exponent])
+        return super().map_power(expr)
 
 
 def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
@@ -494,6 +564,15 @@ def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
     lower, upper = sets.bounds(kernel, iname, constants_only=True)
     first, last = lower.min_val(), upper.max_val()
     return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
+
+
+def _divisions(expr: Any) -> Iterator[Any]:
+    """Yield the integer divisions in an index, and in what they divide."""
+    if isinstance(expr, (p.FloorDiv, p.Remainder)):
+        yield expr
+        yield from _divisions(expr.numerator)
+    for child in expr.children if isinstance(expr, (p.Sum, p.Product)) else ():
+        yield from _divisions(child)
 
 
 def _is_broadcast(variable: Any, axis: int) -> bool:

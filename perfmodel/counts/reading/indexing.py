@@ -322,7 +322,7 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
 def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | None:
     """Return the coefficients of inames in an index, and that of 1; None where it is not affine in them."""
     try:
-        return lp.symbolic.CoefficientCollector(list(names))(index)
+        return lp.symbolic.CoefficientCollector(list(names))(lp.symbolic.flatten(index))
     except (lp.diagnostic.ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
         return None
 

@@ -46,8 +46,6 @@ class PathWalk(Walk):
 
     def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; operations noted meanwhile are above the leaves in it."""
-        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
-            return super().rec(expr, scope)
         frames, start = self.frames, len(self.leaves)
         frames[-1].append(start)
         frames.append([start])
@@ -99,7 +97,7 @@ class PathWalk(Walk):
         if not super().join_products(terms, before, scope):
             return False
         starts = [*self.frames[-1][1:], len(self.leaves)]
-        products = [values.is_product(self.kernel, term) for term in terms]
+        products = [values.is_product(term) for term in terms]
         free = products.index(False) if products[0] and not all(products) else 0
         joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
         for k, product in enumerate(products):
@@ -122,7 +120,7 @@ class PathWalk(Walk):
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
             test = PathWalk(self.kernel, self.callables)
-            test.rec(guard, Scope(INT, in_test=True))
+            test.test(guard, Scope(INT))
             leaves = leaves + test.leaves
         readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(

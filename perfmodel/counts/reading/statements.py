@@ -102,7 +102,7 @@ class Statements:
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
-        walk.rec(test, Scope(INT, in_test=True))
+        walk.test(test, Scope(INT))
         conditions = tuple((before, True) for before in passed)
         self._record(walk, inames, conditions, partial(self.domains.at_test, shared=shared))
 

@@ -202,12 +202,9 @@ def is_sign(expr: Any) -> bool:
     return p.is_constant(expr) and bool(expr == -1)
 
 
-def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether evaluating an expression ends with a multiplication that is no index arithmetic."""
-    return (
-        isinstance(expr, p.Product) and not is_index(kernel, expr)
-        and sum(not is_sign(child) for child in expr.children) > 1
-    )
+def is_product(expr: Any) -> bool:
+    """Whether evaluating an expression ends with a multiplication."""
+    return isinstance(expr, p.Product) and sum(not is_sign(child) for child in expr.children) > 1
 
 
 def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
@@ -216,24 +213,6 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
     for child in expr.children:
         terms.extend(flat_terms(child) if isinstance(child, type(expr)) else [child])
     return terms
-
-
-def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether an expression is made of inames, integer parameters and whole numbers only.
-
-    Its arithmetic is index arithmetic where C computes it with integers. In ``2.0f*i`` it is not.
-    """
-    if isinstance(expr, p.Variable):
-        return expr.name in kernel.all_inames() or is_size(kernel.arg_dict.get(expr.name))
-    if isinstance(expr, (p.Sum, p.Product)):
-        return all(is_index(kernel, child) for child in expr.children)
-    if isinstance(expr, (p.FloorDiv, p.Remainder, p.Quotient)):
-        return is_index(kernel, expr.numerator) and is_index(kernel, expr.denominator)
-    if isinstance(expr, p.Power):  # a square is a product in C code, any other power a call
-        return p.is_constant(expr.exponent) and expr.exponent in (0, 1, 2) and is_index(kernel, expr.base)
-    if isinstance(expr, (float, np.floating)):
-        return float(expr).is_integer()
-    return isinstance(expr, (int, np.integer))
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
@@ -303,8 +282,7 @@ class Scope(NamedTuple):
 
     literal: Type[Any]  # the C type of literals
     conditions: tuple[Condition, ...] = ()  # what must hold so that the expression is evaluated
-    in_test: bool = False  # as part of a test, whose integer arithmetic is index arithmetic
-    in_index: bool = False  # as index arithmetic, which is counted on request only
+    in_index: bool = False  # in an address or a test of indices, whose integer arithmetic is counted on request only
     tags: frozenset[str] = frozenset()  # the access tags of the variable itself, as ``left`` in ``a$left[i]``
 
     def under(self, condition: Condition) -> Scope:
@@ -319,9 +297,5 @@ class Scope(NamedTuple):
         return self._replace(tags=frozenset(str(getattr(tag, "value", type(tag).__name__)) for tag in tags))
 
     def of_index(self) -> Scope:
-        """Return the scope of an array's index."""
+        """Return the scope of an array's index, or of a test of indices."""
         return self._replace(literal=INT, in_index=True)
-
-    def of_test(self, literal: Type[Any] = INT) -> Scope:
-        """Return the scope of a test, or of a part of it."""
-        return self._replace(literal=literal, in_test=True)
