@@ -192,6 +192,16 @@ class KernelArgumentError(PerfModelError, ValueError):
         )
 
 
+class ArrayMemoryError(PerfModelError, ValueError):
+    """An array argument for which perfmodel makes no memory."""
+
+    kernel: str
+    name: str
+    found: str  # as "is an image"
+    message = """the argument '{name}' of the kernel '{kernel}' {found}, and perfmodel runs kernels whose arrays are
+    buffers of known shape; declare it as loopy.GlobalArg with a shape."""
+
+
 class GivenArgumentError(PerfModelError, ValueError):
     """A user's function ``arguments()`` gives something else than an argument of the kernel."""
 

@@ -160,5 +160,6 @@ def made_arguments(
     from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
 
     kernel = unit.default_entrypoint
-    arrays = {array.name: host_array(array, seed + place) for place, array in enumerate(array_arguments(kernel, sizes))}
-    return {**arrays, **scalar_arguments(kernel, sizes, scalars)}
+    arrays = [(array, host_array(array, seed + place)) for place, array in enumerate(array_arguments(kernel, sizes))]
+    buffers = {name: flat[part] for array, flat in arrays for name, part in array.parts.items()}
+    return {**buffers, **scalar_arguments(kernel, sizes, scalars)}

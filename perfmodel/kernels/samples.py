@@ -45,8 +45,8 @@ class KeptKernel(Lazy):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the text [hexadecimal]."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """As of :func:`code_hash`."""
+        return code_hash(self)
 
     @property
     def host_function(self) -> tuple[str, str]:
@@ -76,6 +76,16 @@ class KeptKernel(Lazy):
         The tables of counts are of work-items, groups and launches; what is of sub-groups is counted when it is asked.
         """
         return replace(KernelCounts.from_json(self.document["counts"]), subgroup_size=subgroup_size)
+
+
+def code_hash(generated: Any) -> str:
+    """Return the SHA-256 of all that runs of generated code depend on [hexadecimal].
+
+    That is its OpenCL code with the options of the compiler, and Loopy's host function, which has the launches: kernels
+    of the same OpenCL code may differ in their grids.
+    """
+    options = generated.kernel.options.build_options
+    return hashlib.sha256(json.dumps([generated.text, *generated.host_function, *options]).encode()).hexdigest()
 
 
 def kept_document(

@@ -6,7 +6,7 @@ The kernel of a configuration is counted and checked once, its runs are timed, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSe
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.progress import FailedStep
-from perfmodel.store import Measurement, Visit
+from perfmodel.store import Key, Measurement, Visit, canonical
 from perfmodel.store.measurement import LOADED
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Bench:
 
     def __init__(self, device: Device, campaign: Campaign) -> None:
         self.device, self.campaign = device, campaign
-        self._compiled: dict[tuple[str, ...], timing.CompiledCode] = {}
+        self._compiled: dict[str, timing.CompiledCode] = {}
         self._blocks: dict[np.dtype[Any], Any] = {}
 
     @cached_property
@@ -68,28 +68,22 @@ class Bench:
         return subjects.fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
 
     def compiled(self, subject: Subject) -> timing.CompiledCode:
-        """Compile the subject's code for the device, once with each set of the compiler's options."""
+        """Compile the subject's code for the device, once."""
         generated = subject.generated
-        key = (generated.hash, *generated.kernel.options.build_options)
-        if key not in self._compiled:
+        if generated.hash not in self._compiled:
             with stage("compile"):
-                self._compiled[key] = timing.compiled(generated, self._opened[0])
-        return self._compiled[key]
+                self._compiled[generated.hash] = timing.compiled(generated, self._opened[0])
+        return self._compiled[generated.hash]
 
     @contextmanager
     def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[timing.Enqueue, ...]]:
         """Give what one call enqueues, with arguments set and buffers filled while the context lasts."""
         compiled = self.compiled(subject)
         scalars, arrays = _arguments(subject, parameters)
-        with stage("runtime"):
-            buffers: dict[str, Any] = {}
-            try:
-                for array in arrays:
-                    buffers[array.name] = timing.device_buffer(self.queue, array, self._filling(subject, array))
-                yield compiled.enqueues(self.queue, {**buffers, **scalars})
-            finally:
-                for buffer in buffers.values():
-                    buffer.release()
+        with stage("runtime"), ExitStack() as stack:
+            filled = {array: self._filling(subject, array) for array in arrays}
+            buffers = stack.enter_context(timing.device_buffers(self.queue, filled))
+            yield stack.enter_context(compiled.enqueues(self.queue, {**buffers, **scalars}))
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
         """Quickest of three runs, or of two long ones, the first of which may compile [s]."""
@@ -130,19 +124,21 @@ class Bench:
         """Run once and return the arguments by name as they were passed, and all arrays as they are afterwards."""
         compiled, queue = self.compiled(subject), self.queue
         scalars, arrays = _arguments(subject, parameters)
-        with stage("runtime"):
+        with stage("runtime"), ExitStack() as stack:
             draw = subject.kernel.contents
             memory = {
                 array.name: subjects.host_array(array, self.campaign.seed + place, draw.get(array.name))
                 for place, array in enumerate(arrays)
             }
-            buffers = {array.name: timing.device_buffer(queue, array, memory[array.name]) for array in arrays}
-            for enqueue in compiled.enqueues(queue, {**buffers, **scalars}):
+            filled = {array: memory[array.name] for array in arrays}
+            buffers = stack.enter_context(timing.device_buffers(queue, filled))
+            for enqueue in stack.enter_context(compiled.enqueues(queue, {**buffers, **scalars})):
                 enqueue(queue)
             after = {}
             for array in arrays:
                 flat = np.empty_like(memory[array.name])
-                cl.enqueue_copy(queue, flat, buffers[array.name])
+                for name, part in array.parts.items():
+                    cl.enqueue_copy(queue, flat[part], buffers[name])
                 after[array.name] = array.view(flat)
         passed = {array.name: array.view(memory[array.name]) for array in arrays}
         return {**passed, **scalars}, after
@@ -233,8 +229,8 @@ class Timekeeper:
     bench: Bench
     overhead_s: float
     statistics: Mapping[str, float] = field(default_factory=dict)
-    counted: dict[str, KernelCounts] = field(default_factory=dict)
-    checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
+    counted: dict[Key, KernelCounts] = field(default_factory=dict)
+    checked: dict[Key, FailedError | None] = field(default_factory=dict)
     watch: LoadWatch = field(default_factory=LoadWatch)
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
@@ -279,13 +275,17 @@ class Timekeeper:
 
     def count(self, subject: Subject) -> KernelCounts:
         """Count the variant, once: counts hold for all sizes; one whose groups do not fit on the device fails."""
-        generated = subject.generated
-        if generated.hash not in self.counted:
+        generated, key = subject.generated, subject.key
+        if key not in self.counted:
             with stage("constraint"):
                 counts = self._counts(generated, subject.statistics)
                 counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
-            self.counted[generated.hash] = counts
-        return self.counted[generated.hash]
+            self.counted[key] = counts
+        return self.counted[key]
+
+    def counts_of(self, row: Measurement) -> KernelCounts | None:
+        """Return the counts of a record's variant, if it was counted."""
+        return self.counted.get((row.kernel, canonical(row.variant), row.kernel_hash))
 
     def _counts(self, generated: GeneratedCode | KeptKernel, statistics: Mapping[str, float]) -> KernelCounts:
         if isinstance(generated, KeptKernel):
@@ -310,7 +310,7 @@ class Timekeeper:
 
     def _check(self, subject: Subject) -> None:
         """Compare the output with the reference, once for each variant."""
-        code = subject.kernel.name, subject.generated.hash
+        code = subject.key
         if code not in self.checked:
             try:
                 self.work_groups(subject, subject.smallest)

@@ -243,7 +243,7 @@ class Session:
 
     def record(self, row: Measurement) -> None:
         """Add a record to the store, with its counts."""
-        stored.append(self.path, row, self.timekeeper.counted.get(row.kernel_hash))
+        stored.append(self.path, row, self.timekeeper.counts_of(row))
         self.rows[row.key] = row.after(self.rows.get(row.key))
 
     def measure(self, order: Sequence[Configuration], only: Collection[Key] | None = None) -> list[Configuration]:

@@ -5,11 +5,10 @@ Arrays have contents in [0.5, 2). Each stage that can fail has a name, which the
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,13 +16,26 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from perfmodel.errors import KernelArgumentError, PerfModelError
+from perfmodel.errors import ArrayMemoryError, KernelArgumentError, PerfModelError
 from perfmodel.kernels import KernelClass, Parameters, Variant
-from perfmodel.kernels.samples import KeptKernel
+from perfmodel.kernels.samples import KeptKernel, code_hash
+from perfmodel.store import Key, canonical
 from perfmodel.threads import guest_streams, redirected
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
+
+
+class FailedError(Exception):
+    """A configuration failed with this status; the campaign turns it into a record."""
+
+    def __init__(self, status: str, message: str) -> None:
+        self.status = status
+        self.message = message
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[FailedError], tuple[str, str]]:
+        return type(self), (self.status, self.message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +49,7 @@ class GeneratedCode:
     t_unit: TranslationUnit
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("t_unit", "text", "hash", "host_function")}
+        return {name: getattr(self, name) for name in ("t_unit", "text", "host_function")}
 
     @cached_property
     def _generated(self) -> Any:
@@ -53,8 +65,8 @@ class GeneratedCode:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the text [hexadecimal]."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """As of :func:`perfmodel.kernels.samples.code_hash`."""
+        return code_hash(self)
 
     @cached_property
     def kernel(self) -> Any:
@@ -69,7 +81,16 @@ class GeneratedCode:
     @cached_property
     def host_function(self) -> tuple[str, str]:
         """Name of Loopy's host function, and its Python code."""
-        return self._generated.host_programs[self.kernel.name].name, self._generated.host_code()
+        from loopy import PyOpenCLTarget
+
+        if not isinstance(self.t_unit.target, PyOpenCLTarget):
+            target = type(self.t_unit.target).__name__
+            raise FailedError("compile", f"its target is {target}; to run it, make it for loopy.PyOpenCLTarget")
+        code = self._generated.host_code()
+        if ".svm_ptr" in code:
+            limit = f"limit_arg_size_nbytes={self.t_unit.target.limit_arg_size_nbytes}"
+            raise FailedError("compile", f"{limit} of its target moves arrays into a structure; to run it, raise this")
+        return self._generated.host_programs[self.kernel.name].name, code
 
 
 #: So many elements are drawn, and repeated in larger arrays.
@@ -80,67 +101,132 @@ MOST_ELEMENTS = 2**31 - 1
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array at given parameters; `strides` in elements."""
+    """An array at given parameters; `strides` and `offset` in elements.
+
+    Of an array with ``sep`` axes, `buffers` are the names of its parts, which lie one after another in its memory.
+    """
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    offset: int = 0
+    vector: int = 1  # elements in a vector, of an array with a ``vec`` axis
+    buffers: tuple[str, ...] = ()
 
     @property
     def elements(self) -> int:
         """Elements that its memory holds, gaps included."""
-        if 0 in self.shape:
-            return 0
-        return 1 + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True))
+        return _elements(self.shape, self.strides, self.vector) + self.offset
 
     @property
     def octets(self) -> int:
         """Size of its memory [bytes]."""
         return self.elements * self.dtype.itemsize
 
+    @property
+    def parts(self) -> dict[str, slice]:
+        """The part of its memory that each of its buffers holds, by name."""
+        names = self.buffers or (self.name,)
+        each = self.elements // len(names)
+        return {name: slice(place * each, (place + 1) * each) for place, name in enumerate(names)}
+
     def view(self, flat: Any) -> Any:
         """Its memory `flat` (shape (elements,)) seen in its own shape."""
         strides = tuple(stride * self.dtype.itemsize for stride in self.strides)
-        return np.lib.stride_tricks.as_strided(flat, self.shape, strides)
+        return np.lib.stride_tricks.as_strided(flat[self.offset :], self.shape, strides)
 
 
-def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument, ...]:
-    """Arrays among a kernel's arguments, in their order."""
-    from loopy.kernel.array import ArrayBase, get_strides
-
-    arrays = []
-    for argument in kernel.args:
-        if isinstance(argument, ArrayBase):
-            shape = _evaluate(argument.shape, parameters)
-            strides = _evaluate(get_strides(argument), parameters)
-            dtype = argument.dtype.numpy_dtype
-            arrays.append(ArrayArgument(argument.name, dtype, shape, strides))
-    return tuple(arrays)
+def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
+    """Elements from the first to the last of an array, in whole vectors."""
+    if 0 in shape:
+        return 0
+    last = sum(stride * (extent - 1) for stride, extent in zip(strides, shape, strict=True))
+    return (last // vector + 1) * vector
 
 
-def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, float]) -> dict[str, Any]:
-    """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that Loopy adds to them.
+def with_all_arguments(kernel: Any) -> Any:
+    """Return a kernel with the arguments of its code: parts of ``sep`` arrays, and offsets and strides Loopy adds."""
+    from loopy import LoopKernel
+    from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
+
+    if not isinstance(kernel, LoopKernel):  # that of a kept kernel
+        return kernel
+    return make_args_for_offsets_and_strides(make_arrays_for_sep_arrays(kernel))
+
+
+def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
+    """Arrays among a kernel's arguments, in their order; `values` are of its parameters, and offsets other than 0.
+
+    ArrayMemoryError says that perfmodel makes no such array.
+    """
+    from loopy.kernel.array import ArrayBase
+
+    arrays = [argument for argument in with_all_arguments(kernel).args if isinstance(argument, ArrayBase)]
+    parts = {name for array in arrays for name in _buffers(array)}
+    return tuple(_array(kernel.name, array, values) for array in arrays if array.name not in parts)
+
+
+def _buffers(argument: Any) -> tuple[str, ...]:
+    """Return the names of the parts of an array with ``sep`` axes, the last axis fastest."""
+    separation = getattr(argument, "_separation_info", None)
+    return tuple(name for _, name in sorted(separation.subarray_names.items())) if separation else ()
+
+
+def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgument:
+    from loopy import ImageArg
+    from loopy.kernel.array import SeparateArrayArrayDimTag, VectorArrayDimTag
+
+    if isinstance(argument, ImageArg) or not isinstance(argument.shape, tuple):
+        what = "is an image" if isinstance(argument, ImageArg) else "has no shape"
+        raise ArrayMemoryError(kernel, argument.name, what)
+    shape, tags, strides = _evaluate(argument.shape, values), argument.dim_tags or (), dict[int, int]()
+    vectors = [extent for extent, tag in zip(shape, tags, strict=True) if isinstance(tag, VectorArrayDimTag)]
+    vector = {3: 4}.get(vectors[0], vectors[0]) if vectors else 1
+    for axis, tag in enumerate(tags):
+        if isinstance(tag, VectorArrayDimTag):
+            strides[axis] = 1
+        elif not isinstance(tag, SeparateArrayArrayDimTag):
+            strides[axis] = _evaluate([tag.stride], values)[0]
+    offset = 0 if not argument.offset else _evaluate([argument.offset], _Zeros(values))[0]
+    each = offset + _elements([shape[axis] for axis in strides], [*strides.values()], vector)
+    for axis in reversed(range(len(shape))):
+        if axis not in strides:
+            strides[axis], each = each, each * shape[axis]
+    in_order = tuple(strides[axis] for axis in range(len(shape)))
+    return ArrayArgument(
+        argument.name, argument.dtype.numpy_dtype, shape, in_order, offset, vector, _buffers(argument)
+    )
+
+
+class _Zeros(dict[str, Any]):
+    """Values by name; 0 of a name without one."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
+def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that have none.
 
     KernelArgumentError says that an argument has no value, or a value no argument.
     """
     from loopy import ValueArg
 
-    values = {**scalars, **parameters}
-    added = offset_arguments(kernel) - {a.name for a in kernel.args}
-    wanted = {a.name: a.dtype.numpy_dtype for a in kernel.args if isinstance(a, ValueArg)}
+    values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}
+    wanted = {a.name: a.dtype.numpy_dtype for a in with_all_arguments(kernel).args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
         raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
-    typed = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
-    return {**typed, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
+    return {name: np.array(values[name], dtype)[()] for name, dtype in wanted.items()}
 
 
 def offset_arguments(kernel: Any) -> set[str]:
-    """Names of the scalar arguments that hold offsets of arrays; those of ``offset=lp.auto`` Loopy adds later."""
-    from loopy import auto
+    """Names of the scalar arguments that hold offsets of arrays, those that Loopy adds too."""
+    from loopy import ValueArg
 
-    offsets = {argument.name: getattr(argument, "offset", 0) for argument in kernel.args}
-    return {f"{name}_offset" if one is auto else str(one) for name, one in offsets.items() if one}
+    arguments = with_all_arguments(kernel).args
+    scalars = {argument.name for argument in arguments if isinstance(argument, ValueArg)}
+    return scalars & {str(getattr(argument, "offset", "")) for argument in arguments}
 
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
@@ -169,22 +255,11 @@ def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None 
     return flat
 
 
-def _evaluate(expressions: Any, parameters: Parameters) -> tuple[int, ...]:
-    from pymbolic import evaluate
+def _evaluate(expressions: Any, values: Mapping[str, Any]) -> tuple[int, ...]:
+    from pymbolic import evaluate, parse
 
-    return tuple(int(evaluate(expression, dict(parameters))) for expression in expressions)
-
-
-class FailedError(Exception):
-    """A configuration failed with this status; the campaign turns it into a record."""
-
-    def __init__(self, status: str, message: str) -> None:
-        self.status = status
-        self.message = message
-        super().__init__(message)
-
-    def __reduce__(self) -> tuple[type[FailedError], tuple[str, str]]:
-        return type(self), (self.status, self.message)
+    parsed = (parse(each) if isinstance(each, str) else each for each in expressions)
+    return tuple(int(evaluate(each, values)) for each in parsed)
 
 
 @contextmanager
@@ -238,6 +313,11 @@ class Subject:
             return ""
 
     @property
+    def key(self) -> Key:
+        """Class, variant and code: what is counted and checked once. Building it may fail."""
+        return self.kernel.name, canonical(self.variant), self.generated.hash
+
+    @property
     def smallest(self) -> Parameters:
         """Its smallest size, at which its output is checked."""
         return self.kernel.sizes.at(self.kernel.sizes.start)[0]
@@ -254,7 +334,7 @@ class Subject:
 
     def arrays(self, parameters: Parameters) -> tuple[ArrayArgument, ...]:
         """Its arrays at these parameters."""
-        return array_arguments(self.generated.kernel, parameters)
+        return array_arguments(self.generated.kernel, {**self.scalars, **parameters})
 
 
 def _refuse(**variant: object) -> NoReturn:

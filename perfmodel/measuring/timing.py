@@ -9,7 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cache
@@ -20,8 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
-import pyopencl.array
-import pyopencl.tools
 
 from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
@@ -29,7 +28,7 @@ from perfmodel.kernels.samples import KeptKernel
 from perfmodel.libraries import installed
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
-from perfmodel.measuring.subject import ArrayArgument, GeneratedCode
+from perfmodel.measuring.subject import ArrayArgument, FailedError, GeneratedCode
 from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
@@ -55,34 +54,75 @@ class CompiledCode:
 
     generated: GeneratedCode | KeptKernel
     context: Any
-    kernels: Mapping[str, Any]
+    program: Any
 
-    def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> tuple[Enqueue, ...]:
-        """Set the arguments (buffers and scalars by name) and return what one call enqueues.
+    @contextmanager
+    def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[Enqueue, ...]]:
+        """Give what one call enqueues with these arguments (buffers and scalars by name), while the context lasts.
 
-        Loopy's own host function does both. It runs here with a :class:`_Recorder` in place of pyopencl, which notes
-        each enqueue and enqueues nothing, so that the order of arguments and the grid are Loopy's own.
+        Loopy's own host function runs once, with a :class:`_Recorder` in place of pyopencl, so that the grid and the
+        arguments of each launch are Loopy's own. Runs repeat the launches alone: their times hold none of its Python.
         """
-        recorder = _Recorder()
-        names = {"_lpy_cl": recorder, "_lpy_np": np, "_lpy_cl_array": cl.array, "_lpy_cl_tools": cl.tools}
+        from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
+
+        preamble: list[str] = []
+        PyOpenCLExecutionWrapperGenerator().target_specific_preamble(SimpleNamespace(add_to_preamble=preamble.append))
         name, code = self.generated.host_function
-        exec(compile(code, "<loopy host code>", "exec"), names)
-        host: Any = names[name]
-        allocator = cl.tools.DeferredAllocator(self.context)
-        host(SimpleNamespace(**self.kernels), queue, **arguments, allocator=allocator)
-        return tuple(recorder.enqueues)
+        names: dict[str, Any] = {}
+        exec(compile("\n".join([*preamble, code]), "<loopy host code>", "exec"), names)
+        with ExitStack() as stack:
+            recorder = _Recorder(self.context, stack)
+            # Loopy writes `pack` for some types of scalars, and does not define it
+            names.update(_lpy_cl=recorder, pack=names["_lpy_pack"])
+            names[name](_Kernels(self.program), queue, **arguments, allocator=recorder.allocated)
+            if not recorder.enqueues:
+                raise FailedError("constraint", "at these sizes it launches no work-group, so there is nothing to time")
+            yield tuple(recorder.enqueues)
+
+
+class _Kernels:
+    """The kernels of a program by name, new at each access: launches of one kernel differ in their arguments."""
+
+    def __init__(self, program: Any) -> None:
+        self.__program = program
+
+    def __getattr__(self, name: str) -> Any:
+        return cl.Kernel(self.__program, name)
+
+
+class _Temporary(cl.Buffer):  # type: ignore[misc]
+    """Memory that the host function releases before the launches that it recorded have run."""
+
+    def release(self) -> None:
+        """Keep it."""
 
 
 @dataclass
 class _Recorder:
-    """Stands in for pyopencl and notes the enqueues."""
+    """Stands in for pyopencl: notes the launches, and keeps the memory that they use until the stack is unwound."""
 
+    context: Any
+    stack: ExitStack
     enqueues: list[Enqueue] = field(default_factory=list)
 
     def enqueue_nd_range_kernel(self, queue: Any, kernel: Any, groups: Any, work_group: Any, *options: Any) -> None:
-        self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
+        """Note a launch; of no work-groups there is none."""
+        if 0 not in groups:
+            self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
+
+    def allocated(self, octets: int) -> Any:
+        """Allocate memory of so many bytes; None of none, as pyopencl's allocators."""
+        return self.Buffer(self.context, cl.mem_flags.READ_WRITE, octets) if octets else None
+
+    def Buffer(self, *arguments: Any, **options: Any) -> Any:  # noqa: N802 -- as pyopencl calls it
+        """Allocate memory."""
+        buffer = _Temporary(*arguments, **options)
+        self.stack.callback(cl.Buffer.release, buffer)
+        return buffer
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("enqueue"):
+            raise FailedError("runtime", f"its host code calls pyopencl.{name}, which cannot be timed")
         return getattr(cl, name)
 
 
@@ -91,18 +131,30 @@ def compiled(generated: GeneratedCode | KeptKernel, context: Any) -> CompiledCod
     options = list(generated.kernel.options.build_options)
     with quiet_compiler():
         program = cl.Program(context, generated.text).build(options=options)
-    kernels = {name: cl.Kernel(program, name) for name in program.kernel_names.split(";")}
-    return CompiledCode(generated, context, kernels)
+    return CompiledCode(generated, context, program)
 
 
-def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
-    """Memory of `array` on the device, filled with repetitions of `block`."""
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))
-    for start in range(0, array.elements, max(len(block), 1)):
-        part = block[: array.elements - start]
-        cl.enqueue_copy(queue, buffer, part, dst_offset=start * array.dtype.itemsize)
-    queue.finish()
-    return buffer
+@contextmanager
+def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[dict[str, Any]]:
+    """Give memory on the device for arrays by the names of their buffers, each filled with repetitions of a block.
+
+    A block as large as its array is spread over the buffers of the array.
+    """
+    with ExitStack() as stack:
+        buffers = {}
+        for array, block in arrays.items():
+            for name, part in array.parts.items():
+                octets = (part.stop - part.start) * array.dtype.itemsize
+                buffers[name] = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(octets, 1))
+                stack.callback(buffers[name].release)
+                _fill(queue, buffers[name], block[part] if len(block) == array.elements else block, octets)
+        queue.finish()
+        yield buffers
+
+
+def _fill(queue: Any, buffer: Any, block: Any, octets: int) -> None:
+    for start in range(0, octets, max(block.nbytes, 1)):
+        cl.enqueue_copy(queue, buffer, block[: (octets - start) // block.itemsize], dst_offset=start)
 
 
 @dataclass(frozen=True)

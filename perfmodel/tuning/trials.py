@@ -204,7 +204,7 @@ class Trials:
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
             visited = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
             if self._keep is not None and visited is not row:
-                store.append(self._keep, visited, self.timekeeper.counted.get(visited.kernel_hash))
+                store.append(self._keep, visited, self.timekeeper.counts_of(visited))
             row = visited
         self.rows[key] = row.after(self.rows.get(key))
         return row
@@ -372,7 +372,7 @@ class Trials:
 
     def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
         subject = self.kernel.subject(name)
-        self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
+        self.timekeeper.checked[subject.key] = None  # by _first_run
         self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
         try:
             return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
@@ -397,7 +397,7 @@ class Trials:
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
         with stage("constraint"):
             counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
-            self.timekeeper.counted[subject.generated.hash] = self._counts[name] = counts
+            self.timekeeper.counted[subject.key] = self._counts[name] = counts
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
             counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)

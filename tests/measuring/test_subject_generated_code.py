@@ -1,57 +1,39 @@
-"""Generated code: its text and hash, and what one call enqueues."""
+"""Generated code: its text, its hash, and how it travels."""
 
 from __future__ import annotations
 
-import hashlib
-from types import SimpleNamespace
+import pickle
 
 import loopy as lp
-import pytest
+import numpy as np
 
 from perfmodel.measuring.subject import GeneratedCode
-from perfmodel.measuring.timing import Enqueue, _Recorder, compiled as compiled_code
 from tests.campaigns import build
-from tests.machine import device
 
 
-def test_the_hash_is_of_the_text():
-    generated = GeneratedCode(build(2))
-    assert lp.generate_code_v2(build(2)).device_code() == generated.text
-    assert hashlib.sha256(generated.text.encode()).hexdigest() == generated.hash
-    assert generated.hash != GeneratedCode(build(3)).hash
+def part_of(parts):
+    """One sixteenth of the work has the same OpenCL code."""
+    t_unit = lp.make_kernel(
+        f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1024 and n mod 1024 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
-def test_a_recorder_notes_enqueues_and_passes_on_the_rest():
-    recorder = _Recorder()
-    recorder.enqueue_nd_range_kernel("queue", "kernel", [4, 2], [16, 8], "more")
-    assert [Enqueue("kernel", (4, 2), (16, 8))] == recorder.enqueues
-    import pyopencl as cl
-
-    assert recorder.Buffer is cl.Buffer
-
-
-def test_an_enqueue_counts_its_grid_in_groups(monkeypatch):
-    import pyopencl as cl
-
-    monkeypatch.setattr(cl, "enqueue_nd_range_kernel", lambda *args, **options: (args, options))
-    assert (("queue", "kernel", (4,), (16,)), {"g_times_l": True}) == Enqueue("kernel", (4,), (16,))("queue")
-
-
-@pytest.mark.device
-def test_compiled_code_enqueues_one_kernel_on_the_grid_of_its_size():
-    import numpy as np
-    import pyopencl as cl
-
-    context, queue = device().context()
-    compiled = compiled_code(GeneratedCode(build(2)), context)
-    a = np.arange(128, dtype=np.float32)
-    buffers = SimpleNamespace(
-        a=cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=a),
-        out=cl.Buffer(context, cl.mem_flags.WRITE_ONLY, a.nbytes),
+def test_the_hash_is_of_the_text_the_launches_and_the_options():
+    whole, part, options = (
+        GeneratedCode(unit)
+        for unit in (part_of(1), part_of(16), lp.set_options(part_of(1), build_options=("-cl-fast-relaxed-math",)))
     )
-    (enqueue,) = compiled.enqueues(queue, {**vars(buffers), "n": np.int32(128)})
-    assert ((2,), (64,)) == (enqueue.groups, enqueue.work_group)
-    enqueue(queue)
-    found = np.empty_like(a)
-    cl.enqueue_copy(queue, found, buffers.out)
-    assert (2 * a == found).all()
+    assert lp.generate_code_v2(part_of(1)).device_code() == whole.text == part.text == options.text
+    assert 3 == len({whole.hash, part.hash, options.hash})
+    assert whole.hash == GeneratedCode(part_of(1)).hash
+    assert GeneratedCode(build(2)).hash != GeneratedCode(build(3)).hash
+
+
+def test_code_travels_as_it_is():
+    code = GeneratedCode(part_of(16))
+    there = pickle.loads(pickle.dumps(code))
+    assert "_generated" not in vars(there)
+    assert (code.text, code.hash, code.host_function) == (there.text, there.hash, there.host_function)
