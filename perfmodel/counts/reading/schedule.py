@@ -7,6 +7,7 @@ are those of Loopy 2025.2.
 from __future__ import annotations
 
 import io
+import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.check import check_bounds
 from loopy.kernel.array import FixedStrideArrayDimTag
+from loopy.kernel.data import ConcurrentTag, UnrollTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
@@ -277,6 +279,7 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
         t_unit = scheduled()
         with refusals(t_unit):
             lp.generate_code_v2(t_unit)
+        refuse_names(t_unit)
         refuse_outside(t_unit)
     except (errors.IncompleteKernelError, errors.OutOfBoundsError) as error:
         return BuildCheck(_fresh(error))
@@ -286,6 +289,31 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 def _fresh(error: Refused) -> Refused:
     """Return a copy without the traceback of whoever raised it before, which a copy has where Dask is imported."""
     return copy(error).with_traceback(None)
+
+
+#: What an OpenCL compiler does not take as a name, and, of arguments, what Loopy's host function does not.
+_OPENCL_WORDS = frozenset("""
+auto bool break case char const constant continue default do double else enum extern false float for global goto half if
+inline int kernel local long private read_only read_write register restrict return short signed sizeof static struct
+switch true typedef uchar uint ulong union unsigned ushort void volatile while write_only
+""".split())
+_HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
+
+
+def refuse_names(t_unit: lp.TranslationUnit) -> None:
+    """Raise if the code cannot have the names of the kernel: Loopy keeps them, and only a compiler refuses them."""
+    if not isinstance(t_unit.target, lp.OpenCLTarget):
+        return
+    kernel = t_unit.default_entrypoint
+    passed = {kernel.name, *kernel.arg_dict}
+    loops = {name for name in kernel.all_inames() if not kernel.iname_tags_of_type(name, (ConcurrentTag, UnrollTag))}
+    kinds = [("OpenCL C", _OPENCL_WORDS & {*passed, *kernel.temporary_variables, *loops})]
+    if isinstance(t_unit.target, lp.PyOpenCLTarget):
+        kinds.append(("Loopy's host code, in Python", _HOST_WORDS & passed))
+    for where, names in kinds:
+        for name in sorted(names):
+            reason = f"it uses the name '{name}', which is reserved in {where}"
+            raise errors.IncompleteKernelError(reason, "rename it, as with loopy.rename_argument or loopy.rename_iname")
 
 
 def refuse_outside(t_unit: lp.TranslationUnit) -> None:

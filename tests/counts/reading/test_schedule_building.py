@@ -114,3 +114,29 @@ def test_a_refusal_is_raised_as_a_copy(dask):
         assert check.refusal == caught.value
     assert check.refusal is not None
     assert check.refusal.__traceback__ is None
+
+
+def named(argument="a", temporary="t", iname="j", kernel="sums", target=None):
+    return lp.make_kernel(
+        f"{{[i, {iname}]: 0 <= i < n and 0 <= {iname} < 4}}",
+        f"<float32> {temporary} = sum({iname}, {argument}[i, {iname}])\nout[i] = {temporary}",
+        [lp.GlobalArg(argument, np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), "..."],
+        name=kernel, lang_version=(2018, 2), target=target,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"argument": "half"}, {"temporary": "global"}, {"iname": "long"}, {"kernel": "private"}, {"argument": "lambda"},
+     {"argument": "queue"}, {"kernel": "pass"}],
+)  # fmt: skip
+def test_names_that_a_compiler_or_the_host_code_does_not_take_are_refused(names):
+    (name,) = names.values()
+    with pytest.raises(IncompleteKernelError, match=f"'{name}', which is reserved in"):
+        count(named(**names), check=True)
+
+
+def test_names_that_no_code_holds_are_taken():
+    unit = lp.tag_inames(named(iname="long", temporary="lambda"), {"long": "unr"})
+    assert count(unit, check=True).launches()(n=64) == 1
+    assert count(named("queue", target=lp.OpenCLTarget()), check=True).launches()(n=64) == 1
