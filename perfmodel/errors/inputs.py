@@ -198,8 +198,8 @@ class ArrayMemoryError(PerfModelError, ValueError):
     kernel: str
     name: str
     found: str  # as "is an image"
-    message = """the argument '{name}' of the kernel '{kernel}' {found}, and perfmodel runs kernels whose arrays are
-    buffers of known shape; declare it as loopy.GlobalArg with a shape."""
+    message = """the argument '{name}' of the kernel '{kernel}' {found}; make it a loopy.GlobalArg with a shape, since
+    kernels run with buffers of known sizes."""
 
 
 class GivenArgumentError(PerfModelError, ValueError):

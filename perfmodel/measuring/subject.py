@@ -150,7 +150,7 @@ def with_all_arguments(kernel: Any) -> Any:
     from loopy import LoopKernel
     from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
 
-    if not isinstance(kernel, LoopKernel):  # that of a kept kernel
+    if not isinstance(kernel, LoopKernel):  # of a kept kernel
         return kernel
     return make_args_for_offsets_and_strides(make_arrays_for_sep_arrays(kernel))
 

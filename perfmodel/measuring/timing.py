@@ -99,7 +99,7 @@ class _Temporary(cl.Buffer):  # type: ignore[misc]
 
 @dataclass
 class _Recorder:
-    """Stands in for pyopencl: notes the launches, and keeps the memory that they use until the stack is unwound."""
+    """Replaces pyopencl: notes the launches, and keeps the memory that they use until the stack is unwound."""
 
     context: Any
     stack: ExitStack

@@ -292,11 +292,11 @@ def _fresh(error: Refused) -> Refused:
 
 
 #: What an OpenCL compiler does not take as a name, and, of arguments, what Loopy's host function does not.
-_OPENCL_WORDS = frozenset("""
+_OPENCL_WORDS = frozenset(re.findall(r"\w+", """
 auto bool break case char const constant continue default do double else enum extern false float for global goto half if
 inline int kernel local long private read_only read_write register restrict return short signed sizeof static struct
 switch true typedef uchar uint ulong union unsigned ushort void volatile while write_only
-""".split())
+"""))
 _HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
 
 
