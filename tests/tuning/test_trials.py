@@ -416,3 +416,28 @@ def test_a_size_is_chosen_from_a_ladder():
     assert set(asked) <= {one["n"] for one in ladder}
     with trials({"kernel": lambda: 3}) as found, pytest.raises(TrialError, match="'kernel' failed"):
         found.settle()
+
+
+def half_of(parts: int) -> lp.TranslationUnit:
+    """Units of the same OpenCL code: the host divides the grid."""
+    t_unit = lp.make_kernel(
+        f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 256 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_records_of_the_same_code_on_another_grid_are_of_other_measurements(tmp_path):
+    with trials({"whole": half_of(1), "half": half_of(2)}, keep=tmp_path) as found:
+        whole, half = found.visit("whole"), found.visit("half")
+        assert found.code("whole") == found.code("half")
+        assert ["half", "whole"] == sorted(name for group in found.agreement().groups for name in group)
+    assert whole.kernel_hash != half.kernel_hash
+    kept = store.read(tmp_path)
+    groups = [kept.counts[row.counts_hash].work_groups()(n=256) for row in kept]
+    assert [4, 2] == groups
+    with trials({"whole": half_of(2)}) as later:
+        assert not later.recall(whole)
+    with trials({"whole": half_of(1)}) as later:
+        assert later.recall(whole)
