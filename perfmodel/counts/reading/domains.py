@@ -272,6 +272,7 @@ class Domains:
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
         self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
+        self.unknown: dict[Domain, tuple[tuple[Condition, str], ...]] = {}  # and their doubts
         self._cache: dict[object, Domain] = {}
         self.line = cache(self._line)
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
@@ -325,11 +326,16 @@ class Domains:
 
     def _under(self, plain: Domain, conditions: tuple[Condition, ...]) -> Domain:
         points, chance, reasons = plain.points, Fraction(1), plain.reasons
+        unknown: list[tuple[Condition, str]] = []
         for condition in conditions:
             points, likely, doubts = self._restrict(points, condition)
             chance *= likely
             reasons += doubts
-        return replace(plain, points=points, chance=chance, exact=not reasons, reasons=tuple(dict.fromkeys(reasons)))
+            unknown += [(condition, doubt) for doubt in doubts]
+        domain = replace(plain, points=points, chance=chance, exact=not reasons, reasons=tuple(dict.fromkeys(reasons)))
+        if unknown:
+            self.unknown[domain] = tuple(unknown)
+        return domain
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
         """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""

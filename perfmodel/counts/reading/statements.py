@@ -7,10 +7,11 @@ generated code does.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
-from functools import partial
+from fractions import Fraction
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from pytools.lex import ParseError
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import DeviceKernel, Domain, Launch, Loop, Node, Place, Run
 from perfmodel.counts.reading import sets
+from perfmodel.counts.reading.branches import Arm, shares, with_share
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
@@ -66,7 +68,8 @@ class Statements:
         self.launch, self.width = -1, 1  # the present launch, and its extent along local axis 0
         self.place: Place = ()  # where the walk is, and in which instruction; "" in a test
         self.instruction = ""
-        self.order: dict[Executed, None] = {}
+        self.order: dict[Executed, tuple[Condition, ...]] = {}  # with the tests around whose probability is not known
+        self.written: Counter[str] = Counter()  # instructions before that write to a variable
         self.operations: dict[Executed, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
         self.computed: dict[Executed, list[program.Computed]] = defaultdict(list)
         self.accesses: dict[Executed, list[program.Access]] = defaultdict(list)
@@ -84,13 +87,40 @@ class Statements:
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
-        return tuple(
-            program.Statement(
-                key[0], tuple(program.Operation(*kind, amount) for kind, amount in self.operations[key].items()),
-                tuple(self.accesses[key]), *key[1:], tuple(self.computed[key]),
-            )
-            for key in self.order
-        )
+        where = self._domains_of_arms()
+        return tuple(statement for key in self.order for statement in self._parts(key, where))
+
+    def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
+        """Return a function that gives the domain of a kind of operation, or of an access, with its share."""
+        weights: dict[Hashable, dict[Arm, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        arms = {key: Arm(key[0], tests) for key, tests in self.order.items() if tests}
+        for key, arm in arms.items():
+            for kind, amount in self.operations[key].items():
+                weights[kind][arm] += amount * key[0].factor
+            for access in self.accesses[key]:
+                weights[_row(access)][arm] += key[0].factor
+        found = {what: shares(kinds) for what, kinds in weights.items()}
+
+        @cache
+        def shared(domain: Domain, share: Fraction, exact: bool) -> Domain:
+            return with_share(domain, share, exact, [doubt for _, doubt in self.domains.unknown[domain]])
+
+        def where(what: Hashable, key: Executed) -> Domain:
+            return shared(key[0], *found[what][arms[key]]) if key in arms else key[0]
+
+        return where
+
+    def _parts(self, key: Executed, where: Callable[[Hashable, Executed], Domain]) -> Iterator[program.Statement]:
+        """Yield what was added at a place, domain by domain."""
+        parts: dict[Domain, tuple[list[Any], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
+        for kind, amount in self.operations[key].items():
+            parts[where(kind, key)][0].append(program.Operation(*kind, amount))
+        for access in self.accesses[key]:
+            parts[where(_row(access), key)][1].append(access)
+        for operation in self.computed[key]:
+            parts[where((operation.dtype, operation.kind), key)][2].append(operation)
+        for domain, (operations, accesses, computed) in parts.items():
+            yield program.Statement(domain, tuple(operations), tuple(accesses), *key[1:], tuple(computed))
 
     def add_test(
         self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = (), shared: bool = False
@@ -108,10 +138,13 @@ class Statements:
 
     def add_instruction(self, identifier: str, place: Place) -> None:
         """Add the execution of an instruction, unless it is not to be counted."""
-        self.place, self.instruction = place, identifier
-        if self.selected is not None and identifier not in self.selected:
-            return
         instruction = self.kernel.id_to_insn[identifier]
+        self.place, self.instruction = place, identifier
+        if self.selected is None or identifier in self.selected:
+            self._add(instruction)
+        self.written.update(instruction.assignee_var_names())
+
+    def _add(self, instruction: Any) -> None:
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
         if isinstance(instruction, lp.CInstruction):
             self._add_opaque(instruction, conditions)
@@ -126,8 +159,17 @@ class Statements:
     def _executed(self, domain: Domain) -> Executed:
         """Return where the walk is, and in which instances; statements keep this order."""
         key = (domain, self.place, self.instruction)
-        self.order.setdefault(key)
+        if key not in self.order:
+            tests = (condition for condition, _ in self.domains.unknown.get(domain, ()))
+            self.order[key] = tuple((self._now(test), truth) for test, truth in tests)
         return key
+
+    def _now(self, test: Any) -> Any:
+        """Return a test whose variables are named by how often they were written: equal tests have equal values."""
+        times = {p.Variable(name): number for name, number in self.written.items()}
+        return lp.symbolic.SubstitutionMapper(
+            lambda name: p.Variable(f"{name.name}@{times[name]}") if name in times else None
+        )(test)
 
     def _add_opaque(self, instruction: lp.CInstruction, conditions: tuple[Condition, ...]) -> None:
         execution = declaration(self.kernel, instruction, self.declared, conditions)
@@ -136,6 +178,7 @@ class Statements:
             self.operations[self._executed(domain)][key] += amount
         assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
         reached = domain if execution.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
+        self.domains.unknown[reached] = self.domains.unknown.get(domain, ())
         for event in () if self.options.access_tags else execution.accesses:  # which bear no tags
             self.accesses[self._executed(reached)].append(self.indexing.access(event, domain, self.width))
         self.steps.append(execution.step(self.kernel, instruction))
@@ -162,6 +205,12 @@ class Statements:
                 continue
             domain = where(self.launch, once, (*conditions, *access.conditions))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
+
+
+def _row(access: program.Access) -> Hashable:
+    """Return what accesses must share so that they are counted together."""
+    strides = tuple((str(stride.distance), str(stride.within)) for stride in access.lane_stride)
+    return access.space, access.direction, access.array, access.dtype, access.bits, strides
 
 
 def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:

@@ -1,0 +1,115 @@
+"""The most that the arms of branches execute, where the probabilities of their tests are not known.
+
+An instance takes one arm. What it executes of one kind, in all arms, is at most the maximum of sums over the truth
+values of the unknown tests:
+
+    most = max_t sum_a w_a [t takes arm a],    least = min_t sum_a w_a [t takes arm a]
+
+with the weight w_a of arm a. A maximum of counts need not be a quasi-polynomial. So arms with the same instances are
+compared: each gets the share most / (sum_a w_a) of its executions. The bound is exact where least = most.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import pymbolic.primitives as p
+
+from perfmodel.counts.program.program import Domain
+from perfmodel.counts.reading.values import Condition
+
+STEPS = 2000  # truth values that are tried; arms that are left then are added
+
+
+class Arm(NamedTuple):
+    """What is executed under unknown tests: equal ones have the same value wherever they are evaluated."""
+
+    domain: Domain
+    tests: tuple[Condition, ...]
+
+
+def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
+    """Return the share of each arm's executions that is counted, and whether that is exact."""
+    found: dict[Arm, tuple[Fraction, bool]] = {}
+    alike: dict[Hashable, list[Arm]] = defaultdict(list)
+    for arm in weights:
+        alike[arm.domain.launch, str(arm.domain.points)].append(arm)
+    for arms in alike.values():
+        for part in _connected(arms, {}):
+            total = sum(weights[arm] for arm in part)
+            least, most = _extremes(part, weights, {}, repeat(None, STEPS))
+            found.update(dict.fromkeys(part, (most / total if total else Fraction(1), least == most)))
+    return found
+
+
+def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[str]) -> Domain:
+    """Return a domain of which a share is counted; ``doubts`` are the reasons that no longer hold if it is exact."""
+    reasons = tuple(reason for reason in domain.reasons if not exact or reason not in doubts)
+    return replace(domain, chance=domain.chance * share, exact=not reasons, reasons=reasons)
+
+
+def _extremes(
+    arms: Sequence[Arm], weights: Mapping[Arm, Fraction], known: Mapping[Any, bool], steps: Iterator[None]
+) -> tuple[Fraction, Fraction]:
+    """Return the least and the most that arms execute together, where the truth of some tests is known."""
+    least = most = Fraction(0)
+    undecided = []
+    for arm in arms:
+        holds = {_truth(test, known) if truth else _negated(_truth(test, known)) for test, truth in arm.tests}
+        if holds <= {True}:
+            least, most = least + weights[arm], most + weights[arm]
+        elif False not in holds:
+            undecided.append(arm)
+    for part in _connected(undecided, known):
+        if next(steps, False) is False:
+            most += sum(weights[arm] for arm in part)
+            continue
+        test = next(_leaves(part[0], known))
+        ends = [_extremes(part, weights, {**known, test: truth}, steps) for truth in (True, False)]
+        least, most = least + min(low for low, _ in ends), most + max(high for _, high in ends)
+    return least, most
+
+
+def _connected(arms: Sequence[Arm], known: Mapping[Any, bool]) -> list[list[Arm]]:
+    """Return arms in groups, of which no two share a test that is not known."""
+    groups: list[tuple[set[Any], list[Arm]]] = []
+    for arm in arms:
+        tests, members = {*_leaves(arm, known)}, [arm]
+        for group in [group for group in groups if group[0] & tests]:
+            groups.remove(group)
+            tests, members = tests | group[0], group[1] + members
+        groups.append((tests, members))
+    return [members for _, members in groups]
+
+
+def _leaves(arm: Arm, known: Mapping[Any, bool]) -> Iterator[Any]:
+    for test, _ in arm.tests:
+        yield from (leaf for leaf in _parts(test) if leaf not in known)
+
+
+def _parts(test: Any) -> Iterator[Any]:
+    if isinstance(test, p.LogicalNot):
+        yield from _parts(test.child)
+    elif isinstance(test, (p.LogicalAnd, p.LogicalOr)):
+        for child in test.children:
+            yield from _parts(child)
+    else:
+        yield test
+
+
+def _truth(test: Any, known: Mapping[Any, bool]) -> bool | None:
+    if isinstance(test, p.LogicalNot):
+        return _negated(_truth(test.child, known))
+    if isinstance(test, (p.LogicalAnd, p.LogicalOr)):
+        values, decisive = {_truth(child, known) for child in test.children}, isinstance(test, p.LogicalOr)
+        return decisive if decisive in values else None if None in values else not decisive
+    return known.get(test)
+
+
+def _negated(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
