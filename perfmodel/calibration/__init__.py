@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.calibration import calibrate, installation, kernel_choice, recommended, recounting
+    from perfmodel.calibration import calibrate, installation, kernel_choice, lacking, recommended, recounting
 
 __getattr__ = loader(__name__)

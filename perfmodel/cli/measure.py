@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from perfmodel import calibration, fitting, hooks, measuring, predicting, report
+from perfmodel import calibration, display, fitting, hooks, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.documents import json_text
-from perfmodel.errors import NoWeightsError, OptionError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import NoWeightsError, OptionError, PerfModelError
 from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
     from perfmodel.kernels import KernelClass
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
@@ -44,7 +45,10 @@ FLAGS = {
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
 For = Annotated[
     Path | None,
-    Option("--for", help="Only what this kernel file needs (at the sizes -p) and the weights in use do not know."),
+    Option(
+        "--for",
+        help="Only what this kernel file needs (at the sizes -p) and the weights in use lack; then fit, and predict.",
+    ),
 ]
 Choose = Annotated[
     str | None, Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most.")
@@ -76,8 +80,10 @@ def measure_command(
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
 
-    choice = calibration.kernel_choice
+    choice, lacking = calibration.kernel_choice, calibration.lacking
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
+    if wanted and not (asked.quick or asked.full):
+        campaign = replace(lacking.FEW, budget_s=asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
     samples = classes == [TAG] and not asked.kernels and wanted is None
@@ -90,9 +96,10 @@ def measure_command(
         path = store or Path("fitted_weights") / target.slug
         if samples and path.suffix != ".jsonl":
             path = path / SAMPLES_FILE
+        need = None
         if wanted is not None:
-            known = numbers.statistics(statistic)
-            kernels, path = _needed(kernels, target, wanted, numbers.sizes(size), known, store)
+            need = _needed(kernels, target, wanted, numbers.sizes(size), numbers.statistics(statistic), store)
+            kernels, path = need.kernels, need.store
             if not kernels:
                 output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
@@ -101,7 +108,7 @@ def measure_command(
         began, chooser = monotonic(), None if part is None else fitting.choice.chooser(part)
         measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, chooser)
         document = campaign_document(measured, path, campaign.name, monotonic() - began)
-        following = [f"now fit again: perfmodel fit --all --from {path} --out {path}"] if wanted else []
+        following = [] if need is None else _fit_again(need, document)
         output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
 
 
@@ -122,38 +129,92 @@ def share(text: str) -> float:
     return part
 
 
+@dataclass(frozen=True)
+class _Need:
+    """What kernels of a file need and nobody measured: classes that exercise it, and the store that gets their rows.
+
+    `lacking` names it by the families whose weights lack it; the family `used` predicts.
+    """
+
+    kernels: tuple[KernelClass, ...]
+    store: Path
+    counted: Mapping[str, KernelCounts]
+    sizes: Mapping[str, int]
+    lacking: Mapping[str, Sequence[str]]
+    used: str = ""
+
+
 def _needed(
     kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
     store: Path | None,
-) -> tuple[tuple[KernelClass, ...], Path]:  # fmt: skip
-    """Return the classes that exercise what kernels of a file need and nobody measured, and the store that gets them.
+) -> _Need:  # fmt: skip
+    """Return what kernels of a file need and the weights lack: those in a store, by default those in use.
 
-    Without a store, that is what the weights in use withhold predictions for.
+    Without any weights it is what no row of the store exercises.
     """
     from perfmodel.store import paths
 
-    recommended, choice, weights = calibration.recommended, calibration.kernel_choice, None
+    recommended, lacking, weights = calibration.recommended, calibration.lacking, None
     counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")), statistics=statistics)
-    withheld: Mapping[str, PerfModelError] = {}
     path = store or recommended.data_folder() / device.slug
     if store is None:
         with suppress(NoWeightsError):
             weights = recommended.weights_of(device.facts)
-    if weights is not None:
-        output.tell(weights.text)
-        asked = predicting.Predicting(predicting.load(weights.path), spared=UnmeasuredFeatureError)
-        withheld, path = asked.predicted(counted, at).errors, weights.folder
-        counted = {name: counted[name] for name in withheld}
-    if withheld and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
+            output.tell(weights.text)
+            path = weights.folder
+    models, problems = lacking.models_of(path), tuple[str, ...]()
+    needed = lacking.lacking(models, counted.values(), at)
+    if needed and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
         problem = f"'{path}' has weights, and not the measurements that a new fit needs too"
         raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
-    missing = choice.missing_features(counted.values(), at, path)
-    if withheld and not missing:  # a quantity of the family that no feature tells
-        raise next(iter(withheld.values()))
+    if needed:
+        chosen, problems = lacking.rows_for(needed, models, kernels, int(device.facts.value("max_work_group_size")))
+        missing = [f"{', '.join(names)} ({family})" for family, names in needed.items()]
+    else:
+        missing = [] if models else [*calibration.kernel_choice.missing_features(counted.values(), at, path)]
+        chosen = calibration.kernel_choice.classes_for(missing, kernels)
     if missing:
         output.tell(f"not measured yet: {', '.join(missing)}", beside_json=True)
-    chosen = choice.classes_for(missing, kernels)
-    return chosen, recommended.own_folder(weights) if weights and chosen else path
+    for problem in problems:
+        output.tell(problem, beside_json=True)
+    if problems and not chosen:
+        raise OptionError(problems[0], "give a folder with a kernel class that does (--kernels)")
+    best = recommended.recommended_weights(path) if models else None
+    own = recommended.own_folder(weights) if weights and chosen else path
+    return _Need(chosen, own, counted, at, needed, best.stem if best else "")
+
+
+def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
+    """Fit the families again whose weights lacked something, and return lines with the new predictions.
+
+    Both are added to the document.
+    """
+    if not need.lacking:
+        return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]
+    before = predicting.load(need.store / f"{need.used}.json")
+    began = monotonic()
+    output.tell(f"fitting again: {', '.join(need.lacking)}")
+    models = calibration.lacking.refitted(need.store, need.lacking)
+    model = models.get(need.used, before)
+    made = [
+        predicting.Predicting(each, spared=PerfModelError).predicted(need.counted, need.sizes)
+        for each in (before, model)
+    ]
+    (old, ranking) = (predicting.rankings(each)[0] if each.variants else () for each in made)
+    document["fitted"] = [*need.lacking]
+    document["predictions"] = [output.variant_document(variant) for variant in ranking]
+    earlier, lines = {variant.name: _time_text(variant) for variant in old}, []
+    for variant in ranking:
+        was = f"; before: {earlier[variant.name]}" if variant.name in earlier else ""
+        lines.append(f"{variant.name}: {_time_text(variant)}{was}")
+    done = f"fitted again in {monotonic() - began:.0f} s: {', '.join(need.lacking)}"
+    return [done, *lines, *report.sweeps.left_out_lines(made[1].errors)]
+
+
+def _time_text(variant: predicting.RankedVariant) -> str:
+    """Return a predicted time with its interval, where it has one."""
+    interval = f" ({display.interval_text(variant.interval)} at 90%)" if variant.interval else ""
+    return display.seconds_text(variant.seconds) + interval
 
 
 def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:

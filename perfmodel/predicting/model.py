@@ -217,7 +217,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class RelatedWeight:
-    """The weight of a quantity that was never measured: that of a relative, times a ratio."""
+    """The weight of a quantity that was never measured: the weight of a relative, times a ratio."""
 
     quantity: str
     relative: str  # the name of the relative's weight
@@ -405,9 +405,9 @@ class FittedModel(Lazy):
         allow_unmeasured
             Whether features that no measurement exercised, and that have no relative, may be counted as free.
         strict
-            Whether such features are refused even if they have a relative, as with :attr:`strict`. Else the cost is
-            that of the nearest relative times the ratio of both on other devices: the interval is wider by what these
-            ratios scatter, and a caution names both.
+            Whether such features are refused even if they have a relative, as with :attr:`strict`. Else they take
+            the cost of the nearest relative times the ratio of both on other devices: the scatter of these ratios
+            widens the interval, and a caution names both.
 
         Returns
         -------
@@ -485,7 +485,7 @@ class FittedModel(Lazy):
     # {{{ costs of relatives
 
     def _with_relatives(self, values: Mapping[str, Any]) -> FittedModel:
-        """Return the model with weights of relatives for what no measurement tells and the values have."""
+        """Return the model with weights of relatives for quantities in the values that were never measured."""
         if self.strict or self.related:
             return self
         names = (*self._unmeasured(values), *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
@@ -599,7 +599,7 @@ class FittedModel(Lazy):
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
         """Return the share of a quantity in a kernel's predicted time [1], and the time [s]; 0 where it has none.
 
-        The share is that of the seconds that rest on its weight, or on a relative's where it has none.
+        It is the share of the seconds that rest on its weight; a weight that is not determined is a relative's.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
         if not values.get(quantity):

@@ -1,4 +1,4 @@
-r"""The cost of a quantity that was never measured on a device, from that of a relative, with how far to believe it.
+r"""The cost of a quantity that was never measured on a device, from the cost of a relative, with its uncertainty.
 
 On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
 :math:`r_d = \log(w_a/w_b)`. ``relatives.json`` holds the weights of devices of one type that a fit determined
@@ -95,7 +95,7 @@ class Ratios(Lazy):
         return None
 
     def _ratio(self, quantity: str, mate: str, group: Group, types: Iterable[str], foreign: bool) -> Ratio:
-        """Return what devices of some types tell of the ratio of two quantities of a group."""
+        """Return the ratio of two quantities of a group by the devices of some types."""
         logs = [log for kind in types for log in self._every[kind].get((quantity, mate), [])]
         within, count = self._within[group], len(logs)
         if not count:

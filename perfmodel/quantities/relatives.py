@@ -1,4 +1,4 @@
-"""Which quantities and features are related: what one of them costs says something of what another costs.
+"""Which quantities and features are related: the cost of one predicts the cost of the other.
 
 A device whose weights lack a quantity takes its cost from a relative, by the ratio of both on other devices
 (:mod:`perfmodel.predicting.relatives`).

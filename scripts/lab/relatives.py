@@ -1,4 +1,4 @@
-"""The weights of all devices that tell what a quantity costs from what its relatives cost: ``relatives.json``."""
+"""The weights of all devices, from which ratios between related quantities follow: ``relatives.json``."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel import measuring
-from perfmodel.calibration import kernel_choice, recommended
+from perfmodel.calibration import kernel_choice, lacking, recommended
 from perfmodel.cli import application
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring import run
-from perfmodel.predicting.model import fit
+from perfmodel.predicting.model import fit, load
 from perfmodel.store import read
 from tests.cli.conftest import KERNEL, SCALE
 from tests.fitting.test_family_fits_weights import measurements
@@ -150,6 +150,7 @@ def campaigns(tmp_path, monkeypatch):
     (folder / "measurements.jsonl").touch()
     monkeypatch.setattr(recommended, "weights_of", lambda facts: weights)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "own")
+    monkeypatch.setattr(lacking, "refitted", lambda folder, names: {name: load(weights.path) for name in names})
     monkeypatch.setattr(measuring, "measure", lambda kernels, *given: asked.append((given[1], kernels)) or Nothing())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.py").write_text(ROWS)
@@ -178,14 +179,46 @@ def test_what_the_weights_in_use_know_is_not_measured_again(campaigns, tmp_path)
     assert not campaigns.own.exists()
 
 
-def test_what_they_lack_is_measured_beside_their_rows_and_fit_is_next(campaigns):
+def test_what_they_lack_is_measured_beside_their_rows_and_fitted(campaigns):
     result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
     assert 0 == result.exit_code, result.stderr
     ((store, kernels),) = campaigns.asked
     assert campaigns.own == store
     assert (campaigns.own / "stevens_kloeckner_2016.json").is_file()  # a copy of what ships
     assert "op_float64_add" in {kernel.isolates for kernel in kernels} | set(result.stderr.replace(",", "").split())
-    assert f"now fit again: perfmodel fit --all --from {store} --out {store}" == result.stdout.splitlines()[-1]
+    assert "fitted again in 0 s: stevens_kloeckner_2016" in result.stdout.splitlines()
+    assert result.stdout.splitlines()[-1].startswith("kernel: ")
+
+
+SINES = SCALE + '''
+
+def kernel():
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 64}", "out[i] = sum(j, sin(a[i] + j))",
+        [lp.GlobalArg("a, out", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+'''
+
+
+@pytest.mark.slow
+def test_a_sine_is_measured_fitted_and_predicted_by_one_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, family = tmp_path / "s", "stevens_kloeckner_2016.json"
+    assert 0 == perfmodel("--quick", "--store", folder, *(f"--class={name}" for name in ("stride1", "empty"))).exit_code
+    fit(read(folder), nonnegative=True).save(folder / family)
+    (tmp_path / "sines.py").write_text(SINES)
+    result = perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder, "--json")
+    assert 0 == result.exit_code, result.output
+    found = json.loads(result.stdout)
+    assert {"made_op_float64_special", "function_terms", "functions"} & {row["kernel"] for row in found["rows"]}
+    assert ["stevens_kloeckner_2016"] == found["fitted"]
+    assert load(folder / family).weights["op_float64_special"] > 0
+    (predicted,) = found["predictions"]
+    assert (True, []) == (predicted["seconds"] > 0, predicted["relatives"])
+    # what is measured once is not measured again
+    assert "everything" in perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder).stdout
 
 
 def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):

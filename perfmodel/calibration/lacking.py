@@ -1,0 +1,192 @@
+"""What a kernel needs and the weights of a device's folder lack: which rows to measure, and the fits with them.
+
+Few rows are chosen, cheap ones in which the quantity makes up much of the time: by the model itself, which takes the
+cost of the quantity from a relative. Families by features get a kernel class for each feature
+(:mod:`perfmodel.calibration.kernel_choice`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perfmodel.calibration.kernel_choice import classes_for
+from perfmodel.calibration.recommended import CANDIDATES
+from perfmodel.compare.protocols import folds_of
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import PerfModelError, UnmadeFeatureError
+from perfmodel.fitting import FamilyFits
+from perfmodel.fitting.device_folder import recorded_folder, samples_of
+from perfmodel.kernels import KernelClass, Ladder, Variant
+from perfmodel.measuring.campaign import QUICK, Campaign
+from perfmodel.models import families
+from perfmodel.predicting.model import FittedModel, fitted_model, load
+from perfmodel.quantities.bottleneck.work import CALLED_NAMES
+from perfmodel.quantities.instructions import NATIVE
+
+FEW: Campaign = replace(QUICK, name="for", rungs=2, apart_s=0.5)
+"""The campaign that measures the chosen rows, in two visits; of classes for features, two sizes."""
+ROWS = 2
+"""Rows that are measured for a quantity."""
+DOMINANT = 0.5
+"""Share of a row's time from which no better row is looked for [1]."""
+ENOUGH = 8
+"""Rows with the quantity after which the best ones are taken."""
+LONGEST_S = 0.02
+"""Longest predicted time of a chosen row, where a shorter one has the quantity [s]."""
+SHORTEST_S = 5e-5
+"""Shortest predicted time of a chosen row, where a longer one has the quantity [s]."""
+GOOD = 0.7
+"""Share, over the largest of a variant, from which the quickest sizes are taken [1]."""
+EXPONENTS = 5
+"""Rungs of a class that are tried."""
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    **{name: tuple(kind for kind, other in {**CALLED_NAMES, **NATIVE}.items() if other == name)
+       for name in {*CALLED_NAMES.values(), *NATIVE.values()}},
+    "function": ("tanh",), "inlined": ("exp", "tanh"), "power": ("pow",), "int_divide": ("integer_divisions",),
+    "chain_divide": ("div", "latency"), "chain_root": ("sqrt", "latency"), "chain_power": ("pow", "latency"),
+    "chain_multiply_add": ("madd", "latency"), "chain_multiply": ("mul", "latency"), "chain_add": ("add", "latency"),
+    "chain_minmax": ("minmax", "latency"), "minmax": ("minmax",), "gathers": ("gather", "strided_load"),
+    "scatters": ("scatter", "strided_store"), "kept_values": ("tile_sums", "tile_reuse"),
+    "page_walks": ("column_sums",), "waiting_items": ("barriers",), "region_entries": ("barriers",),
+    "varied_entries": ("halo_tiles",), "memory": ("large_arrays", "column_sums"), "split": ("shifted_loads",),
+    "second_level": ("load_streams", "stride1", "transpose"), "first": ("stride1", "strided"),
+    "again": ("sweeps", "matmul"),
+}  # fmt: skip
+"""Words in the names and variants of kernel classes that are looked at first, by the beginning of a quantity's name."""
+
+
+@dataclass(frozen=True)
+class ChosenRow:
+    """A variant of a kernel class at sizes, and how much of its time a quantity makes up [1]."""
+
+    kernel: KernelClass
+    variant: Variant
+    exponent: int
+    place: int  # of the sizes on the rung
+    share: float
+
+    def as_class(self) -> KernelClass:
+        """Return a class with this row alone."""
+        at, place = self.kernel.sizes.at, self.place
+        sizes = Ladder(lambda exponent: (at(exponent)[place],), start=self.exponent, rungs=1)
+        return replace(self.kernel, variants=(self.variant,), sizes=sizes)
+
+
+def models_of(folder: Path) -> dict[str, FittedModel]:
+    """Return the models of a device's folder by their families, those among which calibration chooses first."""
+    names = sorted(families(), key=lambda name: (name not in CANDIDATES, name))
+    return {name: load(path) for name in names if (path := folder / f"{name}.json").is_file()}
+
+
+def lacking(
+    models: Mapping[str, FittedModel], counted: Iterable[KernelCounts], sizes: Mapping[str, int]
+) -> dict[str, tuple[str, ...]]:
+    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something."""
+    counted, needed = tuple(counted), {}
+    for name, model in models.items():
+        found = {quantity for counts in counted for quantity in model.lacking(counts, sizes)}
+        if found:
+            needed[name] = tuple(sorted(found))
+    return needed
+
+
+def rows_for(
+    needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
+    most_items: int,
+) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
+    """Return classes with the rows to measure, and the problems of quantities that no class exercises.
+
+    `most_items` is the largest work-group of the device.
+    """
+    library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
+    chosen: dict[tuple[str, str, int], KernelClass] = {}
+    for family, names in needed.items():
+        for name in names:
+            if models[family].family.is_quantity(name):
+                rows = exercising(name, models[family], library, most_items)
+                chosen |= {(row.kernel.name, str(row.variant), row.exponent): row.as_class() for row in rows}
+                problems += [f"no measurement kernel exercises '{name}' of {family}"] * (not rows)
+                continue
+            try:
+                for kernel in classes_for([name], library)[:1]:
+                    chosen.setdefault((kernel.name, name, 0), kernel)
+            except UnmadeFeatureError as error:
+                problems.append(str(error))
+    return tuple(chosen.values()), tuple(problems)
+
+
+def exercising(
+    quantity: str, model: FittedModel, library: Iterable[KernelClass], most_items: int
+) -> tuple[ChosenRow, ...]:
+    """Return rows in which a quantity makes up the largest part of the time, of different variants, the best first."""
+    found: list[ChosenRow] = []
+    for likely, kernel, variant in _in_order(quantity, library):
+        if len(found) >= (ENOUGH if likely else ROWS):
+            break
+        if best := _best_row(quantity, model, kernel, variant, most_items):
+            found.append(best)
+            if sum(row.share >= DOMINANT for row in found) >= ROWS:
+                break
+    return tuple(sorted(found, key=lambda row: -row.share)[:ROWS])
+
+
+def _in_order(quantity: str, library: Iterable[KernelClass]) -> Iterator[tuple[bool, KernelClass, Variant]]:
+    """Yield the variants of all classes, those first whose names have the most words of the quantity.
+
+    With each comes whether it has any.
+    """
+    start = max((begin for begin in WORDS if quantity.startswith(begin)), key=len, default="")
+    words, bits = WORDS.get(start, ()), quantity.rpartition("_")[2]
+
+    def rank(pair: tuple[KernelClass, Variant]) -> tuple[int, int]:
+        kernel, variant = pair
+        text = {kernel.name, *map(str, variant.values())}
+        hits = sum(any(word == part or (word == kernel.name) for part in text) for word in words)
+        near = sum(any(word in part for part in text) for word in words)
+        return -2 * hits - near, -sum(part.endswith(bits) for part in text)
+
+    pairs = sorted(((kernel, variant) for kernel in library for variant in kernel.variants), key=rank)
+    yield from ((rank(pair)[0] < 0, *pair) for pair in pairs)
+
+
+def _best_row(
+    quantity: str, model: FittedModel, kernel: KernelClass, variant: Variant, most_items: int
+) -> ChosenRow | None:
+    """Return the sizes of a variant at which a quantity makes up the largest part of the time; None where it is 0."""
+    (shaped, *_) = kernel.with_variants((variant,)).variants_on(most_items, 1)
+    try:
+        counts = count(kernel.build(**shaped), model.fitted.subgroup_size, statistics=kernel.known_statistics(shaped))
+    except PerfModelError:
+        return None
+    rows: list[tuple[float, ChosenRow]] = []
+    for rung in range(EXPONENTS):
+        exponent = kernel.sizes.start + rung * kernel.sizes.step
+        for place, sizes in enumerate(kernel.sizes.at(exponent)):
+            share, seconds = model.share_of(quantity, counts, sizes)
+            if share > 0 and (seconds <= LONGEST_S or not rows):
+                rows.append((seconds, ChosenRow(kernel, variant, exponent, place, share)))
+    most = max((row.share for _, row in rows), default=0.0)
+    good = [(seconds < SHORTEST_S, seconds, row) for seconds, row in rows if row.share >= GOOD * most]
+    return min(good, key=lambda each: each[:2])[2] if good else None
+
+
+def refitted(folder: Path, names: Iterable[str]) -> dict[str, FittedModel]:
+    """Fit families of a folder again to all that it holds, and write their weights; return their models.
+
+    Facts that an earlier fit chose stay, so that only one matrix is needed for a family.
+    """
+    measured, tests = recorded_folder(folder, measured_facts=False)
+    samples, models = samples_of(folder, measured), {}
+    for name in names:
+        before = load(folder / f"{name}.json")
+        known, facts = measured, before.facts
+        if facts is not None:
+            chosen = {key: facts.fact(key) for key in before.family.choices if key in facts}
+            known = measured.with_facts(measured.known_facts.updated(chosen))
+        fits = FamilyFits(known, before.family, before.fitted.options, tests, folds_of(tests), samples=samples)
+        models[name] = fitted_model(fits)
+        models[name].save(folder / f"{name}.json")
+    return models
