@@ -74,13 +74,10 @@ def make(
     **options: Any,
 ) -> lp.TranslationUnit:
     """`lp.make_kernel` in the language version used here, *dtypes* by comma-separated names."""
+    if assumes is not None:  # Loopy's main branch takes no None
+        options["assumptions"] = assumes
     unit = lp.make_kernel(
-        domains,
-        statements,
-        arguments if arguments is not None else [...],
-        assumptions=assumes,
-        lang_version=LANGUAGE,
-        **options,
+        domains, statements, arguments if arguments is not None else [...], lang_version=LANGUAGE, **options
     )
     if dtypes:
         by_name = {name.strip(): dtype for names, dtype in dtypes.items() for name in names.split(",")}

@@ -99,19 +99,28 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
     return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
 
 
-def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
-    """Raise unless every loop domain has finitely many points for each value of its parameters.
+def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
+    """Raise unless every loop has finitely many iterations for each value of the parameters.
 
-    The domains are as a Loopy kernel has them: loops around a domain's own are parameters of it.
+    The domains are as a Loopy kernel has them: loops around a domain's own are parameters of it. A loop is bounded
+    where one of its domains bounds it: Loopy's main branch leaves the loop of a sequential scan in the domain of the
+    loop that it makes of it.
     """
+    domains = list(domains)
+    if all(domain.is_bounded() for domain in domains):
+        return
+    lines = [
+        (name, _line(domain, position)) for domain in domains
+        for position, name in enumerate(domain.get_var_names(isl.dim_type.set))
+    ]  # fmt: skip
+    bounded = {name for name, line in lines if line.is_bounded()}
     for domain in domains:
-        if not domain.is_bounded():
-            names = domain.get_var_names(isl.dim_type.set)
-            unbounded = tuple(name for k, name in enumerate(names) if not _line(domain, k).is_bounded())
+        unbounded = tuple(name for name in domain.get_var_names(isl.dim_type.set) if name not in bounded)
+        if unbounded:
             raise errors.UnboundedLoopError(unbounded, str(domain))
 
 
-def _line(domain: isl.BasicSet, position: int) -> isl.BasicSet:
+def _line(domain: isl.Set, position: int) -> isl.Set:
     """Return the projection onto one loop."""
     behind = domain.dim(isl.dim_type.set) - position - 1
     return domain.project_out(isl.dim_type.set, position + 1, behind).project_out(isl.dim_type.set, 0, position)

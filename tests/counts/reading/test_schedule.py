@@ -50,6 +50,11 @@ def test_loops_that_end(domain):
     refuse_unbounded([isl.BasicSet(domain)])
 
 
+def test_a_loop_that_another_domain_bounds_ends():
+    """Loopy's main branch leaves the iname of a sequential scan in the domain of the loop that takes its place."""
+    refuse_unbounded([isl.Set("[n] -> { [i, j] : 0 <= i < n and 0 <= j <= i }"), isl.Set("[i] -> { [s, j] : s = i }")])
+
+
 def test_a_kernel_with_a_loop_without_an_end_is_not_counted():
     kernel = lp.make_kernel(
         "{ [i, j]: 0 <= i < n and 0 <= j }", "b[i] = sum(j, 2)",
