@@ -30,6 +30,8 @@ def kernel() -> lp.TranslationUnit:
 @pytest.fixture
 def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Versions of distributions that are installed, for a test to change; "" is one that is not."""
+    if libraries.with_main():
+        pytest.skip("the ranges are those of the released Loopy")
     said: dict[str, str] = {"islpy-barvinok": ""}
     original = metadata.version
 
