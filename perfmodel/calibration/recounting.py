@@ -27,8 +27,8 @@ class Recount:
     """One measured variant of a kernel class, counted again.
 
     Its status is ``same`` (the hash is the same), ``rewritten`` (the hash differs, and no value), ``changed`` (values
-    differ), ``other code`` (the generated code is not what was measured), ``gone`` (there is no such class or variant
-    any more) or ``failed`` (the kernel cannot be counted any more).
+    differ), ``other code`` (values or the launch differ, and the generated code is not what was measured), ``gone``
+    (there is no such class or variant any more) or ``failed`` (the kernel cannot be counted any more).
     """
 
     store: str  # the file of records
@@ -118,9 +118,10 @@ def _again(stored: Recount, old: KernelCounts, classes: Mapping[str, KernelClass
         return replace(stored, new=new)
     different = changes(old, new)
     status: Status = "changed" if different else "rewritten"
-    if subject.hash != stored.kernel_hash:
+    also = parts(old, new)
+    if (different or "launch" in also) and subject.hash != stored.kernel_hash:
         status = "other code"
-    return replace(stored, new=new, status=status, changes=different, parts=parts(old, new))
+    return replace(stored, new=new, status=status, changes=different, parts=also)
 
 
 def _counts(subject: Subject, old: KernelCounts) -> KernelCounts:

@@ -211,9 +211,11 @@ class Session:
     began_s: float = field(default_factory=lambda: monotonic() - supervised.spent_s())
     _ended_s: dict[Key, float] = field(default_factory=dict)
     _loaded: dict[Key, int] = field(default_factory=dict)  # visits before this call of what others disturbed
+    _by_driver: dict[Key, Measurement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._loaded = {key: len(row.every_visit) for key, row in self.rows.items() if LOADED in row.flags}
+        self._by_driver = {key[:-1]: row for key, row in self.rows.items()}  # whatever their code
 
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
@@ -240,6 +242,17 @@ class Session:
     def todo(self, configurations: Iterable[Configuration]) -> list[Configuration]:
         """Those that need another visit: they lack some, or what they have disagrees and there may be more."""
         return [c for c in configurations if self._lacks(c) or self._disagrees(c)]
+
+    def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
+        """Make a configuration; a record of code that is written otherwise and has the same counts becomes its own."""
+        made = self.timekeeper.configuration(subject, parameters, seconds)
+        known = self._by_driver.get(made.key[:-1])
+        if known is not None and known.counts_hash and made.key not in self.rows:
+            with suppress(FailedError):
+                if known.counts_hash == self.timekeeper.count(subject).hash:
+                    self.rows[made.key] = known.model_copy(update={"kernel_hash": subject.hash})
+                    self._loaded[made.key] = self._loaded.get(known.key, 0)
+        return made
 
     def record(self, row: Measurement) -> None:
         """Add a record to the store, with its counts."""
@@ -318,7 +331,8 @@ def plan_configurations(
 ) -> tuple[list[Configuration], list[Team]]:
     """Plan configurations until there are enough; return them, and the variants that are left without sizes."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
-    plans = sizes.read_plans(sizes.plan_path(session.path))
+    path = sizes.plan_path(session.path)
+    plans = {**sizes.read_plans(path, by="alike"), **sizes.read_plans(path)}
     configurations: list[Configuration] = []
     with task(session.progress, "choosing sizes", len(waiting)):
         while waiting and not enough(configurations):
@@ -340,8 +354,7 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
             team = tuple(subject for subject in team if subject is not error.subject)
             continue
         sized = zip(plan.parameters, plan.seconds, strict=True)
-        make = session.timekeeper.configuration
-        return [make(subject, point, seconds) for point, seconds in sized for subject in team]
+        return [session.configuration(subject, point, seconds) for point, seconds in sized for subject in team]
     return []
 
 
@@ -364,8 +377,11 @@ def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
     if key not in plans:
         for subject in team:
             _count(session, subject)
-        plans[key] = sizes.plan_sizes(timekeeper, team, partial(_time, session))
-        sizes.append_plan(sizes.plan_path(session.path), key, plans[key])
+        alike = sizes.plan_key(session.bench, team, [timekeeper.count(subject).hash for subject in team])
+        if alike not in plans:
+            plans[alike] = sizes.plan_sizes(timekeeper, team, partial(_time, session))
+        plans[key] = plans[alike]
+        sizes.append_plan(sizes.plan_path(session.path), key, plans[key], alike)
     return plans[key]
 
 

@@ -5,11 +5,11 @@ The file lies beside the store, so that a resumed campaign measures the same siz
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import DocumentError
@@ -181,6 +181,7 @@ class StoredPlan:
     key: str
     parameters: tuple[dict[str, Size], ...]
     seconds: tuple[Seconds, ...]
+    alike: str = ""  # the key by the counts of the team, which other code may have too
 
 
 def plan_path(store: Path | str) -> Path:
@@ -189,24 +190,28 @@ def plan_path(store: Path | str) -> Path:
     return rows.with_name(f"{rows.stem}.plan.jsonl")
 
 
-def plan_key(bench: Bench, team: Team) -> str:
-    """Key of a plan: the device, the code of the team, and the settings on which sizes depend."""
+def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
+    """Key of a plan: the device, the team's code or the hashes of its counts, and what sizes depend on in settings."""
     facts = bench.device.facts
     device = [facts.name, facts.platform, facts.driver]
-    members = [[subject.kernel.name, subject.variant, subject.hash] for subject in team]
+    hashes = hashes or [subject.hash for subject in team]
+    members = [[s.kernel.name, s.variant, code] for s, code in zip(team, hashes, strict=True)]
     return canonical([device, members, bench.campaign.sizing])
 
 
-def read_plans(path: Path) -> dict[str, Plan]:
-    """Plans in a file, by key; a line that is none is left out with a SetAsideWarning: its sizes are searched again."""
+def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
+    """Plans in a file, by one of their keys.
+
+    A line that is none is left out with a SetAsideWarning: its sizes are searched again.
+    """
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
-    return {plan.key: Plan(plan.parameters, plan.seconds) for _, plan in plans}
+    return {getattr(plan, by): Plan(plan.parameters, plan.seconds) for _, plan in plans}
 
 
-def append_plan(path: Path, key: str, plan: Plan) -> None:
+def append_plan(path: Path, key: str, plan: Plan, alike: str = "") -> None:
     """Add a plan to a file."""
     rows = [dict(point) for point in plan.parameters]
-    append_line(path, {"schema": SCHEMA, "key": key, "parameters": rows, "seconds": plan.seconds})
+    append_line(path, {"schema": SCHEMA, "key": key, "parameters": rows, "seconds": plan.seconds, "alike": alike})
 
 
 def _read_plan(line: bytes) -> StoredPlan:

@@ -205,8 +205,16 @@ class Measurement(BaseModel):
         return joined((before, self)) if before is not None and self.follows(before) else self
 
     def follows(self, before: Measurement) -> bool:
-        """Whether an earlier record holds visits of the same configuration: both are of one key, and neither failed."""
-        return before.status == self.status == "ok" and before.key == self.key
+        """Whether an earlier record holds visits of the same configuration, and neither failed."""
+        return before.status == self.status == "ok" and self.matches(before)
+
+    def matches(self, other: Measurement) -> bool:
+        """Whether two records are of one place and driver, and of the same code or of code with the same counts.
+
+        Versions of Loopy write one kernel differently: the terms of a sum in another order. Counts hold the launches.
+        """
+        is_alike = self.kernel_hash == other.kernel_hash or "" != self.counts_hash == other.counts_hash
+        return is_alike and self.driver == other.driver and self.place == other.place
 
 
 def joined(rows: Sequence[Measurement]) -> Measurement:

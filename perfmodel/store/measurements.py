@@ -294,8 +294,8 @@ class Measurements(Lazy):
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:
         """Records that a newer one of the same configuration replaced, with other code or driver."""
-        newest = {row.place: row.key for row in self.rows}
-        return tuple(row for row in self.rows if newest[row.place] != row.key)
+        newest = {row.place: row for row in self.rows}
+        return tuple(row for row in self.rows if not newest[row.place].matches(row))
 
     @property
     def drivers(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from loopy import TranslationUnit
 from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import bytes_text
-from perfmodel.errors import TrialError
+from perfmodel.errors import PerfModelError, TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
@@ -276,7 +276,8 @@ class Trials:
     def recall(self, row: Measurement) -> bool:
         """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
 
-        It is if the device, its driver, the sizes and the code are the same. To know that, the code is generated.
+        It is if the device, its driver, the sizes and the code or its counts are the same. To know that, the code is
+        generated.
         """
         name = str(row.variant.get("variant"))
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
@@ -285,8 +286,15 @@ class Trials:
             subject = self.kernel.subject(name)
         except FailedError:
             return False
-        if not subject.hash or self.timekeeper.failed(subject, NO_END, self.sizes).key != row.key:
+        now = self.timekeeper.failed(subject, NO_END, self.sizes)
+        if not subject.hash:
             return False
+        if not now.matches(row):
+            with suppress(PerfModelError, FailedError):
+                now = now.model_copy(update={"counts_hash": self.count(name).hash})
+            if not now.matches(row):
+                return False
+            row = row.model_copy(update={"kernel_hash": subject.hash})
         key = (name, canonical(self.sizes))
         self.rows[key] = row.after(self.rows.get(key))
         return True

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from dataclasses import dataclass, replace
 
 import pytest
 
+from perfmodel import store
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring import size_plan
 from perfmodel.measuring.bench import Bench
 from tests.campaigns import SCALE, TINY, measured
+from tests.machine import device
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
@@ -62,3 +66,36 @@ def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
     found = measured(tmp_path, ranked(build=build))
     assert 3 == len(found)
     assert ["compile"] == [row.status for row in found.rows if row.status != "ok"]
+
+
+def rewritten(path, **changes):
+    """Change fields of each record of a store."""
+    texts = [json.dumps({**json.loads(line), **changes}) for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{text}\n" for text in texts))
+
+
+@pytest.mark.parametrize(("changes", "rows"), [({}, 6), ({"counts_hash": "of others"}, 12)])
+def test_records_of_code_that_another_loopy_writes_are_found_by_their_counts(tmp_path, monkeypatch, changes, rows):
+    """The OpenCL code has its terms in another order; counts and launch are the same."""
+    path = tmp_path / "m.jsonl"
+    store.prepare(path, device().facts)
+    measured(path, SCALE)
+    rewritten(size_plan.plan_path(path), key="of the same in other words")
+    monkeypatch.delattr(size_plan, "plan_sizes")  # the sizes are taken from the file
+    rewritten(path, kernel_hash="of the same in other words", **changes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # counts of others are not in the store
+        found = measured(path, SCALE)
+    assert (rows, 6) == (len(found.rows), len(found.current))
+    assert rows - 6 == len(found.outdated)
+
+
+def test_more_visits_join_those_of_code_that_another_loopy_wrote(tmp_path):
+    path = tmp_path / "m.jsonl"
+    store.prepare(path, device().facts)
+    measured(path, SCALE)
+    rewritten(path, kernel_hash="of the same in other words")
+    found = measured(path, SCALE, campaign=replace(TINY, visits=2))
+    assert 12 == len(found.rows)
+    assert {2} == {len(row.every_visit) for row in found.current}
+    assert not found.outdated

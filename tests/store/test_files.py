@@ -83,7 +83,7 @@ def test_a_jsonl_path_names_the_rows_and_counts_lie_beside(tmp_path):
 def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
     rows = [
         measurement(samples_s=(1.0,) * 5),
-        measurement(samples_s=(2.0,) * 5, kernel_hash="new"),
+        measurement(samples_s=(2.0,) * 5, kernel_hash="new", counts_hash="new"),
         measurement(parameters={"n": 9}, status="runtime", samples_s=()),
     ]
     for row in rows:

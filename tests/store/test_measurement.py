@@ -97,11 +97,23 @@ def test_flags_are_of_the_visit_that_gives_the_time_and_of_the_whole():
     assert ("clock",) == alike.after(quick.after(slow)).flags
 
 
-@pytest.mark.parametrize("changes", [{"kernel_hash": "x"}, {"driver": "2"}, {"status": "runtime", "samples_s": ()}])
+@pytest.mark.parametrize("changes", [
+    {"kernel_hash": "x", "counts_hash": "y"}, {"driver": "2"}, {"status": "runtime", "samples_s": ()},
+])  # fmt: skip
 def test_what_is_not_of_the_same_configuration_is_no_visit(changes):
     other = measurement(**changes)
     assert visit(9.0, 1.0) == visit(9.0, 1.0).after(other)
     assert other == other.after(visit(9.0, 1.0))
+
+
+@pytest.mark.parametrize("changes", [{"kernel_hash": "x"}, {"counts_hash": "y"}])
+def test_the_same_code_or_the_same_counts_make_a_visit(changes):
+    """Counts are made anew when perfmodel counts otherwise; another Loopy writes other code."""
+    assert 2 == len(visit(9.0, 1.0).after(visit(9.0, 1.0, **changes)).visits)
+
+
+def test_without_counts_only_the_code_tells():
+    assert not measurement(counts_hash="").matches(measurement(counts_hash="", kernel_hash="x"))
 
 
 def test_times_without_profiling_leave_none_of_the_device():

@@ -54,7 +54,7 @@ def test_records_of_one_key_are_visits_until_the_code_changes_or_one_fails():
     assert (0.9, 3) == (row.seconds, len(row.visits))
     (row,) = Measurements((visit(1.0), failed, visit(2.0), visit(2.1)), {}).current
     assert (2.0, 2) == (row.seconds, len(row.visits))
-    (row,) = Measurements((visit(1.0), visit(2.0, kernel_hash="x"), visit(3.0)), {}).current
+    (row,) = Measurements((visit(1.0), visit(2.0, kernel_hash="x", counts_hash="y"), visit(3.0)), {}).current
     assert (3.0, 0) == (row.seconds, len(row.visits))
 
 
