@@ -8,8 +8,10 @@ cost of the quantity from a relative. Families by features get a kernel class fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 
 from perfmodel.calibration.kernel_choice import classes_for
 from perfmodel.calibration.recommended import CANDIDATES
@@ -29,7 +31,7 @@ FEW: Campaign = replace(QUICK, name="for", rungs=2, apart_s=0.5)
 """The campaign that measures the chosen rows, in two visits; of classes for features, two sizes."""
 ROWS = 2
 """Rows that are measured for a quantity."""
-DOMINANT = 0.5
+DOMINANT = 0.3
 """Share of a row's time from which no better row is looked for [1]."""
 ENOUGH = 8
 """Rows with the quantity after which the best ones are taken."""
@@ -39,6 +41,8 @@ SHORTEST_S = 5e-5
 """Shortest predicted time of a chosen row, where a longer one has the quantity [s]."""
 GOOD = 0.7
 """Share, over the largest of a variant, from which the quickest sizes are taken [1]."""
+SEARCH_S = 20.0
+"""After so long only likely classes are looked at [s]."""
 EXPONENTS = 5
 """Rungs of a class that are tried."""
 
@@ -84,10 +88,16 @@ def models_of(folder: Path) -> dict[str, FittedModel]:
 def lacking(
     models: Mapping[str, FittedModel], counted: Iterable[KernelCounts], sizes: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something."""
+    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something.
+
+    Families that cannot be evaluated for a kernel, for want of a fact or of its dataflow, are passed over.
+    """
     counted, needed = tuple(counted), {}
     for name, model in models.items():
-        found = {quantity for counts in counted for quantity in model.lacking(counts, sizes)}
+        found: set[str] = set()
+        with suppress(PerfModelError):
+            for counts in counted:
+                found.update(model.lacking(counts, sizes))
         if found:
             needed[name] = tuple(sorted(found))
     return needed
@@ -123,8 +133,9 @@ def exercising(
 ) -> tuple[ChosenRow, ...]:
     """Return rows in which a quantity makes up the largest part of the time, of different variants, the best first."""
     found: list[ChosenRow] = []
+    began = monotonic()
     for likely, kernel, variant in _in_order(quantity, library):
-        if len(found) >= (ENOUGH if likely else ROWS):
+        if len(found) >= (ENOUGH if likely else ROWS) or (not likely and monotonic() - began > SEARCH_S):
             break
         if best := _best_row(quantity, model, kernel, variant, most_items):
             found.append(best)

@@ -16,6 +16,7 @@ from perfmodel import analyses, calibration, display, measuring, predicting, rep
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
+from perfmodel.fitting.cautions import MISSING
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -136,6 +137,11 @@ class _Request(Lazy):
         """The same as a line of text, where something has judged them."""
         return [f"these weights are {self.verdict}"] if self.verdict else []
 
+    def with_command(self, text: str) -> str:
+        """Return text whose commands that measure what is missing name the kernel file and its first sizes."""
+        sizes = "".join(f" -p {name}={size}" for name, size in self.points[0].items())
+        return text.replace(MISSING, f"{MISSING.partition(' KERNEL')[0]} {self.asked.kernel}{sizes}")
+
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each; those that fail are left out."""
         alone = self.jobs is None and len(self.file.builders) < MANY
@@ -240,7 +246,7 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
     predictions, (ranking,) = request.predicted(request.points[0])
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
-        output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
+        output.print_text(request.with_command("\n".join(_prediction_lines(request, predictions, ranking))))
         for line in _why_lines(bounds):
             output.print_text(line)
         return
@@ -415,7 +421,7 @@ def _show_ranking(request: _Request) -> None:
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
         lines += _notes(len(ranking), [ranking])
         lines += analyses.roofline.above_lines(rates.values())
-        return "\n".join(lines + report.sweeps.left_out_lines(predictions.errors))
+        return request.with_command("\n".join(lines + report.sweeps.left_out_lines(predictions.errors)))
 
     output.show(document, text)
 
@@ -457,7 +463,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         lines += [*anchor_lines(predictions.anchors), table]
         lines += _notes(len(predictions.variants), points)
         lines += analyses.roofline.above_lines(point for here in places for point in here.values())
-        return "\n".join([*lines, *report.sweeps.left_out_lines(errors)])
+        return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(errors)]))
 
     output.show(document, text)
 

@@ -11,6 +11,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from perfmodel.errors import ContradictingFacts, StatisticOutside, UnknownSpan
 
+MISSING = "perfmodel measure --for KERNEL.PY"
+"""The command that measures what a kernel needs."""
+
 
 @dataclass(frozen=True)
 class FarOutside:
@@ -127,7 +130,7 @@ class FromRelative:
         by = f"by {self.devices} other devices" if self.devices else "a guess: no device has both"
         low, high = self.ratio / self.spread, self.ratio * self.spread
         taken = f"{self.ratio:.2g} times {self.relative} ({low:.2g} to {high:.2g}, {by})"
-        advice = "" if self.exercised else "; `perfmodel measure --for KERNEL.PY` measures it"
+        advice = "" if self.exercised else f"; `{MISSING}` measures it"
         return f"{self.quantity} {problem}: taken as {taken}{advice}"
 
     def document(self) -> dict[str, Any]:

@@ -452,8 +452,9 @@ class FittedModel(Lazy):
         case = Case(counts, at, self.facts, self.family.name)
         features = self.family.features_of(case)  # first, since they check all sizes of an array at once
         values = self.family.values(case) if self.family.resources else features
-        model = self._with_relatives(values)
-        unmeasured = tuple(name for name in self._unmeasured(values) if name not in model._taken)
+        missing = self._unmeasured(values)
+        model = self._with_relatives(values, missing)
+        unmeasured = tuple(name for name in missing if name not in model._taken)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
         if not self.family.resources:
@@ -484,11 +485,11 @@ class FittedModel(Lazy):
 
     # {{{ costs of relatives
 
-    def _with_relatives(self, values: Mapping[str, Any]) -> FittedModel:
-        """Return the model with weights of relatives for quantities in the values that were never measured."""
+    def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
+        """Return the model with weights of relatives for what is missing, and for what only seems to be free."""
         if self.strict or self.related:
             return self
-        names = (*self._unmeasured(values), *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
+        names = (*missing, *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
         return self._extended(names) if names else self
 
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
@@ -588,7 +589,7 @@ class FittedModel(Lazy):
             As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
-        run_time = self._with_relatives(values)._run_time
+        run_time = self._with_relatives(values, self._unmeasured(values))._run_time
         _, terms = run_time.evaluate(values)
         return terms, lambda changed: run_time.with_terms(values, changed)
 

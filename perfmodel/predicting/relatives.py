@@ -10,7 +10,8 @@ with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math:`\bar r` and
 where :math:`s_0^2` is the variance of the ratios of all pairs in the group of the two, each pair around its own mean,
 which counts as :math:`\nu_0` devices. Where only devices of the other type have both, the variance between the types is
 added: the mean square of the differences of a pair's means. Where no device has both, the mean is 0, and the variance
-is the mean square of the group's mean ratios and :math:`s_0^2`. Of the relatives in the nearest group the one with the
+is :math:`s_0^2` plus the mean square of the mean ratios of the group, or of pairs that differ only in the width of
+their types. Of the relatives in the nearest group the one with the
 narrowest distribution counts.
 
 Source: the predictive distribution of a normal sample with a scaled inverse chi-squared prior of the variance: A.
@@ -20,6 +21,7 @@ Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -90,16 +92,19 @@ class Ratios(Lazy):
                 found = (self._ratio(quantity, mate, group, of_types, of_types != types[0]) for mate in mates)
                 if measured := [ratio for ratio in found if ratio.devices]:
                     return min(measured, key=lambda ratio: ratio.spread(0.9))
-        for group, mates in groups:
-            return self._ratio(quantity, mates[0], group, (), foreign=False)
-        return None
+        never = [(mate, group) for group, mates in groups for mate in mates]
+        if not never:
+            return None
+        mate, group = min(never, key=lambda pair: not _of_other_type(quantity, pair[0]))
+        return self._ratio(quantity, mate, group, (), foreign=False)
 
     def _ratio(self, quantity: str, mate: str, group: Group, types: Iterable[str], foreign: bool) -> Ratio:
         """Return the ratio of two quantities of a group by the devices of some types."""
         logs = [log for kind in types for log in self._every[kind].get((quantity, mate), [])]
         within, count = self._within[group], len(logs)
         if not count:
-            return Ratio(mate, 0.0, math.sqrt(self._between[group] + within), PRIOR)
+            between = self._by_width if _of_other_type(quantity, mate) else self._between[group]
+            return Ratio(mate, 0.0, math.sqrt(between + within), PRIOR)
         mean, freedom = fmean(logs), PRIOR + count - 1
         variance = (PRIOR * within + sum((log - mean) ** 2 for log in logs)) / freedom
         scale = math.sqrt(variance * (1 + 1 / count) + (self._by_type if foreign else 0.0))
@@ -126,6 +131,14 @@ class Ratios(Lazy):
         """The mean square of the pairs' mean logarithms, by group."""
         return self._of_groups(lambda logs: (fmean(logs) ** 2, 1))
 
+    @cached_property
+    def _by_width(self) -> float:
+        """The mean square of the mean logarithms of pairs that differ only in the width of their types."""
+        means = [
+            fmean(logs) for pairs in self._every.values() for pair, logs in pairs.items() if _of_other_type(*pair)
+        ]
+        return fmean(mean**2 for mean in means) if means else 1.0
+
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
         """Return the squares over their numbers of the pairs in each group."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
@@ -146,6 +159,17 @@ class Ratios(Lazy):
             for pairs, others in combinations(self._every.values(), 2) for pair in {*pairs} & {*others}
         ]  # fmt: skip
         return fmean(difference**2 for difference in differences) if differences else 1.0
+
+
+def _of_other_type(name: str, other: str) -> bool:
+    """Return whether two names differ only in numbers, such as the width of a type.
+
+    Examples
+    --------
+    >>> _of_other_type("op_float32_pow", "op_float64_pow"), _of_other_type("op_float32_pow", "op_float32_div")
+    (True, False)
+    """
+    return name != other and re.sub(r"\d+", "", name) == re.sub(r"\d+", "", other)
 
 
 def _pairs(names: Collection[str]) -> Iterator[Pair]:

@@ -138,7 +138,7 @@ def left_out_lines(errors: Mapping[str, object]) -> list[str]:
 
 
 def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
-    """Return what to know of variants, a line for each text; texts that differ only in numbers are one.
+    """Return what to know of variants, a line for each text; texts that differ only in numbers (not in names) are one.
 
     A text on all of the variants, `every` in number, names none of them.
 
@@ -146,6 +146,8 @@ def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
     --------
     >>> noted_lines([("a", "of the cache"), ("b", "of the cache"), ("b", "slow")], 2)
     ['of the cache', 'b: slow']
+    >>> noted_lines([("a", "lacks circular_32"), ("b", "lacks circular_64"), ("c", "takes 1 s"), ("d", "takes 2 s")], 4)
+    ['a: lacks circular_32', 'b: lacks circular_64', 'c and d: takes 1 s']
     """
     return [
         str(text) if len(names) == every > 1 else f"{_listed(names)}: {text}"
@@ -157,7 +159,7 @@ def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], obj
     """Return the variants of each text, and the text of the first of them."""
     reasons: dict[str, tuple[dict[str, None], object]] = {}
     for name, text in texts:
-        alike = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)|\d+", "0", str(text))
+        alike = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)|(?<![A-Za-z_\d])\d+", "0", str(text))
         names, _ = reasons.setdefault(alike, ({}, text))
         names[name] = None
     return [([*names], text) for names, text in reasons.values()]

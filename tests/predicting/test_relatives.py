@@ -86,6 +86,14 @@ def test_without_a_device_that_has_both_the_ratio_is_one_and_wide():
     assert Ratios({"cpu": devices}).nearest("circular_64", ["loads", "runs"], "cpu") is None
 
 
+def test_without_a_device_that_has_both_the_other_width_is_the_nearest():
+    devices = {"d": {"op_float64_special": 3.0, "op_float32_special": 2.0, "op_float32_pow": 40.0}}
+    ratio = Ratios({"cpu": devices}).nearest("op_float64_pow", ["op_float64_special", "op_float32_pow"], "cpu")
+    assert ("op_float32_pow", 0) == (ratio.relative, ratio.devices)
+    # log(3/2)^2 of the one pair of two widths, and a variance of 1 as no pair is known of two devices
+    assert pytest.approx(math.hypot(math.log(1.5), 1.0)) == ratio.scale
+
+
 def test_weights_are_never_known_exactly():
     devices = {f"d{k}": FUNCTIONS for k in range(9)}
     assert Ratios({"cpu": devices}).nearest("circular_64", ["exponential_64"], "cpu").scale >= LEAST_SCATTER
