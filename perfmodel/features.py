@@ -54,7 +54,7 @@ CLASS_NAMES: Mapping[int, str] = MappingProxyType(
 ACCESS_BITS = (8, 16, 32, 64, 128)
 """Sizes of a memory access, each with features of its own [bit]."""
 
-PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
+PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise", "compare", "select")
 """Kinds of operation with a feature of their own; every other kind is ``special``."""
 
 GLOBAL = ("global", "constant")

@@ -22,7 +22,7 @@ from perfmodel.errors import FamilyMismatchError
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.instructions import fused_operations
+from perfmodel.quantities.instructions import arithmetic, fused_operations
 from perfmodel.quantities.occupancy import launched
 from perfmodel.quantities.traffic import global_bytes
 
@@ -125,7 +125,7 @@ def _quantities(case: Case) -> dict[str, Any]:
 
     An addition and a multiplication are one instruction, as in #insts.
     """
-    fused = case.total("op_*") - fused_operations(case)
+    fused = arithmetic(case) - fused_operations(case)
     return {
         **find_family(FAMILY).quantities(case),
         "fp_insts": (case.total(*_FP) - fused) / launched(case)[0],

@@ -34,6 +34,8 @@ KINDS: Mapping[str, str] = {
     "minmax": "a minimum or maximum",
     "shift": "a shift",
     "bitwise": "a bitwise operation",
+    "compare": "a comparison",
+    "select": "a select by a condition",
     "special": "a function (such as sqrt)",
 }
 PLACES: Mapping[str, str] = {

@@ -24,7 +24,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import issues_of
 from perfmodel.counts.nests.nest import Issue, Nest
 from perfmodel.counts.nests.nests import compiled_table, nests_of
-from perfmodel.counts.program.program import Access, Domain, IndexSpan, Node, Program, Statistic
+from perfmodel.counts.program.program import DECISIONS, Access, Domain, IndexSpan, Node, Program, Statistic
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count, given
@@ -143,7 +143,10 @@ class KernelCounts(Lazy):
         It is this value where the compiler leaves all, or where the counts were stored before operands were recorded.
         """
         table = compiled_table(self.flow) if _records_operands(self.source) and self.flow is not None else None
-        return self if table is None else replace(self, operation_table=table)
+        if table is None:
+            return self
+        decisions = (row for row in self.operation_table if row.kind in DECISIONS)
+        return replace(self, operation_table=tuple(sorted((*table, *decisions), key=lambda row: (row.dtype, row.kind))))
 
     @cached_property
     def gathered(self) -> tuple[str, ...]:
@@ -255,7 +258,7 @@ class KernelCounts(Lazy):
     # {{{ questions
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the operations of a type and kind; an argument left out sums over it."""
+        """Return the operations of a type and kind; an argument left out sums over it, comparisons and selects too."""
         wanted = {"dtype": dtype, "kind": kind}
         return total(row.count for row in self.operation_table if rows.matches(row, wanted))
 

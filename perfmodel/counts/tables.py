@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache as once, partial
 from itertools import count as numbers
@@ -14,7 +14,7 @@ import islpy as isl
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program
+from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program, Statement
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
@@ -64,7 +64,7 @@ def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Ma
 
 def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[OperationCount, ...]:
     amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
-    for statement in program.statements:
+    for statement in (*program.statements, *program.decisions):
         for operation in statement.operations:
             amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
     parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
@@ -169,14 +169,17 @@ def _alone(counts: KernelCounts, number: int) -> KernelCounts:
 def _program_of(program: Program, number: int) -> Program:
     """Return the program of one launch, with the host's loops around it."""
     domains: dict[Domain, Domain] = {}
-    statements = []
-    for statement in program.statements:
-        if statement.domain.launch == number:
-            if statement.domain not in domains:
-                domains[statement.domain] = replace(statement.domain, launch=0)
-            statements.append(replace(statement, domain=domains[statement.domain]))
+
+    def of_launch(statements: Iterable[Statement]) -> Iterator[Statement]:
+        for statement in statements:
+            if statement.domain.launch == number:
+                if statement.domain not in domains:
+                    domains[statement.domain] = replace(statement.domain, launch=0)
+                yield replace(statement, domain=domains[statement.domain])
+
     return replace(
-        program, launches=(program.launches[number],), statements=tuple(statements),
+        program, launches=(program.launches[number],), statements=tuple(of_launch(program.statements)),
+        decisions=tuple(of_launch(program.decisions)),
         barriers=tuple(replace(site, launch=0) for site in program.barriers if site.launch == number),
         schedule=tuple(_kept(program.schedule, number, numbers())),
     )

@@ -48,6 +48,7 @@ from perfmodel.io import write_whole
 from perfmodel.models import Family
 from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.instructions import arithmetic
 from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import LOADED
@@ -329,7 +330,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
 
 def _plain_operations(case: Case, dtype: str) -> float:
     """Return the operations of a type; zero where most of them are no additions and products, but slow ones."""
-    every = float(case.total(f"op_{dtype}_*"))
+    every = float(arithmetic(case, dtype))
     plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
     return every if plain >= PLAIN * every else 0.0
 

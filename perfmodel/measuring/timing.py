@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from perfmodel.counts.program.program import DECISIONS
 from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
@@ -264,7 +265,9 @@ def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFac
     cycles_s: float = BOOST * facts.value("compute_units") * facts.value("clock_mhz") * 1e6
     if peaks is None or not cycles_s:
         return 0.0
-    operations = sum(int(r.count(**parameters)) for r in counts.operation_table if r.count.exact)
+    operations = sum(
+        int(row.count(**parameters)) for row in counts.operation_table if row.count.exact and row.kind not in DECISIONS
+    )
     cells = {
         (row.array, row.direction): (row.footprint, np.dtype(row.dtype).itemsize)
         for row in counts.access_table

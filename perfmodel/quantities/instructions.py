@@ -5,11 +5,13 @@ The dataflow is that of :mod:`perfmodel.counts.flow.flow`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from perfmodel.counts import OperationCount
+from perfmodel.counts.program.program import DECISIONS
 from perfmodel.errors import FlowUnknownError
 from perfmodel.features import matches
 from perfmodel.quantities.case import Case
@@ -19,7 +21,7 @@ SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
 })  # fmt: skip
-"""Kinds that a CPU or GPU computes in one instruction; comparisons and signs are not counted at all."""
+"""Kinds that a CPU or GPU computes in one instruction; signs are not counted at all."""
 
 ORDINARY = SIMPLE | {"madd"}
 """The same, and a product that is added at once where it is counted as one operation."""
@@ -43,7 +45,17 @@ def float_operations(case: Case) -> tuple[Any, Any]:
 
     Each operation counts as one, a division or a square root too (Kim et al. 2012, section 4.2.4).
     """
-    return case.total("op_float16_*", "op_float32_*"), case.total("op_float64_*")
+    return arithmetic(case, "float16") + arithmetic(case, "float32"), arithmetic(case, "float64")
+
+
+def arithmetic(case: Case, dtype: str = "*") -> Any:
+    """Return the operations of a type that compute a number: all but comparisons and selects."""
+    return case.total(f"op_{dtype}_*") - case.total(*(f"op_{dtype}_{kind}" for kind in DECISIONS))
+
+
+def arithmetic_rows(case: Case) -> Iterator[OperationCount]:
+    """Yield the same as a compiler leaves them, by type and kind."""
+    return (row for row in case.counts.compiled.operation_table if row.kind not in DECISIONS)
 
 
 def fused_operations(case: Case) -> Any:
@@ -57,7 +69,7 @@ def fused_operations(case: Case) -> Any:
         for name, value in values.items()
         if matches(("op_float*_add",), name)
     )
-    return case.total("op_*") - sum(pairs, 0.0)
+    return arithmetic(case) - sum(pairs, 0.0)
 
 
 def instructions(case: Case) -> Any:
@@ -76,14 +88,14 @@ def fast_work(case: Case) -> Any:
     Ma et al. (2014), section II.A: "computation and access to fast memory take unit time".
     """
     local = (row.count for row in case.counts.access_table if row.space == "local")
-    return case.sum(*(row.count for row in case.counts.compiled.operation_table), *local)
+    return case.sum(*(row.count for row in arithmetic_rows(case)), *local)
 
 
 def work(case: Case) -> Any:
     """Return W, the operations and loads of all work-items (Kim et al. 2012, figure 2.3)."""
     counts = case.counts
     loads = (row.count for row in counts.access_table if row.direction == "load" and row.space != "private")
-    return case.sum(*(row.count for row in counts.compiled.operation_table), *loads)
+    return case.sum(*(row.count for row in arithmetic_rows(case)), *loads)
 
 
 def critical_path(case: Case) -> Any:
@@ -107,7 +119,7 @@ def fast_critical_path(case: Case) -> Any:
 
 def special_functions(case: Case) -> Any:
     """Return the floating-point divisions, powers and functions: all that no kind of :data:`SIMPLE` is."""
-    rows = case.counts.compiled.operation_table
+    rows = arithmetic_rows(case)
     return case.sum(*(row.count for row in rows if row.dtype.startswith("float") and row.kind not in ORDINARY))
 
 

@@ -1,8 +1,8 @@
 """C expressions to Python expressions that also note their array accesses, with the operations they stand for.
 
-What is counted: arithmetic on values. What is not: comparisons, logical operators, casts, unary minus and a factor of
--1; and index arithmetic, which is integer arithmetic in subscripts, in loop bounds, and in tests of work-item ids, loop
-variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted apart.
+What is counted: arithmetic on values, comparisons and ``? :``. What is not: logical operators, casts, unary minus and a
+factor of -1; and index arithmetic, which is that of integers in subscripts, in loop bounds, and in tests of work-item
+ids, loop variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted apart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from pycparser import c_ast, c_generator
 
-from .dtypes import INT, LONG, CType, c_type, common, promoted
+from .dtypes import INT, LONG, REAL_OF_COMPLEX, CType, c_type, common, promoted
 from .functions import IN_INDEX, NEGATION, call, random123
 from .scope import Notes, Variable
 from .source import UnsupportedCode
@@ -176,7 +176,9 @@ class Expressions:
             right = self._sometimes(lambda: self.translate(node.right, mode))[0]
             return f"({left} {_LOGICAL[node.op]} {right})", INT
         if node.op in _COMPARISONS:
-            return f"({self.translate(node.left, mode)[0]} {node.op} {self.translate(node.right, mode)[0]})", INT
+            (left, left_type), (right, right_type) = self.translate(node.left, mode), self.translate(node.right, mode)
+            self._count(common(left_type, right_type), "compare", mode)
+            return f"({left} {node.op} {right})", INT
         (left, left_type), (right, right_type) = self.translate(node.left, mode), self.translate(node.right, mode)
         kind = promoted(left_type) if node.op in ("<<", ">>") else common(left_type, right_type)
         negation = node.op == "*" and (is_sign(node.left) or is_sign(node.right))
@@ -198,8 +200,10 @@ class Expressions:
         condition = self.test(node.cond, INDEX) if mode == VALUE else self.translate(node.cond, mode)[0]
         true, true_type = self._sometimes(lambda: self.translate(node.iftrue, mode))
         false, false_type = self._sometimes(lambda: self.translate(node.iffalse, mode))
-        same = true_type == false_type
-        return f"({true} if {condition} else {false})", true_type if same else common(true_type, false_type)
+        kind = promoted(true_type) if true_type == false_type else common(true_type, false_type)
+        real = CType(REAL_OF_COMPLEX.get(kind.dtype, kind.dtype), kind.lanes)
+        self._count(real, "select", mode, 2 if kind.complex else 1)
+        return f"({true} if {condition} else {false})", kind
 
     def _cast(self, node: c_ast.Cast, mode: str) -> Translated:
         kind = c_type(" ".join(node.to_type.type.type.names))

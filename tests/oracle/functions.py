@@ -221,6 +221,8 @@ def _real_call(name: str, kind: CType) -> tuple[str, CType, Operations]:
     if name == "dot":
         return name, CType(kind.dtype), ((kind.dtype, name, 1),)
     result = CType("int32") if name == "isnan" else kind
+    if name == "abs" and kind.integral:
+        result = CType("u" + kind.dtype.removeprefix("u"), kind.lanes)  # as OpenCL's abs
     return name, result, ((kind.dtype, name, kind.lanes),)
 
 

@@ -112,7 +112,7 @@ def test_predicates_exclude_operations_and_loads() -> None:
 
 def test_only_the_taken_branch_of_an_if_expression_counts() -> None:
     result = executed("if_expression_affine", n=21)
-    assert {("float32", "mul"): 5, ("float32", "add"): 16} == result.operations
+    assert {("float32", "mul"): 5, ("float32", "add"): 16, ("float32", "select"): 21} == result.operations
     assert 16 == loads(result, "b")
 
 

@@ -81,6 +81,7 @@ Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("
 #: An affine index: its constant, and the coefficients of the names in it; None for any other.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
+DECISIONS = ("compare", "select")  # kinds of operations that decide, and compute no number
 SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
 
 
@@ -310,7 +311,8 @@ class BarrierSite:
 class Program:
     """A scheduled kernel, with all that counters need.
 
-    ``dataflow`` is None in counts that were stored before it was recorded.
+    ``dataflow`` is None in counts that were stored before it was recorded. ``decisions`` are the comparisons and
+    selects of instructions and tests; they are not among the operations that statements and dataflow have.
     """
 
     name: str
@@ -322,3 +324,4 @@ class Program:
     schedule: tuple[Node, ...]
     dataflow: Dataflow | None = None
     statistics: tuple[Statistic, ...] = ()  # those that have a largest value
+    decisions: tuple[Statement, ...] = ()

@@ -26,7 +26,7 @@ ADDED = ("reasons", "shift", "walks", "span", "means", "along")
 def write_program(program: Program) -> Json:
     """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
     flow = program.dataflow
-    domains = {statement.domain: None for statement in program.statements}
+    domains = {statement.domain: None for statement in (*program.statements, *program.decisions)}
     numbers = {domain: number for number, domain in enumerate(domains)}
     return {
         "name": program.name,
@@ -34,19 +34,21 @@ def write_program(program: Program) -> Json:
         "assumptions": str(program.assumptions),
         "launches": [_by_field(launch) for launch in program.launches],
         "domains": [_by_field(domain) for domain in domains],
-        "statements": [
-            {
-                "domain": numbers[statement.domain], "operations": _plain(statement.operations),
-                "accesses": [_by_field(access) for access in statement.accesses],
-                "place": list(statement.place), "instruction": statement.instruction,
-                **({"computed": _plain(statement.computed)} if statement.computed else {}),
-            }
-            for statement in program.statements
-        ],
+        "statements": [_write_statement(statement, numbers) for statement in program.statements],
         "barriers": [_by_field(site) for site in program.barriers],
         "schedule": [_write_node(node) for node in program.schedule],
         **({} if flow is None else {"dataflow": write_dataflow(flow)}),
         **({"statistics": _plain(tuple(map(tuple, program.statistics)))} if program.statistics else {}),
+        **({"decisions": [_write_statement(each, numbers) for each in program.decisions]} if program.decisions else {}),
+    }
+
+
+def _write_statement(statement: Statement, numbers: Mapping[Domain, int]) -> Json:
+    return {
+        "domain": numbers[statement.domain], "operations": _plain(statement.operations),
+        "accesses": [_by_field(access) for access in statement.accesses],
+        "place": list(statement.place), "instruction": statement.instruction,
+        **({"computed": _plain(statement.computed)} if statement.computed else {}),
     }
 
 
@@ -103,19 +105,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
             )
             for launch in data["launches"]
         ),
-        tuple(
-            Statement(
-                domains[statement["domain"]] if "domains" in data else _read_domain(statement["domain"]),
-                tuple(values.Operation(*operation) for operation in statement["operations"]),
-                tuple(_read_access(access) for access in statement["accesses"]),
-                tuple(statement.get("place", ())), statement.get("instruction", ""),
-                tuple(
-                    values.Computed(number, dtype, kind, lanes, tuple(operands))
-                    for number, dtype, kind, lanes, operands in statement.get("computed", ())
-                ),
-            )
-            for statement in data["statements"]
-        ),
+        tuple(_read_statement(statement, domains) for statement in data["statements"]),
         tuple(
             BarrierSite(
                 site["launch"], site["scope"], isl.Set(site["points"]), tuple(site["axes"]),
@@ -128,6 +118,20 @@ def read_program(data: Mapping[str, Any]) -> Program:
         tuple(
             values.Statistic(key, Fraction(value), tuple(map(isl.Set, most)))
             for key, value, most in data.get("statistics", ())
+        ),
+        tuple(_read_statement(statement, domains) for statement in data.get("decisions", ())),
+    )
+
+
+def _read_statement(statement: Json, domains: Sequence[Domain]) -> Statement:
+    return Statement(
+        domains[statement["domain"]] if domains else _read_domain(statement["domain"]),
+        tuple(values.Operation(*operation) for operation in statement["operations"]),
+        tuple(_read_access(access) for access in statement["accesses"]),
+        tuple(statement.get("place", ())), statement.get("instruction", ""),
+        tuple(
+            values.Computed(number, dtype, kind, lanes, tuple(operands))
+            for number, dtype, kind, lanes, operands in statement.get("computed", ())
         ),
     )
 

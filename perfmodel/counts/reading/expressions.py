@@ -457,9 +457,14 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
         inner = scope._replace(literal=values.real_part(self.loopy_type(expr.left - expr.right)))
-        self.rec(expr.left, inner)
-        self.rec(expr.right, inner)
+        self.decide("compare", values.promote(self.rec(expr.left, inner), self.rec(expr.right, inner)), expr, scope)
         return INT
+
+    def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
+        """Record a comparison or a select of values of a type; of complex ones, that of both parts."""
+        self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
+        self.operand = str(expr)
+        return dtype
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope._replace(literal=INT))
@@ -475,13 +480,13 @@ class Walk(Mapper):  # type: ignore[misc]
         self.test(expr.condition, scope)
         then = self.rec(expr.then, scope.under((expr.condition, True)))
         otherwise = self.rec(expr.else_, scope.under((expr.condition, False)))
-        return values.promote(then, otherwise)
+        return self.decide("select", values.promote(then, otherwise), expr, scope)
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
         name = self.function_name(expr)
-        if isinstance(name, ArgExtOp):  # compares and selects, computes nothing
-            for argument in expr.parameters:
-                self.rec(argument, scope)
+        if isinstance(name, ArgExtOp):  # branches by a comparison of the values, and computes nothing
+            dtypes = [self.rec(argument, scope) for argument in expr.parameters]
+            self.decide("compare", dtypes[0], expr, scope)
             return scope.literal
         if name in ADDRESSES:
             for index in array_access(expr.parameters[0])[1]:

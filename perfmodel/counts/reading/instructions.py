@@ -21,7 +21,7 @@ from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
-from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
+from perfmodel.counts.program.program import DECISIONS, SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
@@ -59,7 +59,7 @@ class PathWalk(Walk):
     ) -> bool:
         """Record operations; those on the parts of a complex value are one deep for each kind."""
         noted = super().note(dtype, kind, scope, operands, amount, per_lane, lanes)
-        if noted:
+        if noted and kind not in DECISIONS:
             self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
         return noted
 
@@ -115,7 +115,8 @@ class PathWalk(Walk):
         """Return the statement of the walk; it waits for its guards too."""
         acts = Counter[Act]()
         for event in self.operations:
-            acts[event.dtype, event.kind] += event.amount
+            if event.kind not in DECISIONS:
+                acts[event.dtype, event.kind] += event.amount
         acts.update(self.touched)
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):

@@ -82,13 +82,17 @@ class Statements:
         self.launch += 1
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
-    def collected(self) -> tuple[program.Statement, ...]:
-        """Return what was added; refuse an access tag that was asked for and that no access has."""
+    def collected(self) -> tuple[tuple[program.Statement, ...], tuple[program.Statement, ...]]:
+        """Return what was added, and the comparisons and selects; refuse a tag asked for that no access has."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
         where = self._domains_of_arms()
-        return tuple(statement for key in self.order for statement in self._parts(key, where))
+        everything = [statement for key in self.order for statement in self._parts(key, where)]
+        statements, decisions = ([_of_kinds(each, decide) for each in everything] for decide in (False, True))
+        return tuple(each for each in statements if each.operations or each.accesses), tuple(
+            each for each in decisions if each.operations
+        )
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
         """Return a function that gives the domain of a kind of operation, or of an access, with its share."""
@@ -194,9 +198,10 @@ class Statements:
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
             around = names if operation.per_lane else once
-            executed = self._executed(where(self.launch, around, (*conditions, *operation.conditions)))
+            domain = where(self.launch, around, (*conditions, *operation.conditions))
+            executed = self._executed(domain)
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
-            if not self.options.group_multiply_add:
+            if not self.options.group_multiply_add and operation.kind not in program.DECISIONS:
                 made_of = operation.dtype, operation.kind, operation.lanes, operation.operands
                 self.computed[executed].append(program.Computed(number, *made_of))
         for access in walk.accesses:
@@ -205,6 +210,13 @@ class Statements:
                 continue
             domain = where(self.launch, once, (*conditions, *access.conditions))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
+
+
+def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:
+    """Return the comparisons and selects of a statement, or all else."""
+    operations = tuple(each for each in statement.operations if (each.kind in program.DECISIONS) == decide)
+    others = ((), ()) if decide else (statement.accesses, statement.computed)
+    return replace(statement, operations=operations, accesses=others[0], computed=others[1])
 
 
 def _row(access: program.Access) -> Hashable:
@@ -288,11 +300,12 @@ class _Extraction:
         self.walk_block(schedule, (), frozenset(), None)
         self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
+        statements, decisions = self.statements.collected()
         return program.Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
-            tuple(self.launches), self.statements.collected(), tuple(self.barriers), schedule,
+            tuple(self.launches), statements, tuple(self.barriers), schedule,
             program.Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
-            self.statements.indexing.statistics(),
+            self.statements.indexing.statistics(), decisions,
         )
 
     def walk_device(self, node: DeviceKernel, loops: Loops, tested: Tests) -> None:

@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.benefits import FAMILY, Benefits, potential_benefits
+from perfmodel.counts.program.program import DECISIONS
 from scripts.lab.studies.study import predictions
 
 if TYPE_CHECKING:
@@ -221,8 +222,10 @@ def operations_each(measured: Measurements | None) -> float:
     row = None if measured is None else next(iter(measured), None)
     if row is None or measured is None:
         return nan
-    operations = measured.counts[row.counts_hash].operations(dtype="float32")
-    return float(operations(**row.parameters)) / (NEIGHBOURS * row.parameters["boxes"] * row.parameters["q"] ** 2)
+    table = measured.counts[row.counts_hash].operation_table
+    arithmetic = (each for each in table if each.dtype == "float32" and each.kind not in DECISIONS)
+    operations = sum(each.count(**row.parameters) for each in arithmetic)
+    return float(operations) / (NEIGHBOURS * row.parameters["boxes"] * row.parameters["q"] ** 2)
 
 
 def search(seconds: Mapping[Taken, float]) -> tuple[Taken, ...]:

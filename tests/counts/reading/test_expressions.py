@@ -39,8 +39,10 @@ def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
     ("out[i] = 10.0*(i - 5.0)", {("float32", "add"): 1, ("float32", "mul"): 1}),
     ("out[i] = i*n", {("int32", "mul"): 1}),  # what is stored is no index
     ("out[i] = n*n*a[i]", {("int32", "mul"): 1, ("float32", "mul"): 1}),  # n * n * a[i] is (n * n) * a[i]
-    ("out[i] = a[i] if i/2 < n else 0", {("float64", "div"): 1}),  # (double) i / (double) 2.0 < n
-    ("out[i] = a[i] if i + 0.5 < n else 0", {("float32", "add"): 1}),  # i + 0.5f < n
+    # (double) i / (double) 2.0 < n
+    ("out[i] = a[i] if i/2 < n else 0", {("float64", "div"): 1, ("float64", "compare"): 1, ("float32", "select"): 1}),
+    # i + 0.5f < n
+    ("out[i] = a[i] if i + 0.5 < n else 0", {("float32", kind): 1 for kind in ("add", "compare", "select")}),
     ("out[i] = a[i]**2", {("float32", "mul"): 1}),
     ("out[i] = a[i]**3", {("float32", "pow"): 1}),
     ("out[i] = a[i] / b[i]", {("float32", "div"): 1}),
@@ -91,7 +93,8 @@ def test_a_branch_has_its_condition() -> None:
     walk = walked("out[i] = a[i] + b[i] if i < 4 else c[i]")
     truths = {event.array: [truth for _, truth in event.conditions] for event in walk.accesses}
     assert {"a": [True], "b": [True], "c": [False], "out": []} == truths
-    assert [(True,)] == [tuple(truth for _, truth in event.conditions) for event in walk.operations]
+    truths_by_kind = {event.kind: tuple(truth for _, truth in event.conditions) for event in walk.operations}
+    assert {"add": (True,), "select": ()} == truths_by_kind
 
 
 def test_the_second_operand_of_and_is_evaluated_where_the_first_holds() -> None:
