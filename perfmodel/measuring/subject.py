@@ -174,11 +174,15 @@ def _buffers(argument: Any) -> tuple[str, ...]:
 
 
 def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgument:
-    from loopy import ImageArg
+    from loopy import AddressSpace, ImageArg
     from loopy.kernel.array import SeparateArrayArrayDimTag, VectorArrayDimTag
 
-    if isinstance(argument, ImageArg) or not isinstance(argument.shape, tuple):
-        what = "is an image" if isinstance(argument, ImageArg) else "has no shape"
+    problems = {
+        "is an image": isinstance(argument, ImageArg),
+        "is in local memory": getattr(argument, "address_space", None) == AddressSpace.LOCAL,
+        "has no shape": not isinstance(argument.shape, tuple),
+    }
+    if what := next((what for what, holds in problems.items() if holds), ""):
         raise ArrayMemoryError(kernel, argument.name, what)
     shape, tags, strides = _evaluate(argument.shape, values), argument.dim_tags or (), dict[int, int]()
     vectors = [extent for extent, tag in zip(shape, tags, strict=True) if isinstance(tag, VectorArrayDimTag)]

@@ -276,6 +276,9 @@ def test_a_grid_of_no_groups_is_refused_and_among_others_left_out(bench):
     [
         (lambda: made("{[i]: 0 <= i < n}", "out[i] = im[i, 0]", arrays("out"), lp.ImageArg("im", F32, shape="n, n")),
          "'im' .* is an image"),
+        (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out"), arrays("a", shape=None)), "'a' .* no shape"),
+        (lambda: made("{[i]: 0 <= i < n}", "t[i % 64] = i {id=w}\nout[i] = t[63 - i % 64] {dep=w}", arrays("out"),
+                      lp.ArrayArg("t", F32, shape=64, address_space=lp.AddressSpace.LOCAL)), "'t' .* local memory"),
         (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"), target=lp.OpenCLTarget()),
          "OpenCLTarget"),
         (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"),
