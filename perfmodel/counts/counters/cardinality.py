@@ -101,12 +101,19 @@ class Cardinalities:
         apart = [] if whole is None else apart_from_lanes(domain, whole)
         kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in apart)
         coupled = replace(domain, points=without_dimensions(domain.points, apart), axes=kept)
-        parts = list(in_sub_groups(coupled, launch, size))
-        number = self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))
+        number = self._sum(list(in_sub_groups(coupled, launch, size)))
         if not apart:
             return number
         others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in apart))
         return number.times(self.size(others))
+
+    def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
+        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes."""
+        number = self._sum(parts).times(self._groups(domain.launch, domain.axes))
+        return self.wrap(number, granularity="subgroup")
+
+    def _sum(self, parts: list[isl.Set]) -> Cardinality:
+        return self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,

@@ -1,0 +1,230 @@
+"""Bank conflicts: how often local memory repeats an access of a sub-group because its lanes want words of one bank.
+
+The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
+
+A *touch* is a lane of a sub-group, and how far its address lies from that of the first lane. It happens in a set of
+executions. Executions with the same touches are repeated equally often: they are of one *kind*.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import pairwise
+from math import prod
+
+import islpy as isl
+
+from perfmodel.counts.counters.cardinality import Cardinalities, boxes_of_sub_groups, completed
+from perfmodel.counts.counters.cells import Site, doubts
+from perfmodel.counts.points.factors import without_dimensions
+from perfmodel.counts.points.set_counter import BudgetSpentError, limited
+from perfmodel.counts.program.program import Access, Domain, Launch
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
+
+SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
+WORD_BYTES = 4
+TOUCHES = 1024
+"""Most touches of a sub-group that are told apart; each takes some operations of isl."""
+KINDS = 128
+"""Most kinds of executions of a sub-group."""
+WORK = 4
+"""How many times the work for one formula the kinds of an access may take."""
+Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the first lane's word to the lane's address
+
+
+def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
+    """Return the sum over sub-group accesses of the most distinct words in one bank.
+
+    Lanes that read the same word don't conflict. The sum is an upper bound where data or symbolic strides decide which
+    words the lanes touch, or where executions are of too many kinds.
+    """
+    counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
+    return sum(counts, Count.constant(0, "subgroup"))
+
+
+def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, banks: int) -> Count:
+    octets, reasons = access.bits // 8, doubts(domain, access)
+    try:
+        with limited(WORK * cardinalities.operations):
+            launch = cardinalities.program.launches[domain.launch]
+            by_sub_group = [
+                [(executions, _passes(together, octets, banks)) for executions, together in kinds]
+                for kinds in (
+                    _kinds(touches, octets, banks)
+                    for touches in _touches(domain, access, launch, cardinalities.subgroup_size)
+                )
+            ]
+    except (UnknownLanesError, BudgetSpentError):
+        vary = f"the distance between lanes in '{access.array}' is not one number"
+        bound = cardinalities.count(domain)  # at worst the lanes go one by one
+        return bound.labelled("subgroup", False, reasons or (vary,))
+    passes = sorted({number for kinds in by_sub_group for _, number in kinds})
+    total = (passes or [0])[0] * cardinalities.count(domain, "subgroup")
+    for fewer, more in pairwise(passes):
+        parts = ([executions for executions, number in kinds if number >= more] for kinds in by_sub_group)
+        executed = cardinalities.executions(domain, [reduce(isl.Set.union, part).coalesce() for part in parts if part])
+        total = total + (more - fewer) * executed
+    return total.labelled("subgroup", total.exact and not reasons, reasons)
+
+
+class UnknownLanesError(Exception):
+    """Which words lanes touch together is not known, or differs too much between executions."""
+
+
+# {{{ touches
+
+def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
+    """Yield maps from executions by a sub-group to touches.
+
+    Where sub-groups are alike one map has them all: their numbers along the local axes are then part of the execution.
+    """
+    strides = [quasi_polynomial_of(stride) for stride in access.strides]
+    if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
+        raise UnknownLanesError
+    whole = completed(domain, launch, groups=False)
+    cells = access.cells.add_dims(IN, len(whole.axes) - len(domain.axes)).intersect_domain(whole.points)
+    address = " + ".join(f"{int(s.exact()) * access.bits // 8}*x{k}" for k, s in enumerate(strides)) or "0"
+    names = ", ".join(f"x{k}" for k in range(len(strides)))
+    tied = [k for k, name in enumerate(whole.names) if name in domain.tied]
+    addresses = cells.apply_range(isl.Map(f"{{ [{names}] -> [{address}] }}"))
+    for k in reversed(tied):
+        addresses = addresses.project_out(IN, k, 1)
+    axes = [axis for k, axis in enumerate(whole.axes) if k not in tied]
+    if addresses.is_empty():
+        return
+    if not addresses.is_single_valued():
+        raise UnknownLanesError
+    (_, anywhere), *_ = isl.PwMultiAff.from_map(addresses).get_pw_aff(0).get_pieces()
+    for lanes, first in _lanes_of_sub_groups(axes, launch, size):
+        at_first = lanes.flat_range_product(isl.Map.from_aff(anywhere)).range()
+        executions = lanes.dim(OUT) - len(first)
+        for k, place in enumerate(first, executions):
+            at_first = at_first.fix_val(SET, k, isl.Val(place))
+        at_first = without_dimensions(at_first, range(executions, lanes.dim(OUT)))
+        at_first, touched = (
+            isl.Map.from_range(points).move_dims(IN, 0, OUT, 0, executions)
+            for points in (at_first, lanes.flat_range_product(addresses).range())
+        )  # fmt: skip
+        ids = ", ".join(f"l{k}" for k in range(len(first)))
+        apart = f"{{ [{ids}, a, b] -> [{ids}, a - {WORD_BYTES}*floor(b/{WORD_BYTES})] }}"
+        yield touched.flat_range_product(at_first).apply_range(isl.Map(apart))
+
+
+def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator[tuple[isl.Map, tuple[int, ...]]]:
+    """Yield maps from the instances of a group to executions and lanes, with the local ids of the first lane.
+
+    There is one map for each sub-group, or one for all of them if each has the same box of local ids.
+    """
+    names = [f"i{k}" for k in range(len(axes))]
+    local = [names[axes.index(f"l.{axis}")] for axis in range(len(launch.group_shape))]
+    others = [name for name in names if name not in local]
+    source = ", ".join(names)
+    widths = _widths(launch.group_shape, size)
+    if widths is None:
+        for boxes in boxes_of_sub_groups(launch, size):
+            limits = (
+                " and ".join(f"{low} <= {name} <= {high}" for name, (low, high) in zip(local, box, strict=True))
+                for box in boxes
+            )  # fmt: skip
+            target = ", ".join([*others, *local])
+            yield isl.Map(f"{{ [{source}] -> [{target}] : {' or '.join(limits)} }}"), tuple(low for low, _ in boxes[0])
+    else:
+        target = ", ".join([
+            *others, *(f"floor({name}/{width})" for name, width in zip(local, widths, strict=True)),
+            *(f"{name} mod {width}" for name, width in zip(local, widths, strict=True)),
+        ])
+        yield isl.Map(f"{{ [{source}] -> [{target}] }}"), (0,) * len(widths)
+
+
+def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
+    """Return the local ids of a sub-group along each axis, where all sub-groups are boxes of one shape.
+
+    Examples
+    --------
+    >>> _widths((8, 8), 32), _widths((64, 2), 32), _widths((5, 3), 32), _widths((48, 2), 32)
+    ([8, 4], [32, 1], [5, 3], None)
+    """
+    if prod(shape) <= size:
+        return list(shape)
+    widths = []
+    for extent in shape:
+        if size % extent and extent % size:
+            return None
+        widths.append(min(extent, size))
+        size //= widths[-1]
+    return widths
+
+
+def _points(touches: isl.Set) -> list[Touch]:
+    """Return the touches that ever happen."""
+    touches = touches.project_out(PARAM, 0, touches.dim(PARAM))
+    found: list[Touch] = []
+
+    def add(point: isl.Point) -> None:
+        if len(found) <= TOUCHES:  # an exception here would be printed
+            found.append(tuple(point.get_coordinate_val(SET, k).to_python() for k in range(touches.dim(SET))))
+
+    if touches.dim_min_val(touches.dim(SET) - 1).is_int() and touches.dim_max_val(touches.dim(SET) - 1).is_int():
+        touches.foreach_point(add)
+    if not 0 < len(found) <= TOUCHES:
+        raise UnknownLanesError
+    return found
+
+# }}}
+
+
+# {{{ kinds
+
+def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
+    """Return disjoint sets of executions, and the touches of each."""
+    executions, together = touches.domain(), _points(touches.range())
+    if _never_conflict(together, octets, banks):
+        return [(executions, together[:1])]
+    if isl.Map.from_domain_and_range(executions, touches.range()).is_subset(touches):
+        return [(executions, together)]
+    alike: dict[str, tuple[isl.Set, list[Touch]]] = {}
+    for touch in together:
+        those = touches
+        for k, value in enumerate(touch):
+            those = those.fix_val(OUT, k, isl.Val(value))
+        happens = those.domain().coalesce()
+        alike.setdefault(str(happens), (happens, []))[1].append(touch)
+    kinds: list[tuple[isl.Set, list[Touch]]] = [(executions, [])]
+    for happens, of_them in alike.values():
+        divided = list[tuple[isl.Set, list[Touch]]]()
+        for points, known in kinds:
+            parts = (points.intersect(happens), known + of_them), (points.subtract(happens), known)
+            divided += [(part, touched) for part, touched in parts if not part.is_empty()]
+        kinds = divided
+        if len(kinds) > KINDS:
+            raise UnknownLanesError
+    return kinds
+
+
+def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
+    """Whether each bank serves one word, or words of one lane, which it touches in different executions."""
+    if octets > WORD_BYTES:
+        return False
+    words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)
+    for *lane, address in touches:
+        word = address // WORD_BYTES
+        words[word % banks].add(word)
+        lanes[word % banks].add(tuple(lane))
+    return all(len(words[bank]) == 1 or len(lanes[bank]) == 1 for bank in words)
+
+
+def _passes(touches: Iterable[Touch], octets: int, banks: int) -> int:
+    """Return the most distinct words in one bank."""
+    words = {
+        word for *_, address in touches
+        for word in range(address // WORD_BYTES, (address + octets - 1) // WORD_BYTES + 1)
+    }  # fmt: skip
+    in_bank = defaultdict[int, int](int)
+    for word in words:
+        in_bank[word % banks] += 1
+    return max(in_bank.values())
+
+# }}}

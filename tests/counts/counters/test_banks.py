@@ -1,0 +1,105 @@
+"""Bank conflicts against the words that lanes touch, in plain Python and in the executed code."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from tests import oracle
+
+
+def tile(index: str, size: int, dtype: type = np.float32) -> lp.TranslationUnit:
+    """Groups of 32 lanes; lane i writes one cell of a tile."""
+    unit = lp.make_kernel(
+        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }", f"tile[{index}] = a[g, i]",
+        [lp.TemporaryVariable("tile", dtype, shape=(size,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    return lp.tag_inames(lp.add_dtypes(unit, {"a": dtype}), {"g": "g.0", "i": "l.0"})
+
+
+def serialised(cells: list[int], cell_bytes: int, banks: int) -> int:
+    """Return the most distinct 4-byte words in one bank."""
+    words = {(c * cell_bytes + byte) // 4 for c in cells for byte in range(cell_bytes)}
+    return max(Counter(word % banks for word in words).values())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stride", [0, 1, 2, 3, 8, 32])
+@pytest.mark.parametrize("banks", [16, 32])
+def test_strides(stride, dtype, banks):
+    counts = count(tile(f"{stride}*i", 32 * 32, dtype), subgroup_size=16, cache=False)
+    halves = [[stride * lane for lane in range(first, first + 16)] for first in (0, 16)]
+    expected = sum(serialised(half, np.dtype(dtype).itemsize, banks) for half in halves)
+    found = counts.bank_conflicts("tile", banks=banks)
+    assert 5 * expected == found(n=5)
+    assert found.exact
+    assert "subgroup" == found.granularity
+
+
+def in_local_memory(index: str, shape: tuple[int, ...], dtype: type, guard: str) -> lp.TranslationUnit:
+    """Lanes i, j of groups g write cells of a tile in each iteration of a loop k."""
+    lanes = ("i", "j")[:len(shape)]
+    extents = " and ".join(f"0 <= {lane} < {extent}" for lane, extent in zip(lanes, shape, strict=True))
+    unit = lp.make_kernel(
+        f"{{ [g, k, {', '.join(lanes)}]: 0 <= g < n and 0 <= k < 3 and {extents} }}",
+        f"if {guard}\n tile[{index}] = a[g, k, {', '.join(lanes)}]\n end",
+        [lp.TemporaryVariable("tile", dtype, shape=(4096,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    tags = {lane: f"l.{axis}" for axis, lane in enumerate(lanes)}
+    return lp.tag_inames(lp.add_dtypes(unit, {"a": dtype}), {"g": "g.0", **tags})
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "dtype", "guard"),
+    [
+        ("(256*k + i)//4", (64,), np.float32, "True"),
+        ("i//2", (64,), np.float32, "True"),
+        ("32*(i % 4)", (64,), np.float32, "True"),
+        ("(i + k) % 33", (64,), np.float32, "True"),
+        ("(3*i + k)//2*32", (64,), np.float32, "True"),
+        ("(7*g + i) % 50 + k", (64,), np.float32, "True"),
+        ("i//4", (64,), np.float64, "True"),
+        ("(i + 5) % 64", (64,), np.float64, "True"),
+        ("3*i + k", (64,), np.int8, "True"),
+        ("5*i + k", (64,), np.int16, "True"),
+        ("2*i", (64,), np.float32, "i + 64*g < 100"),
+        ("4*i + k", (64,), np.float32, "i < 16*k"),
+        ("32*i", (64,), np.float32, "i >= 32"),
+        ("16*i", (64,), np.float32, "(i + k) % 3 == 0"),
+        ("i//2*32", (48,), np.float32, "True"),
+        ("8*j + i", (8, 3), np.float32, "True"),
+        ("32*(i//2) + j", (48, 2), np.float32, "True"),
+        ("40*j + i", (12, 7), np.float32, "i + 12*k < 30"),
+        ("32*i + j", (8, 8), np.float32, "i + 8*g < 13 and j + 8*k < 20"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+def test_each_execution_has_its_own_words(index, shape, dtype, guard):
+    unit = in_local_memory(index, shape, dtype, guard)
+    found = count(unit, subgroup_size=32, cache=False).bank_conflicts("tile")
+    assert found.exact
+    executed = [oracle.execute(unit.copy(target=lp.PyOpenCLTarget()), {"n": n}) for n in (1, 3)]
+    assert [each.bank_conflicts("tile") for each in executed] == [found(n=1), found(n=3)]
+
+
+def test_a_bound_where_executions_are_of_too_many_kinds():
+    index = "(i + k)//2 + (i + k)//3 + (i + k)//5 + (i + k)//7"
+    found = count(in_local_memory(index, (32,), np.float32, "True"), subgroup_size=32, cache=False, budget=0.01)
+    assert not found.bank_conflicts("tile").exact
+    assert 32 * 3 * 2 == found.bank_conflicts("tile")(n=2)
+
+
+def test_only_executing_lanes_conflict():
+    unit = lp.make_kernel(
+        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }", "if i < 5\n tile[32*i] = a[g, i]\n end",
+        [lp.TemporaryVariable("tile", np.float32, shape=(1024,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32}), {"g": "g.0", "i": "l.0"})
+    assert 5 * 7 == count(unit, subgroup_size=32, cache=False).bank_conflicts("tile")(n=7)
