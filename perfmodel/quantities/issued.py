@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from perfmodel.counts.lanes import WORD, LanePatterns, lane_patterns
 from perfmodel.counts.nests.nest import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.quantities.reuse import AddressWalk, lines_touched
 from perfmodel.quantities.traffic import bank_passes, segments_touched
-
-WORD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +24,17 @@ class SizedAccess:
     moves: tuple[tuple[str, int, float, bool], ...]
     start: int
     active: float  # lanes that execute it together
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, access: IssuedAccess, value: Callable[[Count], Any]) -> SizedAccess:
-        """Return an access at the sizes at which a function evaluates counts."""
+    def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> SizedAccess:
+        """Return an access at some sizes, at which a function evaluates counts."""
         count = value(access.count)
         return cls(
             access, count * float(access.fresh),
             None if access.lanes is None else tuple(int(value(step)) for step in access.lanes),
             tuple((move.name, int(value(move.step)), value(move.values), move.written) for move in access.moves),
-            int(value(access.start)), value(access.items) / count if count else 1.0,
+            int(value(access.start)), value(access.items) / count if count else 1.0, sizes,
         )  # fmt: skip
 
     @property
@@ -46,7 +46,9 @@ class SizedAccess:
         """Return the sectors that it touches, the mean over its executions."""
         if self.lanes is None or not self.count:
             return self.active
-        moves = tuple((step, math.ceil(values)) for _, step, values, written in self.moves if step and not written)
+        if (patterns := self._patterns(subgroup, sector)) is not None:
+            return patterns.segments(subgroup, self.size, sector)
+        moves = tuple((step, math.ceil(values)) for _, step, values, _ in self.moves if step)
         touched = segments_touched(
             self.lanes, self.access.shape, subgroup, self.size, sector, self.start % sector, moves
         )
@@ -57,9 +59,21 @@ class SizedAccess:
         words = max(self.size / WORD, 1.0)
         if banks is None:
             return words
-        if self.lanes is None:
+        if self.lanes is None or not self.count:
             return self.active * words
+        if (patterns := self._patterns(subgroup, WORD)) is not None:
+            return patterns.passes(subgroup, self.size, banks)
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
+
+    def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
+        """Return what its lanes touch where some of them are idle, or where the address is no affine form."""
+        if self.access.site is None:
+            return None
+        items = math.prod(self.access.shape)
+        filled = self.active == items / -(-items // subgroup)
+        if filled and self.access.addressed and not self.access.guarded:
+            return None
+        return lane_patterns(*self.access.site, self.sizes, period)
 
     def entering(self, sector: int) -> float:
         """Return the share of its executions at which a lane's address enters another sector."""

@@ -209,7 +209,7 @@ class _Unit(Lazy):
     @cached_property
     def _accesses(self) -> list[tuple[Issue, SizedAccess]]:
         return [
-            (issue, SizedAccess.of(access, self.case.value))
+            (issue, SizedAccess.of(access, self.case.value, self.case.parameters))
             for issue in self.case.counts.issues for access in issue.accesses
         ]  # fmt: skip
 

@@ -228,16 +228,20 @@ def segments_touched(
     >>> segments_touched((4, 4000), (16, 2), 32, 4, 128, 0), segments_touched((4000,), (32,), 32, 4, 128, 0)
     (2.0, 32.0)
     """
-    places = {start % segment}  # from which the first lane begins
+    begins = np.zeros(segment)  # how often the first lane begins at each place of a segment
+    begins[start % segment] = 1
     for step, values in moves:
-        turns = min(values, segment // gcd(step, segment))
-        places = {(place + turn * step) % segment for place in places for turn in range(turns)}
-    first = _addresses(steps, shape, subgroup)[:, None, :] + np.array(sorted(places))[None, :, None]
+        turns = segment // gcd(step, segment)
+        begins = sum(
+            (values // turns + (turn < values % turns)) * np.roll(begins, turn * step) for turn in range(turns)
+        ) / values
+    places = np.flatnonzero(begins)
+    first = _addresses(steps, shape, subgroup)[:, None, :] + places[None, :, None]
     parts = [*range(0, size, segment), size - 1]
     touched = np.concatenate([(first + part) // segment for part in parts], axis=-1)
     touched.sort(axis=-1)
     distinct = 1 + (np.diff(touched, axis=-1) != 0).sum(axis=-1)
-    return float(distinct.mean())
+    return float((distinct.mean(axis=0) * begins[places]).sum())
 
 
 @lru_cache(maxsize=65536)

@@ -137,6 +137,7 @@ class _Issues(Lazy):
             self.cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
             tuple(lanes) if access.lane_stride else None,
             tuple(self._moves(domain, address, digits, loops, copied)), address is not None, self._guarded(domain),
+            site=(domain, access, launch),
         )  # fmt: skip
 
     @staticmethod

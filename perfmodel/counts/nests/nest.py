@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from perfmodel.counts.program.program import Access, Domain, LaneStride
+from perfmodel.counts.program.program import Access, Domain, LaneStride, Launch
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount
 from perfmodel.lazy import Lazy, cached_property
@@ -325,6 +325,8 @@ class IssuedAccess:
     fresh : Fraction
         The share of the executions that compiled code makes, which accesses equal addresses of copies once where they
         do not stand behind different tests.
+    site : (Domain, Access, Launch) or None
+        Where and how the program has it.
     """
 
     space: str
@@ -340,6 +342,7 @@ class IssuedAccess:
     addressed: bool
     guarded: bool
     fresh: Fraction = Fraction(1)
+    site: tuple[Domain, Access, Launch] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,182 @@
+"""What the lanes of sub-groups touch together at given sizes: which of them are active, and how their addresses differ.
+
+The points of an access are a product of sets over inames that no test and no floor of the address couples. Points of
+such a set whose lanes do the same count once, with their number. Addresses count modulo a *period*, such as a sector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.counts.counters.cardinality import completed
+from perfmodel.counts.points.factors import merged, without_dimensions
+from perfmodel.counts.program.program import Access, Domain, Launch
+from perfmodel.counts.quasipoly.arguments import at_sizes
+from perfmodel.counts.quasipoly.evaluation import evaluated
+from perfmodel.counts.quasipoly.printing import indicator_of
+from perfmodel.counts.trace import addresses, values_at
+from perfmodel.threads import alone
+
+SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
+MOST = 1 << 20
+"""Points of a set, or lanes of all patterns, that are looked at; where there are more nothing is told."""
+WORD = 4
+"""Bytes of a bank's word."""
+IDLE = np.iinfo(np.int64).max
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LanePatterns:
+    """Patterns of the lanes of a work-group, and how many executions have each.
+
+    Attributes
+    ----------
+    addresses : array of shape (n_patterns, work-items of a group)
+        In bytes from some multiple of the period; :data:`IDLE` where the lane is not active.
+    weights : array of shape (n_patterns,)
+        Executions.
+    """
+
+    addresses: Ints
+    weights: Ints
+
+    def segments(self, subgroup: int, size: int, segment: int) -> float:
+        """Return the distinct segments that accesses of some bytes touch, the mean over executions by sub-groups."""
+        lanes = self._of_sub_groups(subgroup)
+        active = lanes != IDLE
+        first, last = (np.where(active, (lanes + end) // segment, IDLE) for end in (0, size - 1))
+        return self._mean(_distinct(np.concatenate([first, last], axis=-1)).sum(axis=-1), active)
+
+    def passes(self, subgroup: int, size: int, banks: int) -> float:
+        """Return the most distinct words in one bank, the mean over executions by sub-groups."""
+        lanes = self._of_sub_groups(subgroup)
+        active = lanes != IDLE
+        words = [np.where(active, lanes // WORD + k, IDLE) for k in range(max(size // WORD, 1))]
+        touched = np.concatenate(words, axis=-1)
+        new = _distinct(touched)
+        rows = np.broadcast_to(np.arange(prod(new.shape[:-1])).reshape(*new.shape[:-1], 1), new.shape)
+        places = rows[new] * banks + np.sort(touched, axis=-1)[new] % banks
+        in_bank = np.bincount(places, minlength=prod(new.shape[:-1]) * banks)
+        return self._mean(in_bank.reshape(*new.shape[:-1], banks).max(axis=-1), active)
+
+    def _of_sub_groups(self, subgroup: int) -> Ints:
+        number, items = self.addresses.shape
+        whole = np.full((number, -(-items // subgroup) * subgroup), IDLE)
+        whole[:, :items] = self.addresses
+        return whole.reshape(number, -1, subgroup)
+
+    def _mean(self, values: Ints, active: NDArray[np.bool_]) -> float:
+        executed = self.weights[:, None] * active.any(axis=-1)
+        return float((executed * values).sum() / executed.sum())
+
+
+def _distinct(values: Ints) -> NDArray[np.bool_]:
+    """Return where sorted rows have a new value that is not idle."""
+    values = np.sort(values, axis=-1)
+    return (np.diff(values, axis=-1, prepend=-IDLE) != 0) & (values != IDLE)
+
+
+@alone
+def lane_patterns(
+    domain: Domain, access: Access, launch: Launch, sizes: Mapping[str, int], period: int
+) -> LanePatterns | None:
+    """Return the patterns of an access at some sizes; None where they are not known, or have too many points."""
+    if access.cells is None or domain.tied or domain.trips is not None:
+        return None
+    whole = completed(domain, launch, groups=False)
+    points, names = at_sizes(whole.points, sizes), [f"i{k}" for k in range(len(whole.axes))]
+    cells = access.cells.add_dims(IN, len(whole.axes) - len(domain.axes))
+    address = addresses(access, cells, isl.Set.universe(points.get_space()), sizes)
+    for k, name in enumerate(names):
+        points, address = points.set_dim_name(SET, k, name), address.set_dim_name(IN, k, name)
+    groups = None if points.is_empty() else _coupled(points, names, address)
+    if groups is None:
+        return None
+    lanes = {name: int(axis[2:]) for name, axis in zip(names, whole.axes, strict=True) if axis.startswith("l")}
+    ranges = {
+        name: np.arange(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python() + 1)
+        for k, name in enumerate(names)
+    }  # fmt: skip
+    first = {name: values[:1] for name, values in ranges.items()}
+    octets, items = access.bits // 8, prod(launch.group_shape)
+    start = int(values_at(address, first, 1)[0]) * octets
+    found = LanePatterns(np.full((1, items), start % period), np.ones(1, np.int64))
+    for group in sorted(groups, key=lambda group: len(group & {*lanes})):
+        order = sorted(group, key=lambda name: (name in lanes, -lanes.get(name, 0)))  # l.0 last
+        if prod(len(ranges[name]) for name in order) > MOST:
+            return None
+        grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
+        number = len(grid[0])
+        columns = {name: np.broadcast_to(value, number) for name, value in first.items()} | dict(
+            zip(order, grid, strict=True))
+        moved = values_at(address, columns, number) * octets - start
+        part = without_dimensions(points, (k for k, name in enumerate(names) if name not in group))
+        inside = indicator_of(part.move_dims(PARAM, 0, SET, 0, len(group)).params())
+        moved[evaluated(inside, [columns[name] for name in inside.parameters], number) == 0] = IDLE
+        own = [name for name in order if name in lanes]
+        patterns, weights = _alike(moved.reshape(-1, prod(len(ranges[name]) for name in own)), None, period)
+        if len(patterns) * found.addresses.size > MOST:
+            return None
+        place, outside = np.zeros(items, np.int64), np.zeros(items, np.bool_)
+        for name in own:
+            below = prod(launch.group_shape[:lanes[name]])
+            number = np.arange(items) // below % launch.group_shape[lanes[name]] - ranges[name][0]
+            outside |= (number < 0) | (number >= len(ranges[name]))
+            place = place * len(ranges[name]) + number
+        touched = patterns[:, np.where(outside, 0, place)]
+        touched[:, outside] = IDLE
+        idle = (found.addresses[:, None] == IDLE) | (touched == IDLE)
+        both = np.where(idle, IDLE, np.where(idle, 0, found.addresses[:, None]) + np.where(idle, 0, touched))
+        together = (found.weights[:, None] * weights).ravel()
+        found = LanePatterns(*_alike(both.reshape(-1, items), together, period))
+    return found
+
+
+def _alike(rows: Ints, weights: Ints | None, period: int) -> tuple[Ints, Ints]:
+    """Return the distinct rows with an active lane, each moved by a multiple of the period, and their weights."""
+    active = (rows != IDLE).any(axis=1)
+    rows, weights = rows[active], np.ones(int(active.sum()), np.int64) if weights is None else weights[active]
+    least = rows.min(axis=1, keepdims=True)
+    rows = np.where(rows == IDLE, IDLE, rows - least // period * period)
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, np.bincount(which.ravel(), weights=weights, minlength=len(distinct)).astype(np.int64)
+
+
+def _coupled(points: isl.Set, names: list[str], address: isl.Map) -> list[set[str]] | None:
+    """Return groups of inames: the points are a product of sets over them, the address is a sum of functions of them.
+
+    None where an address is a function in several pieces.
+    """
+    pieces = isl.PwMultiAff.from_map(address).get_pw_aff(0).get_pieces()
+    if len(pieces) > 1:
+        return None
+    couplings = [_involved(pieces[0][1].get_div(k), names) for k in range(pieces[0][1].dim(DIV))]
+    basics = points.compute_divs().coalesce().get_basic_sets()
+    for constraint in basics[0].get_constraints() if len(basics) == 1 else ():
+        couplings.append(_involved(constraint, names, SET))
+    if len(basics) > 1:
+        couplings.append({name for k, name in enumerate(names) if not _is_free(points, k)})
+    return merged(({name} for name in names), couplings)
+
+
+def _involved(form: isl.Aff | isl.Constraint, names: list[str], kind: isl.dim_type = IN) -> set[str]:
+    """Return the inames in an affine expression and in its floors."""
+    found = {name for k, name in enumerate(names) if not form.get_coefficient_val(kind, k).is_zero()}
+    floors = (k for k in range(form.dim(DIV)) if not form.get_coefficient_val(DIV, k).is_zero())
+    return found.union(*(_involved(form.get_div(k), names) for k in floors))
+
+
+def _is_free(points: isl.Set, dimension: int) -> bool:
+    """Whether the values of a dimension are the same whatever the others are."""
+    others = [k for k in range(points.dim(SET)) if k != dimension]
+    line = points
+    for k in others:
+        line = line.eliminate(SET, k, 1)
+    return bool(points.eliminate(SET, dimension, 1).intersect(line).is_subset(points))
