@@ -220,7 +220,7 @@ def segments_touched(
     --------
     Lanes of 4 bytes side by side, from the begin of a segment, and from any word on: 31 places of 32 need two.
 
-    >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 100),))
+    >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 96),))
     (1.0, 1.96875)
 
     Two rows of 16 lanes, which are 1000 cells apart, and a column:
@@ -234,14 +234,14 @@ def segments_touched(
         turns = segment // gcd(step, segment)
         begins = sum(
             (values // turns + (turn < values % turns)) * np.roll(begins, turn * step) for turn in range(turns)
-        ) / values
+        )
     places = np.flatnonzero(begins)
     first = _addresses(steps, shape, subgroup)[:, None, :] + places[None, :, None]
     parts = [*range(0, size, segment), size - 1]
     touched = np.concatenate([(first + part) // segment for part in parts], axis=-1)
     touched.sort(axis=-1)
     distinct = 1 + (np.diff(touched, axis=-1) != 0).sum(axis=-1)
-    return float((distinct.mean(axis=0) * begins[places]).sum())
+    return float(np.average(distinct.mean(axis=0), weights=begins[places]))
 
 
 @lru_cache(maxsize=65536)

@@ -169,7 +169,7 @@ def _points(touches: isl.Set) -> list[Touch]:
 
     if touches.dim_min_val(touches.dim(SET) - 1).is_int() and touches.dim_max_val(touches.dim(SET) - 1).is_int():
         touches.foreach_point(add)
-    if not 0 < len(found) <= TOUCHES:
+    if not 0 < len(found) <= TOUCHES:  # none where an address has no bound
         raise UnknownLanesError
     return found
 
@@ -180,6 +180,8 @@ def _points(touches: isl.Set) -> list[Touch]:
 
 def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
     """Return disjoint sets of executions, and the touches of each."""
+    if touches.is_empty():
+        return []
     executions, together = touches.domain(), _points(touches.range())
     if _never_conflict(together, octets, banks):
         return [(executions, together[:1])]

@@ -23,6 +23,7 @@ from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Progra
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
+ADDED = 4  # sub-groups of a group whose formulas are added
 SUMMED = 16  # sub-groups of a group that are counted one by one; Barvinok counts more of them faster at once
 BOUNDED = "the points of a set are only bounded"
 Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
@@ -108,9 +109,13 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes."""
-        number = self._sum(parts).times(self._groups(domain.launch, domain.axes))
-        return self.wrap(number, granularity="subgroup")
+        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes.
+
+        Those of many sub-groups that differ are counted at given sizes only: their formulas take seconds to add.
+        """
+        hard = len(parts) > ADDED and self.program.parameters
+        number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
+        return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
 
     def _sum(self, parts: list[isl.Set]) -> Cardinality:
         return self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))

@@ -76,6 +76,7 @@ def in_local_memory(index: str, shape: tuple[int, ...], dtype: type, guard: str)
         ("8*j + i", (8, 3), np.float32, "True"),
         ("32*(i//2) + j", (48, 2), np.float32, "True"),
         ("40*j + i", (12, 7), np.float32, "i + 12*k < 30"),
+        ("40*j + i", (12, 7), np.float32, "j < 2 and i + 12*g < 30"),
         ("32*i + j", (8, 8), np.float32, "i + 8*g < 13 and j + 8*k < 20"),
     ],
 )  # fmt: skip
