@@ -51,8 +51,9 @@ class LanePatterns:
         """Return the distinct segments that accesses of some bytes touch, the mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
-        first, last = (np.where(active, (lanes + end) // segment, IDLE) for end in (0, size - 1))
-        return self._mean(_distinct(np.concatenate([first, last], axis=-1)).sum(axis=-1), active)
+        parts = [*range(0, size, segment), size - 1]
+        touched = [np.where(active, (lanes + part) // segment, IDLE) for part in parts]
+        return self._mean(_distinct(np.concatenate(touched, axis=-1)).sum(axis=-1), active)
 
     def passes(self, subgroup: int, size: int, banks: int) -> float:
         """Return the most distinct words in one bank, the mean over executions by sub-groups."""
