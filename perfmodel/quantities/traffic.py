@@ -232,9 +232,8 @@ def segments_touched(
     begins[start % segment] = 1
     for step, values in moves:
         turns = segment // gcd(step, segment)
-        begins = sum(
-            (values // turns + (turn < values % turns)) * np.roll(begins, turn * step) for turn in range(turns)
-        )
+        moved = [(values // turns + (turn < values % turns)) * np.roll(begins, turn * step) for turn in range(turns)]
+        begins = np.sum(moved, axis=0)
     places = np.flatnonzero(begins)
     first = _addresses(steps, shape, subgroup)[:, None, :] + places[None, :, None]
     parts = [*range(0, size, segment), size - 1]
