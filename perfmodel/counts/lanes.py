@@ -14,6 +14,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.counters.cardinality import completed
 from perfmodel.counts.points.factors import merged, without_dimensions
 from perfmodel.counts.program.program import Access, Domain, Launch
@@ -26,8 +27,6 @@ from perfmodel.threads import alone
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
 """Points of a set, or lanes of all patterns, that are looked at; where there are more nothing is told."""
-WORD = 4
-"""Bytes of a bank's word."""
 IDLE = np.iinfo(np.int64).max
 Ints = NDArray[np.int64]
 
@@ -59,7 +58,7 @@ class LanePatterns:
         """Return the most distinct words in one bank, the mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
-        words = [np.where(active, lanes // WORD + k, IDLE) for k in range(max(size // WORD, 1))]
+        words = [np.where(active, lanes // WORD_BYTES + k, IDLE) for k in range(max(size // WORD_BYTES, 1))]
         touched = np.concatenate(words, axis=-1)
         new = _distinct(touched)
         rows = np.broadcast_to(np.arange(prod(new.shape[:-1])).reshape(*new.shape[:-1], 1), new.shape)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from perfmodel.counts.lanes import WORD, LanePatterns, lane_patterns
+from perfmodel.counts.lanes import LanePatterns, lane_patterns
 from perfmodel.counts.nests.nest import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.quantities.reuse import AddressWalk, lines_touched
-from perfmodel.quantities.traffic import bank_passes, segments_touched
+from perfmodel.quantities.traffic import WORD, bank_passes, segments_touched
 
 
 @dataclass(frozen=True, eq=False)

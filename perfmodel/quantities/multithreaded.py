@@ -29,10 +29,10 @@ from perfmodel.counts.nests.nest import Issue
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
-from perfmodel.quantities.issued import WORD, SizedAccess
+from perfmodel.quantities.issued import SizedAccess
 from perfmodel.quantities.occupancy import groups_held
 from perfmodel.quantities.reuse import AddressWalk, lines_fetched
-from perfmodel.quantities.traffic import last_cache
+from perfmodel.quantities.traffic import WORD, last_cache
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
