@@ -639,7 +639,8 @@ class KernelCounts(Lazy):
 
 
 def _is_of_unknown_span(access: Access) -> bool:
-    return access.cells is None and not access.walks and access.span is None and access.space != "private"
+    moves = access.moves is not None and not access.drifts
+    return access.cells is None and not (access.walks or moves or access.span) and access.space != "private"
 
 
 def _with_span(access: Access, indices: int) -> Access:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from weakref import WeakKeyDictionary
@@ -27,6 +27,7 @@ class Address(Lazy):
 
     start: Count  # where all inames are 0; it may be negative
     steps: Mapping[str, Count]  # how far it moves where an iname rises by 1; without those on which it does not depend
+    drifts: bool = False  # whether data decide where a loop of the steps begins
 
     def step(self, iname: str) -> Count:
         """Return how far the address moves with an iname."""
@@ -72,14 +73,26 @@ def address_of(access: Access, domain: Domain) -> Address | None:
     """
     known = _addresses.setdefault(domain, {})
     if id(access) not in known:
-        known[id(access)] = (access, _address(access, domain))  # that the access lives on keeps its identity
+        # that the access lives on keeps its identity
+        known[id(access)] = (access, _address(access, access.cells, domain.points))
     return known[id(access)][1]
 
 
-def _address(access: Access, domain: Domain) -> Address | None:
-    if access.cells is None or _bends(access.cells, domain.points):
+def moving_address_of(access: Access, domain: Domain) -> Address | None:
+    """Return the same as :func:`address_of`, and the address where loops that data bound move an access.
+
+    The start is that at 0, also where data decide where the loop begins.
+    """
+    if access.moves is None:
+        return address_of(access, domain)
+    address = _address(access, access.moves, domain.with_loops)
+    return replace(address, drifts=access.drifts) if address is not None else None
+
+
+def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address | None:
+    if cells is None or _bends(cells, points):
         return None
-    function = isl.PwMultiAff.from_map(access.cells.intersect_domain(domain.points))
+    function = isl.PwMultiAff.from_map(cells.intersect_domain(points))
     start: Count = Fraction(access.bits, 8) * _distance(access.offset)
     steps: dict[str, Count] = {}
     for axis, stride in enumerate(access.strides):
@@ -87,12 +100,12 @@ def _address(access: Access, domain: Domain) -> Address | None:
         if form is None:
             return None
         distance = Fraction(access.bits, 8) * _distance(stride)
-        for position, name in enumerate(domain.names):
+        for position, name in enumerate(points.get_var_names(SET)):
             factor = form.get_coefficient_val(IN, position)
             if not factor.is_zero():
                 part = Fraction(str(factor)) * distance
                 steps[name] = steps[name] + part if name in steps else part
-        for position in range(domain.points.dim(SET)):
+        for position in range(points.dim(SET)):
             form = form.set_coefficient_val(IN, position, 0)
         constant = isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(form)).project_domain_on_params()
         start = start + distance.times(_distance(constant))
@@ -177,7 +190,9 @@ class NestAccess:
 
         It is 0 where the loop does not change the address: a compiler loads such a value once for the loop.
         """
-        return None if self.address is None else self.address.step(loop)
+        if self.address is None or (self.address.drifts and loop not in self.address.steps):
+            return None
+        return self.address.step(loop)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
 
 import islpy as isl
 
@@ -17,7 +19,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.folded import Changes, Values
-from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, address_of
+from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, moving_address_of
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.program.serialisation import statements_with_places
@@ -144,7 +146,10 @@ def without(domain: Domain, names: Container[str]) -> Domain:
         if domain.names[k] in names:
             points = points.project_out(SET, k, 1)
     axes = tuple(axis for axis, name in zip(domain.axes, domain.names, strict=True) if name not in names)
-    return replace(domain, points=points.coalesce(), axes=axes)
+    means = tuple((name, mean) for name, mean in domain.means if name not in names)
+    trips = prod((mean for _, mean in means), start=Fraction(1)) if means else None
+    trips = trips if domain.means else domain.trips
+    return replace(domain, points=points.coalesce(), axes=axes, trips=trips, means=means)
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
@@ -155,6 +160,10 @@ def union_of(domains: Sequence[Domain]) -> Domain:
             exact = domain.exact and whole.exact
             whole = replace(whole, points=whole.points.union(domain.points).coalesce(), exact=exact)
     return whole
+
+
+def _by_data(domains: Iterable[Domain], loop: str) -> bool:
+    return any(loop in dict(domain.means) for domain in domains)
 
 
 def line_of(points: isl.Set, position: int) -> isl.Set:
@@ -245,13 +254,13 @@ class _Nests(Lazy):
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
             iterations=iterations, box=self._box(turns), entered=entered,
-            trips=self._trips(iterations, entered[-1]) if entered else None,
+            trips=self._trips(iterations, entered[-1]) if entered and not _by_data(turns, around.inner[-1]) else None,
             executions=count(union_of(domains_of(statements))),
             operations=counted(generated(statements), self.cardinalities),
             compiled=counted(compiled(statements, around, around.inner, self.changes), self.cardinalities),
             accesses=tuple(
                 NestAccess(
-                    a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),
+                    a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), moving_address_of(a, s.domain),
                     a.lane_stride, copies_of(s.domain, {*around.outer, *around.inner}),
                 )
                 for s in statements for a in s.accesses

@@ -180,7 +180,7 @@ class Domain(Lazy):
     exact: bool = True  # False where the points are a superset of what is executed
     tied: frozenset[str] = frozenset()  # the sequential inames whose value each lane fixes
     reasons: tuple[str, ...] = ()  # why it is not exact
-    means: tuple[tuple[str, Fraction], ...] = ()  # of each loop in `trips`, where there are several
+    means: tuple[tuple[str, Fraction], ...] = ()  # of each loop in `trips`
 
     @property
     def factor(self) -> Fraction:
@@ -201,6 +201,14 @@ class Domain(Lazy):
     def names(self) -> tuple[str, ...]:
         """The inames, in the order of the set's dimensions."""
         return tuple(self.points.get_var_names(isl.dim_type.set))
+
+    @cached_property
+    def with_loops(self) -> isl.Set:
+        """The points with a dimension more, without bounds, for each of the loops in ``trips``."""
+        points = self.points.add_dims(isl.dim_type.set, len(self.means))
+        for position, (name, _) in enumerate(self.means, len(self.names)):
+            points = points.set_dim_name(isl.dim_type.set, position, name)
+        return points
 
 
 @dataclass(frozen=True)
@@ -266,6 +274,10 @@ class Access:
     walks: bool = False
     span: IndexSpan | None = None
     along: str = ""  # the loop that walks, where data bound several around the access
+    #: The cells where loops that data bound are in the index: a map from :attr:`Domain.with_loops`.
+    moves: isl.Map | None = None
+    #: Whether data decide where such a loop begins.
+    drifts: bool = False
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return what the argument that holds the array's offset adds to the address at some sizes."""

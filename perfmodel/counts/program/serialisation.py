@@ -19,7 +19,7 @@ from perfmodel.counts.program.program import Access, BarrierSite, Domain, Loop, 
 from perfmodel.errors import PlacesUnknownError
 
 Json = Any
-ADDED = ("reasons", "shift", "walks", "span", "means", "along")
+ADDED = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts")
 """Fields that are written only where they are not empty."""
 
 
@@ -160,7 +160,7 @@ def _read_access(data: Json) -> Access:
         isl.PwQPolynomial(data["offset"]),
         tuple(data["shift"]) if "shift" in data else None, data.get("walks", False),
         values.IndexSpan(Fraction(data["span"][0]), tuple(data["span"][1])) if "span" in data else None,
-        data.get("along", ""),
+        data.get("along", ""), isl.Map(data["moves"]) if "moves" in data else None, data.get("drifts", False),
     )
 
 

@@ -268,7 +268,8 @@ class Domains:
         universe = isl.Set.universe(space.params())
         assumptions = sets.assumptions(kernel).align_params(universe.get_space())
         self.assumptions = universe.intersect(assumptions)
-        self.data_inames = self._data_inames()
+        self.starts = self._starts()
+        self.data_inames = self.starts.keys()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
         self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
@@ -277,17 +278,19 @@ class Domains:
         self.line = cache(self._line)
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
-    def _data_inames(self) -> frozenset[str]:
-        """Return the inames whose bounds depend on data."""
-        inames: set[str] = set()
+    def _starts(self) -> Mapping[str, frozenset[str]]:
+        """Return the inames that data bound, each with the data on which its first value depends."""
+        starts: dict[str, set[str]] = {}
         for domain in sets.domains(self.kernel):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
             pieces = domain.get_basic_sets() if data else ()
             for constraint in (constraint for piece in pieces for constraint in piece.get_constraints()):
-                used = set(constraint.get_coefficients_by_name())
-                if used & data:
-                    inames |= used & set(domain.get_var_names(SET))
-        return frozenset(inames)
+                factors = constraint.get_coefficients_by_name()
+                for name in factors.keys() & {*domain.get_var_names(SET)} if factors.keys() & data else ():
+                    known = starts.setdefault(name, set())
+                    if constraint.is_equality() or factors[name].is_pos():
+                        known |= factors.keys() & data
+        return {name: frozenset(names) for name, names in starts.items()}
 
     def domain(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()) -> Domain:
         """Return the instances of something nested in ``inames`` and under ``conditions``."""
@@ -321,8 +324,7 @@ class Domains:
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
         known = tuple((name, self.statistics[name]) for name in names if name in self.data_inames & {*self.statistics})
-        means = known if len(known) > 1 else ()
-        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, means)
+        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, known)
 
     def _under(self, plain: Domain, conditions: tuple[Condition, ...]) -> Domain:
         points, chance, reasons = plain.points, Fraction(1), plain.reasons

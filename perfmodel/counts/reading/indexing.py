@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, reduce
 from math import prod
 from typing import Any
@@ -85,6 +85,8 @@ class Resolved:
     exact: bool
     shape: tuple[isl.Set, ...] | None
     lane_strides: tuple[LaneStride, ...]
+    moves: isl.Map | None = None
+    drifts: bool = False
 
 
 class Indexing:
@@ -134,7 +136,8 @@ class Indexing:
         name = values.offset_argument(self.kernel, variable)
         shift = (name, parts) if name and name not in parameters else None
         walks = self._walks(domain, indices, resolved.layout)
-        span = None if resolved.cells is not None or walks else self._span(event.array, domain, indices)
+        known = resolved.cells is not None or walks or (resolved.moves is not None and not resolved.drifts)
+        span = None if known else self._span(event.array, domain, indices)
         if resolved.shape is not None and (walks or span):
             along = resolved.layout.unit_axis or 0
             statistic, axes = (f"{event.array}{SPAN}", span.axes) if span else (str(indices[along]), (along,))
@@ -144,7 +147,8 @@ class Indexing:
             dtype.itemsize * 8 * length, resolved.cells, resolved.exact, resolved.shape, resolved.layout.unit_axis,
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
             quasi_polynomial(0 if shift else offset, parameters), shift, walks, span,
-            str(indices[resolved.layout.unit_axis or 0]) if walks and domain.means else "",
+            str(indices[resolved.layout.unit_axis or 0]) if walks and len(domain.means) > 1 else "", resolved.moves,
+            resolved.drifts,
         )
 
     def statistics(self) -> tuple[Statistic, ...]:
@@ -171,7 +175,7 @@ class Indexing:
         """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
-        if len(by_data) != 1:
+        if len(by_data) != 1 or len(layout.strides) != len(indices):
             return False
         return by_data[0] in self.domains.data_inames and by_data[0] == str(indices[layout.unit_axis or 0])
 
@@ -191,13 +195,24 @@ class Indexing:
         data = {name for index in indices for name in names_in(index)} - {*domain.names, *self.domains.parameters}
         if data:
             around = {*domain.names} - domain.tied
-            shared = all(name in self.uniform and self.uniform[name] <= around for name in data)
-            return Resolved(layout, None, False, extents, lanes.strides(indices, layout) if shared else ())
+            loops = data & {name for name, _ in domain.means}
+            sources = (data - loops).union(*(self.domains.starts[name] for name in loops))
+            shared = all(name in self.uniform and self.uniform[name] <= around for name in sources)
+            if data != loops:
+                return Resolved(layout, None, False, extents, lanes.strides(indices, layout) if shared else ())
+            whole = replace(
+                domain, points=domain.with_loops, axes=(*domain.axes, *("" for _ in domain.means)), means=()
+            )
+            found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), indices, layout)
+            return replace(
+                found, cells=None, exact=False, lane_strides=found.lane_strides if shared else (), moves=found.cells,
+                drifts=bool(sources),
+            )
         axes = [digits(index, domain.names) for index in indices]
         if any(len(axis) > 1 for axis in axes):
             return self._flattened(lanes, axes, layout)
         strides = lanes.strides(indices, layout)
-        cells = self._cells(domain, indices)
+        cells = self._cells(domain.points, indices)
         return Resolved(layout, cells, cells is not None, extents, strides)
 
     def _flattened(self, lanes: Lanes, axes: list[tuple[Digit, ...]], layout: Layout) -> Resolved:
@@ -216,7 +231,7 @@ class Indexing:
                 shape.append(self.line if extent is None else extent[0])
         whole = Layout(tuple(strides))
         steps = lanes.strides(tuple(parts), whole)
-        return Resolved(whole, self._cells(lanes.domain, tuple(parts)), exact, tuple(shape), steps)
+        return Resolved(whole, self._cells(lanes.domain.points, tuple(parts)), exact, tuple(shape), steps)
 
     def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
         """Return the digits' indices, each in its range, and whether that was possible.
@@ -231,7 +246,7 @@ class Indexing:
             start = (affine_form(indices[k - 1]) or {}).get("", 0)
             for carry in dict.fromkeys((0, start, 1, -1)):
                 moved = indices[k] + carry * extent if carry else indices[k]
-                cells = self._cells(domain, (moved,))
+                cells = self._cells(domain.points, (moved,))
                 if cells is not None and limits is not None and domain.points.apply(cells).is_subset(limits[0]):
                     indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
                     break
@@ -239,9 +254,9 @@ class Indexing:
                 inside = False
         return indices, inside
 
-    def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
+    def _cells(self, points: isl.Set, indices: tuple[Any, ...]) -> isl.Map | None:
         """Return the map from points to cells; None where an index is not quasi-affine."""
-        space = domain.points.get_space()
+        space = points.get_space()
         try:
             axes = pw_affs(space, indices)
         except lp.diagnostic.ExpressionToAffineConversionError:

@@ -30,7 +30,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.nest import address_of
+from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.program.serialisation import statements_with_places
@@ -177,6 +177,10 @@ class _Frame:
     iterations: tuple[Count, ...]  # as in a reference
     data_loop: int | None  # the depth of the loop whose trips statistics give
 
+    def loops_of(self, domain: Domain) -> tuple[str, ...]:
+        """Return the inames, also of the loop whose trips statistics give."""
+        (data,) = [name for name, _ in domain.means] if len(domain.means) == 1 else [""]
+        return tuple(data if depth == self.data_loop else name for depth, name in enumerate(self.names))
 
     @property
     def blocks(self) -> tuple[tuple[int, int], ...]:
@@ -238,9 +242,11 @@ def references_of(
 
 
 def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
-    address = address_of(access, domain)
+    moved = not access.drifts and len(domain.means) == 1 and frames.is_box(domain)
+    address = moving_address_of(access, domain) if moved else address_of(access, domain)
     if address is not None:
-        steps = tuple(width * address.step(name) for name, width in zip(frame.names, frame.widths, strict=True))
+        names = frame.loops_of(domain)
+        steps = tuple(width * address.step(name) for name, width in zip(names, frame.widths, strict=True))
         start = address.start
     elif steps_by_digits := StepsByDigits.of(access, domain):
         steps = tuple(starmap(steps_by_digits.step, zip(frame.names, frame.widths, strict=True)))
@@ -275,7 +281,7 @@ def _reference(
         access.array, access.bits // 8, loops, first.frame.iterations,
         first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
-        first.frame.data_loop if access.walks else None, access.space == "global",
+        first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global",
         window,
     )  # fmt: skip
 
@@ -390,7 +396,7 @@ class _Frames:
         self, domain: Domain, frame: _Frame, steps: Sequence[Count]
     ) -> tuple[tuple[CoupledLoop[Count], ...], ...] | None:
         """Return the coupled loops of a reference, or None where the loops of its domain are not coupled."""
-        if self._is_box(domain):
+        if self.is_box(domain):
             return None
         sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self.large_sizes))) for step in steps]
         moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
@@ -417,7 +423,7 @@ class _Frames:
                 outside = iterations
         return tuple(loops)
 
-    def _is_box(self, domain: Domain) -> bool:
+    def is_box(self, domain: Domain) -> bool:
         """Whether no condition couples the inames of a domain."""
         if domain not in self.uncoupled:
             box = isl.Set("{ [] }")

@@ -86,7 +86,9 @@ class ReuseDistances:
         """
         key = loop, k, depth
         if key not in self._between_iterations:
-            if self.footprints.motions[k].steps is None:
+            if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
+                self._between_iterations[key] = self.footprints.of_loop(loop, whole=False)
+            elif self.footprints.motions[k].steps is None:
                 self._between_iterations[key] = self._at_random(loop, k)
             else:
                 self._between_iterations[key] = self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
