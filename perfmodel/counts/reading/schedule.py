@@ -58,7 +58,21 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
+    refuse_bounds(t_unit.default_entrypoint)
     return t_unit
+
+
+def refuse_bounds(kernel: lp.LoopKernel) -> None:
+    """Raise where what bounds a loop is an array, of which Loopy writes the name alone."""
+    variables = {**kernel.temporary_variables, **kernel.arg_dict}
+    for domain in sets.domains(kernel):
+        for name in domain.get_var_names(isl.dim_type.param):
+            if getattr(variables.get(name), "shape", ()) != ():
+                loops = ", ".join(domain.get_var_names(isl.dim_type.set))
+                raise errors.IncompleteKernelError(
+                    f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
+                    f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
+                )
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -287,12 +301,25 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
     try:
         t_unit = scheduled()
         with refusals(t_unit):
-            lp.generate_code_v2(t_unit)
+            code = lp.generate_code_v2(t_unit).device_code()
         refuse_names(t_unit)
+        refuse_undeclared(t_unit.default_entrypoint, code)
         refuse_outside(t_unit)
     except (errors.IncompleteKernelError, errors.OutOfBoundsError) as error:
         return BuildCheck(_fresh(error))
     return BuildCheck()
+
+
+def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
+    """Raise where the code uses a loop variable that it does not declare, as Loopy writes tests of a vector's lanes."""
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.DOTALL)  # comments name slabs
+    for iname in sorted(kernel.all_inames()):
+        uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b", code)
+        if uses and all(before in ("", "return", "else") for before in uses):
+            raise errors.IncompleteKernelError(
+                f"its code uses the loop variable '{iname}' and has no loop over it, so that no compiler accepts it",
+                f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression",
+            )
 
 
 def _fresh(error: Refused) -> Refused:

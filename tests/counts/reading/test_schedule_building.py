@@ -140,3 +140,54 @@ def test_names_that_no_code_holds_are_taken():
     unit = lp.tag_inames(named(iname="long", temporary="lambda"), {"long": "unr"})
     assert count(unit, check=True).launches()(n=64) == 1
     assert count(named("queue", target=lp.OpenCLTarget()), check=True).launches()(n=64) == 1
+
+
+def guarded(tag: str, vector: str = "t, u") -> lp.TranslationUnit:
+    """Return a kernel with a condition on a loop variable, and two private arrays of which some are vectors."""
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 4}",
+        """
+        for i, j
+            <> t[j] = a[i, j]
+            <> u[j] = 0
+            if j > 0
+                u[j] = 2*t[j]
+            end
+            out[i, j] = u[j]
+        end
+        """,
+        [lp.GlobalArg("a, out", np.float32, shape="n, 4"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", seq_dependencies=True, lang_version=(2018, 2),
+    )
+    return lp.tag_inames(lp.tag_array_axes(unit, vector, "vec") if tag == "vec" else unit, {"j": tag})
+
+
+def test_a_condition_on_the_lanes_of_a_vector_is_refused():
+    with pytest.raises(IncompleteKernelError, match=r"the loop variable 'j' and has no loop over it"):
+        count(guarded("vec"), check=True)
+
+
+@pytest.mark.parametrize("tag", ["unr", "l.0", "g.0", "for"])
+def test_other_conditions_on_loop_variables_are_not(tag):
+    assert "11*n" == str(count(guarded(tag), check=True).accesses(array="u"))
+
+
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+@pytest.mark.parametrize("check", [True, False])
+def test_an_array_that_bounds_a_loop_is_refused(check):
+    unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: lo <= j < hi}"],
+        """
+        for i
+            <> lo = row[i] {id=lo}
+            <> hi = row[i+1] {id=hi}
+            y[i] = sum(j, v[j]) {id=y, dep=lo:hi}
+        end
+        """,
+        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("v, y", np.float64, shape=None),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 2 and n mod 2 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    assert "4*n" == str(count(unit, statistics={"j": 4}, check=check).operations(kind="add"))
+    with pytest.raises(IncompleteKernelError, match=r"'(lo|hi)' bounds a loop over j and is an array"):
+        count(lp.split_iname(unit, "i", 2, inner_tag="ilp"), statistics={"j": 4}, check=check)
