@@ -33,7 +33,7 @@ ROWS = 2
 """Rows that are measured for a quantity."""
 DOMINANT = 0.3
 """Share of a row's time from which no better row is looked for [1]."""
-ENOUGH = 8
+ENOUGH = 4
 """Rows with the quantity after which the best ones are taken."""
 LONGEST_S = 0.02
 """Longest predicted time of a chosen row, where a shorter one has the quantity [s]."""
@@ -52,7 +52,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "function": ("tanh",), "inlined": ("exp", "tanh"), "power": ("pow",), "int_divide": ("integer_divisions",),
     "chain_divide": ("div", "latency"), "chain_root": ("sqrt", "latency"), "chain_power": ("pow", "latency"),
     "chain_multiply_add": ("madd", "latency"), "chain_multiply": ("mul", "latency"), "chain_add": ("add", "latency"),
-    "chain_minmax": ("minmax", "latency"), "minmax": ("minmax",), "gathers": ("gather", "strided_load"),
+    "chain_minmax": ("minmax", "latency"), "minmax": ("minmax",), "gathers": ("cells_per_item", "gather"),
     "scatters": ("scatter", "strided_store"), "kept_values": ("tile_sums", "tile_reuse"),
     "page_walks": ("column_sums",), "waiting_items": ("barriers",), "region_entries": ("barriers",),
     "varied_entries": ("halo_tiles",), "memory": ("large_arrays", "column_sums"), "split": ("shifted_loads",),
@@ -72,10 +72,10 @@ class ChosenRow:
     place: int  # of the sizes on the rung
     share: float
 
-    def as_class(self) -> KernelClass:
-        """Return a class with this row alone."""
+    def as_class(self, rungs: int = 1) -> KernelClass:
+        """Return a class with this row alone, or with larger sizes too."""
         at, place = self.kernel.sizes.at, self.place
-        sizes = Ladder(lambda exponent: (at(exponent)[place],), start=self.exponent, rungs=1)
+        sizes = Ladder(lambda exponent: (at(exponent)[place],), self.exponent, self.kernel.sizes.step, rungs)
         return replace(self.kernel, variants=(self.variant,), sizes=sizes)
 
 
@@ -117,7 +117,8 @@ def rows_for(
         for name in names:
             if models[family].family.is_quantity(name):
                 rows = exercising(name, models[family], library, most_items)
-                chosen |= {(row.kernel.name, str(row.variant), row.exponent): row.as_class() for row in rows}
+                rungs = max(1, 1 + ROWS - len(rows))
+                chosen |= {(row.kernel.name, str(row.variant), row.exponent): row.as_class(rungs) for row in rows}
                 problems += [f"no measurement kernel exercises '{name}' of {family}"] * (not rows)
                 continue
             try:
@@ -135,7 +136,9 @@ def exercising(
     found: list[ChosenRow] = []
     began = monotonic()
     for likely, kernel, variant in _in_order(quantity, library):
-        if len(found) >= (ENOUGH if likely else ROWS) or (not likely and monotonic() - began > SEARCH_S):
+        most = max((row.share for row in found), default=0.0)
+        late = most >= DOMINANT or len(found) >= ROWS or monotonic() - began > SEARCH_S
+        if len(found) >= ENOUGH or (late and not likely):
             break
         if best := _best_row(quantity, model, kernel, variant, most_items):
             found.append(best)

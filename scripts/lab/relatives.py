@@ -31,4 +31,4 @@ def relatives_table(devices: Path) -> Table:
 
 def write_relatives(devices: Path, path: Path = RELATIVES_FILE) -> None:
     """Write the table of the devices' folders."""
-    write_whole(path, (json_text(relatives_table(devices), indent=1) + "\n").encode())
+    write_whole(path, (json_text(relatives_table(devices)) + "\n").encode())
