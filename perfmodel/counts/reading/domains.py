@@ -294,7 +294,7 @@ class Domains:
 
     def domain(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()) -> Domain:
         """Return the instances of something nested in ``inames`` and under ``conditions``."""
-        atoms = tuple(dict.fromkeys(_atomic(conditions)))
+        atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms))
         if key not in self._cache:
             self._cache[key] = self._under(self.domain(launch, key[1]), atoms) if atoms else self._nest(launch, key[1])
@@ -306,7 +306,7 @@ class Domains:
         Loopy tests only bounds before, and a loop's stride after it: without the stride the points are a superset.
         Where it is not known whether instructions share the test (``shared``), neither is how often it is made.
         """
-        atoms = tuple(dict.fromkeys(_atomic(conditions)))
+        atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
         if key not in self._cache:
             plain = self.domain(launch, key[1])
@@ -406,6 +406,19 @@ class Domains:
         self.unknown_tests[text] = None
         return points, Fraction(1), (f"the probability of '{text}' is not known",)
 
+    def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
+        """Yield the parts of conjunctions that have no probability as a whole, without negations at the top."""
+        for expr, truth in conditions:
+            if isinstance(expr, p.LogicalNot):
+                yield from self._atomic([(expr.child, not truth)])
+            elif isinstance(expr, p.LogicalAnd if truth else p.LogicalOr) and not self._is_given(expr):
+                yield from self._atomic([(child, truth) for child in expr.children])
+            else:
+                yield expr, truth
+
+    def _is_given(self, test: Any) -> bool:
+        return bool(self.chances) and spaceless(text_of(test)) in self.chances
+
     def probability(self, test: Any) -> Fraction | None:
         """Return the probability of a test that data decide; None where statistics do not give it.
 
@@ -416,7 +429,9 @@ class Domains:
         found = next((self.chances[key] for key in map(spaceless, texts) if key in self.chances), None)
         if found is None:
             self.keys[texts[0]] = None
-            return None
+            chances = [self.probability(child) for child in test.children] if isinstance(test, p.LogicalOr) else [None]
+            none = prod((1 - chance for chance in chances if chance is not None), start=Fraction(1))
+            return None if None in chances else 1 - none
         key, chance = found
         if chance > 1:
             raise ProbabilityError(key, float(chance))
@@ -472,14 +487,3 @@ def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
     for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
         return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
     return ""
-
-
-def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:
-    """Yield the parts of conjunctions, without negations at the top."""
-    for expr, truth in conditions:
-        if isinstance(expr, p.LogicalNot):
-            yield from _atomic([(expr.child, not truth)])
-        elif isinstance(expr, p.LogicalAnd if truth else p.LogicalOr):
-            yield from _atomic([(child, truth) for child in expr.children])
-        else:
-            yield expr, truth
