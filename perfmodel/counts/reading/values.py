@@ -86,7 +86,9 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
     kernel = t_unit.default_entrypoint
     names = [item.kernel_name for item in kernel.linearization if isinstance(item, CallKernel)]
     launches = [_declared_bytes(kernel, _temporaries_in(kernel, name)) for name in names]
-    return tuple(max(sizes[space] for sizes in launches) for space in (lp.AddressSpace.LOCAL, lp.AddressSpace.PRIVATE))
+    spaces = lp.AddressSpace.LOCAL, lp.AddressSpace.PRIVATE
+    local, private = (max(sizes[space] for sizes in launches) for space in spaces)
+    return local, private
 
 
 def _temporaries_in(kernel: lp.LoopKernel, launch: str) -> Set[str]:
