@@ -81,11 +81,12 @@ class KeptKernel(Lazy):
 def code_hash(generated: Any) -> str:
     """Return the SHA-256 of all that runs of generated code depend on [hexadecimal].
 
-    That is its OpenCL code with the options of the compiler, and Loopy's host function, which has the launches: kernels
-    of the same OpenCL code may differ in their grids.
+    That is its OpenCL code, and Loopy's host function, which has the launches: the grid may differ where that
+    code is the same. Options of the compiler follow behind a dash.
     """
-    options = generated.kernel.options.build_options
-    return hashlib.sha256(json.dumps([generated.text, *generated.host_function, *options]).encode()).hexdigest()
+    parts = [generated.text, *generated.host_function], [*generated.kernel.options.build_options]
+    digests = [hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part]
+    return "-".join(digests)
 
 
 def kept_document(

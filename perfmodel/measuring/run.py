@@ -32,7 +32,7 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
-from perfmodel.store.measurement import LOADED
+from perfmodel.store.measurement import LOADED, options_of
 
 
 def measure(
@@ -215,7 +215,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._loaded = {key: len(row.every_visit) for key, row in self.rows.items() if LOADED in row.flags}
-        self._by_driver = {key[:-1]: row for key, row in self.rows.items()}  # whatever their code
+        self._by_driver = {_with_options(key): row for key, row in self.rows.items()}  # whatever their code
 
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
@@ -246,7 +246,7 @@ class Session:
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
         """Make a configuration; a record of code that is written otherwise and has the same counts becomes its own."""
         made = self.timekeeper.configuration(subject, parameters, seconds)
-        known = self._by_driver.get(made.key[:-1])
+        known = self._by_driver.get(_with_options(made.key))
         if known is not None and known.counts_hash and made.key not in self.rows:
             with suppress(FailedError):
                 if known.counts_hash == self.timekeeper.count(subject).hash:
@@ -320,6 +320,11 @@ class Session:
         if row is None or row.status != "ok":
             return False
         return row.disagrees and len(row.every_visit) < self.bench.campaign.most_visits
+
+
+def _with_options(key: Key) -> Key:
+    """Return a key whatever the code, but for the compiler's options."""
+    return (*key[:-1], options_of(key[-1]))
 
 
 #: Whether the configurations planned so far suffice.

@@ -213,8 +213,15 @@ class Measurement(BaseModel):
 
         Versions of Loopy write one kernel differently: the terms of a sum in another order. Counts hold the launches.
         """
-        is_alike = self.kernel_hash == other.kernel_hash or "" != self.counts_hash == other.counts_hash
+        options = (options_of(row.kernel_hash) for row in (self, other))
+        counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
+        is_alike = self.kernel_hash == other.kernel_hash or counted_alike
         return is_alike and self.driver == other.driver and self.place == other.place
+
+
+def options_of(kernel_hash: str) -> str:
+    """Return the part of a code's hash that is of the compiler's options, which no counts show; "" of none."""
+    return kernel_hash.partition("-")[2]
 
 
 def joined(rows: Sequence[Measurement]) -> Measurement:

@@ -133,3 +133,10 @@ def test_times_without_profiling_leave_none_of_the_device():
 def test_visits_that_do_not_fit_the_samples_are_refused(visits, said):
     with pytest.raises(ValueError, match=said):
         measurement(visits=visits)
+
+
+def test_records_of_other_options_of_the_compiler_are_of_other_configurations():
+    plain = measurement(kernel_hash="a", counts_hash="c")
+    fast, other = (plain.model_copy(update={"kernel_hash": code}) for code in ("a-1", "b-1"))
+    assert not plain.matches(fast)
+    assert fast.matches(other)
