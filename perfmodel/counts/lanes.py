@@ -22,13 +22,15 @@ from perfmodel.counts.quasipoly.arguments import at_sizes
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of
 from perfmodel.counts.trace import addresses, values_at
+from perfmodel.errors import UntraceableError
 from perfmodel.threads import alone
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
-"""Points of a set, or lanes of all patterns, that are looked at; where there are more nothing is told."""
+"""Most points of a set, and most lanes of all patterns, that are looked at."""
 IDLE = np.iinfo(np.int64).max
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class LanePatterns:
     """
 
     addresses: Ints
-    weights: Ints
+    weights: Floats
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
         """Return the distinct segments that accesses of some bytes touch, the mean over executions by sub-groups."""
@@ -93,7 +95,10 @@ def lane_patterns(
     whole = completed(domain, launch, groups=False)
     points, names = at_sizes(whole.points, sizes), [f"i{k}" for k in range(len(whole.axes))]
     cells = access.cells.add_dims(IN, len(whole.axes) - len(domain.axes))
-    address = addresses(access, cells, isl.Set.universe(points.get_space()), sizes)
+    try:
+        address = addresses(access, cells, isl.Set.universe(points.get_space()), sizes)
+    except UntraceableError:  # one execution reaches several cells
+        return None
     for k, name in enumerate(names):
         points, address = points.set_dim_name(SET, k, name), address.set_dim_name(IN, k, name)
     groups = None if points.is_empty() else _coupled(points, names, address)
@@ -104,49 +109,63 @@ def lane_patterns(
         name: np.arange(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python() + 1)
         for k, name in enumerate(names)
     }  # fmt: skip
-    first = {name: values[:1] for name, values in ranges.items()}
     octets, items = access.bits // 8, prod(launch.group_shape)
-    start = int(values_at(address, first, 1)[0]) * octets
-    found = LanePatterns(np.full((1, items), start % period), np.ones(1, np.int64))
+    start = int(values_at(address, {name: values[:1] for name, values in ranges.items()}, 1)[0]) * octets
+    found = LanePatterns(np.full((1, items), start % period), np.ones(1))
     for group in sorted(groups, key=lambda group: len(group & {*lanes})):
         order = sorted(group, key=lambda name: (name in lanes, -lanes.get(name, 0)))  # l.0 last
+        own = [name for name in order if name in lanes]
         if prod(len(ranges[name]) for name in order) > MOST:
             return None
-        grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
-        number = len(grid[0])
-        columns = {name: np.broadcast_to(value, number) for name, value in first.items()} | dict(
-            zip(order, grid, strict=True))
-        moved = values_at(address, columns, number) * octets - start
-        part = without_dimensions(points, (k for k, name in enumerate(names) if name not in group))
-        inside = indicator_of(part.move_dims(PARAM, 0, SET, 0, len(group)).params())
-        moved[evaluated(inside, [columns[name] for name in inside.parameters], number) == 0] = IDLE
-        own = [name for name in order if name in lanes]
-        patterns, weights = _alike(moved.reshape(-1, prod(len(ranges[name]) for name in own)), None, period)
+        moved = _moved(points, address, ranges, order, start, octets)
+        moved = moved.reshape(-1, prod(len(ranges[name]) for name in own))
+        patterns, weights = _alike(moved, np.ones(len(moved)), period)
         if len(patterns) * found.addresses.size > MOST:
             return None
-        place, outside = np.zeros(items, np.int64), np.zeros(items, np.bool_)
-        for name in own:
-            below = prod(launch.group_shape[:lanes[name]])
-            number = np.arange(items) // below % launch.group_shape[lanes[name]] - ranges[name][0]
-            outside |= (number < 0) | (number >= len(ranges[name]))
-            place = place * len(ranges[name]) + number
-        touched = patterns[:, np.where(outside, 0, place)]
-        touched[:, outside] = IDLE
+        place = _places([(lanes[name], ranges[name]) for name in own], launch.group_shape)
+        touched = np.where(place < 0, IDLE, patterns[:, np.maximum(place, 0)])
         idle = (found.addresses[:, None] == IDLE) | (touched == IDLE)
-        both = np.where(idle, IDLE, np.where(idle, 0, found.addresses[:, None]) + np.where(idle, 0, touched))
-        together = (found.weights[:, None] * weights).ravel()
-        found = LanePatterns(*_alike(both.reshape(-1, items), together, period))
+        both = np.where(idle, 0, found.addresses[:, None]) + np.where(idle, 0, touched)
+        both[idle] = IDLE
+        found = LanePatterns(*_alike(both.reshape(-1, items), np.outer(found.weights, weights).ravel(), period))
     return found
 
 
-def _alike(rows: Ints, weights: Ints | None, period: int) -> tuple[Ints, Ints]:
+def _moved(
+    points: isl.Set, address: isl.Map, ranges: Mapping[str, Ints], order: list[str], start: int, octets: int
+) -> Ints:
+    """Return how far some inames, the first one slowest, move an address [B]; idle where the set lacks them."""
+    grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
+    number = len(grid[0])
+    columns = {name: np.broadcast_to(values[:1], number) for name, values in ranges.items()}
+    columns |= dict(zip(order, grid, strict=True))
+    moved = values_at(address, columns, number) * octets - start
+    part = without_dimensions(points, (k for k, name in enumerate(ranges) if name not in order))
+    inside = indicator_of(part.move_dims(PARAM, 0, SET, 0, len(order)).params())
+    moved[evaluated(inside, [columns[name] for name in inside.parameters], number) == 0] = IDLE
+    return moved
+
+
+def _places(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
+    """Return the position of each work-item of a group among the local ids of some axes, slowest first; -1 for none."""
+    items = np.arange(prod(shape))
+    place, outside = np.zeros_like(items), np.zeros(items.shape, np.bool_)
+    for axis, values in axes:
+        number = items // prod(shape[:axis]) % shape[axis] - values[0]
+        outside |= (number < 0) | (number >= len(values))
+        place = place * len(values) + number
+    return np.where(outside, -1, place)
+
+
+def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
     """Return the distinct rows with an active lane, each moved by a multiple of the period, and their weights."""
     active = (rows != IDLE).any(axis=1)
-    rows, weights = rows[active], np.ones(int(active.sum()), np.int64) if weights is None else weights[active]
-    least = rows.min(axis=1, keepdims=True)
-    rows = np.where(rows == IDLE, IDLE, rows - least // period * period)
+    rows = rows[active]
+    rows = np.where(rows == IDLE, IDLE, rows - rows.min(axis=1, keepdims=True) // period * period)
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    return distinct, np.bincount(which.ravel(), weights=weights, minlength=len(distinct)).astype(np.int64)
+    sums: Floats = np.zeros(len(distinct))
+    np.add.at(sums, which.ravel(), weights[active])
+    return distinct, sums
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Map) -> list[set[str]] | None:

@@ -2,7 +2,7 @@
 
 The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
 
-A *touch* is a lane of a sub-group, and how far its address lies from that of the first lane. It happens in a set of
+A *touch* is a lane of a sub-group, with the distance of its address from the first lane's. It happens in a set of
 executions. Executions with the same touches are repeated equally often: they are of one *kind*.
 """
 
@@ -27,7 +27,7 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 WORD_BYTES = 4
 TOUCHES = 1024
-"""Most touches of a sub-group that are told apart; each takes some operations of isl."""
+"""Most touches of a sub-group; each takes some operations of isl."""
 KINDS = 128
 """Most kinds of executions of a sub-group."""
 WORK = 4
@@ -109,8 +109,8 @@ def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Itera
             for points in (at_first, lanes.flat_range_product(addresses).range())
         )  # fmt: skip
         ids = ", ".join(f"l{k}" for k in range(len(first)))
-        apart = f"{{ [{ids}, a, b] -> [{ids}, a - {WORD_BYTES}*floor(b/{WORD_BYTES})] }}"
-        yield touched.flat_range_product(at_first).apply_range(isl.Map(apart))
+        distance = f"{{ [{ids}, a, b] -> [{ids}, a - {WORD_BYTES}*floor(b/{WORD_BYTES})] }}"
+        yield touched.flat_range_product(at_first).apply_range(isl.Map(distance))
 
 
 def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator[tuple[isl.Map, tuple[int, ...]]]:
