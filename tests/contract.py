@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import product
 from math import nan
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import loopy as lp
 import numpy as np
 
 import perfmodel.models
@@ -109,6 +111,38 @@ def kernels() -> Rows:
                 for parameters in ladder.at(exponent)[:2]:
                     rows.append(Row(kernel.name, found.hash, parameters, 1.0, variant, kernel.group))
     return Rows(tuple(rows), counts, facts())
+
+
+@cache
+def idle() -> tuple[KernelCounts, ...]:
+    """Kernels of which parts, or all, are executed zero times at some sizes, also one work-item after another."""
+    arrays = [lp.GlobalArg("a, b, out", np.float32, shape="n"), lp.GlobalArg("m", np.float32, shape="t, n")]
+    arrays += [lp.GlobalArg("start", np.int32, shape="n"), lp.ValueArg("n, t", np.int32)]
+    local = lp.TemporaryVariable("tile", np.float32, shape=(16,), address_space=lp.AddressSpace.LOCAL)
+    codes = (
+        "if t == 0\n  a[i] = b[i]\nend\nout[i] = a[i] + 1",
+        "if b[i] > 0\n  a[i] = exp(b[i])\nend\nout[i] = a[i] + 1",
+        "out[i] = sum(k, m[k, i]*b[i])",
+        "<> first = start[i]\nout[i] = b[first] + sum(k, m[k, first])",
+        "<> first = start[i]\n<> second = start[first]\nout[i] = sum(k, m[k, second + k])",
+    )
+    found = []
+    for code in codes:
+        unit = lp.make_kernel(
+            ["{ [i]: 0 <= i < n }", "[t] -> { [k]: 0 <= k < t }"], f"for i\n{code}\nend", [*arrays, ...], seq_dependencies=True,
+            assumptions="n >= 0 and t >= 0", lang_version=(2018, 2),
+        )
+        unit = lp.remove_unused_inames(unit)
+        split = lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
+        chance = {"b[i] > 0": 0} if "b[i] >" in code else {}
+        found += [count(tagged, statistics=chance) for tagged in (unit, lp.tag_inames(unit, "i:g.0"), split)]
+    unit = lp.make_kernel(
+        "{ [g, k, i, j]: 0 <= g < n and 0 <= k < t and 0 <= i, j < 16 }",
+        "tile[i] = p[g, k, i] {id=w}\nq[g, k, j] = tile[15 - j]*2 {dep=w}",
+        [lp.GlobalArg("p, q", np.float32, shape="n, t, 16"), local, *arrays[-1:]], assumptions="n >= 0 and t >= 0",
+        lang_version=(2018, 2),
+    )
+    return (*found, count(lp.tag_inames(unit, "g:g.0,i:l.0,j:l.0")))
 
 
 def cases(known: DeviceFacts | None = None, family: str = "") -> list[Case]:
@@ -234,6 +268,17 @@ def quantities_are_numbers_of_the_sizes_shape(one: Trial) -> None:
             np.testing.assert_allclose(both, few[name], rtol=1e-12, err_msg=f"{name} of {row.kernel}")
 
 
+def quantities_of_what_is_not_executed(one: Trial) -> None:
+    for order in ("multithreaded", "lockstep", "serial"):
+        known = facts().updated({"lane_order": Fact(order, "", "made up")})
+        for counts in idle():
+            for n, t in product((0, 1, 70), (0, 3)):
+                sizes = {name: size for name, size in {"n": n, "t": t}.items() if name in counts.parameters}
+                found = one.family.quantities(Case(counts, sizes, known, one.family.name))
+                wrong = {name: value for name, value in found.items() if not 0 <= value < np.inf}
+                assert not wrong, f"{counts.name} at {sizes}: {wrong}"
+
+
 def missing_facts_are_told(one: Trial) -> None:
     for case in cases(None, one.family.name)[::20]:
         told = None
@@ -313,7 +358,8 @@ def _is_feature(name: str) -> bool:
 
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
-    names_are_unique, all_has_a_unit, quantities_are_numbers_of_the_sizes_shape, missing_facts_are_told,
+    names_are_unique, all_has_a_unit, quantities_are_numbers_of_the_sizes_shape,
+    quantities_of_what_is_not_executed, missing_facts_are_told,
     seconds_are_above_zero, seconds_do_not_fall_as_features_grow, planted_weights_are_recovered, facts_give_weights,
     a_model_survives_its_file, its_file_is_short_and_cites,
 )  # fmt: skip

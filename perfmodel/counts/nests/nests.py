@@ -153,8 +153,11 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the points in any of some domains of the same inames, or in the one of the most inames."""
-    whole = max(domains, key=lambda domain: len(domain.names))
+    """Return the points in any of some domains of the same inames, or in the one of the most inames.
+
+    A test that data decide makes some of them less likely: the result is as likely as the most likely one.
+    """
+    whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
         if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
             exact = domain.exact and whole.exact
@@ -247,13 +250,14 @@ class _Nests(Lazy):
 
     def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
         count, turns = self.cardinalities.count, rolled(statements, around)
-        iterations = count(union_of(turns))
+        together = union_of(turns)
+        iterations = count(together)
         inside = [around.inner[k:] for k in range(len(around.inner))]
         entered = tuple(count(union_of([without(domain, loops) for domain in turns])) for loops in inside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=iterations, box=self._box(turns), entered=entered,
+            iterations=iterations, box=self._box(together), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered and not _by_data(turns, around.inner[-1]) else None,
             executions=count(union_of(domains_of(statements))),
             operations=counted(generated(statements), self.cardinalities),
@@ -278,9 +282,8 @@ class _Nests(Lazy):
                 return int(ratio)
         return None
 
-    def _box(self, domains: Sequence[Domain]) -> Count:
+    def _box(self, domain: Domain) -> Count:
         """Return the work-items of the launch times the values of each loop between its bounds."""
-        domain = max(domains, key=lambda domain: len(domain.names))
         box = isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
         for k in loops:

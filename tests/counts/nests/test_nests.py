@@ -53,6 +53,19 @@ def test_the_three_nests_of_a_tiled_product() -> None:
     assert ((), (), n**2) == (store.outer, store.inner, store.iterations(n=n))
 
 
+@pytest.mark.parametrize(("test", "statistics", "sizes"), [
+    ("t == 0", {}, {"t": 0}), ("t == 0", {}, {"t": 3}), ("i < t", {}, {"t": 0}), ("i >= t", {}, {"t": 3}),
+    ("x[i] > 0", {"x[i] > 0": 0}, {}), ("x[i] > 0", {"x[i] > 0": 0.5}, {}),
+])
+def test_a_test_of_one_instruction_takes_no_iterations_from_the_others(test: str, statistics: dict, sizes: dict) -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"for i\nif {test}\n  a[i] = x[i] {{id=w}}\nend\nb[i] = a[i] + 1 {{dep=w}}\nend",
+        [lp.GlobalArg("a, b, x", np.float32, shape="n"), lp.ValueArg("n, t", np.int32)], lang_version=(2018, 2),
+    )  # fmt: skip
+    (nest,) = [nest for nest in count(unit, statistics=statistics, cache=False).nests if nest.inner and nest.accesses]
+    assert (10, 10) == (nest.iterations(n=10, **sizes), nest.box(n=10, **sizes))
+
+
 def test_trips_are_known_where_they_are_one_number() -> None:
     fetch, update, store = [nest for nest in matmul(8).nests if nest.accesses]
     assert (None, 8, None) == (fetch.trips, update.trips, store.trips)
