@@ -465,7 +465,8 @@ def total(values: Values, patterns: tuple[str, ...]) -> Any:
 
 def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
     allowed = counts.parameters
-    unknown = [name for name in parameters if name not in allowed and name not in counts.offsets]
+    known = {*allowed, *counts.offsets, *counts.size_arguments}
+    unknown = [name for name in parameters if name not in known]
     for name in allowed:
         if name not in parameters:
             misspelt = f", and '{unknown[0]}' is unknown" if unknown else ""

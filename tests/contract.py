@@ -115,9 +115,13 @@ def kernels() -> Rows:
 
 @cache
 def idle() -> tuple[KernelCounts, ...]:
-    """Kernels of which parts, or all, are executed zero times at some sizes, also one work-item after another."""
+    """Kernels of which parts, or all, are executed zero times at some sizes, also one work-item after another.
+
+    The last code has arrays whose outermost extent is a size that no count depends on.
+    """
     arrays = [lp.GlobalArg("a, b, out", np.float32, shape="n"), lp.GlobalArg("m", np.float32, shape="t, n")]
-    arrays += [lp.GlobalArg("start", np.int32, shape="n"), lp.ValueArg("n, t", np.int32)]
+    arrays += [lp.GlobalArg("w", np.int8, shape="rows, t + 1"), lp.GlobalArg("v", np.int8, "t + 1, rows", order="F")]
+    arrays += [lp.GlobalArg("start", np.int32, shape="n"), lp.ValueArg("n, t, rows", np.int32)]
     local = lp.TemporaryVariable("tile", np.float32, shape=(16,), address_space=lp.AddressSpace.LOCAL)
     codes = (
         "if t == 0\n  a[i] = b[i]\nend\nout[i] = a[i] + 1",
@@ -125,12 +129,13 @@ def idle() -> tuple[KernelCounts, ...]:
         "out[i] = sum(k, m[k, i]*b[i])",
         "<> first = start[i]\nout[i] = b[first] + sum(k, m[k, first])",
         "<> first = start[i]\n<> second = start[first]\nout[i] = sum(k, m[k, second + k])",
+        "w[i, 0] = 2*w[i, 0] + v[0, i]",
     )
     found = []
     for code in codes:
         unit = lp.make_kernel(
-            ["{ [i]: 0 <= i < n }", "[t] -> { [k]: 0 <= k < t }"], f"for i\n{code}\nend", [*arrays, ...], seq_dependencies=True,
-            assumptions="n >= 0 and t >= 0", lang_version=(2018, 2),
+            ["{ [i]: 0 <= i < n }", "[t] -> { [k]: 0 <= k < t }"], f"for i\n{code}\nend", [*arrays, ...],
+            seq_dependencies=True, assumptions="n >= 0 and t >= 0", lang_version=(2018, 2),
         )
         unit = lp.remove_unused_inames(unit)
         split = lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")

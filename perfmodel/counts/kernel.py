@@ -108,6 +108,12 @@ class KernelCounts(Lazy):
             return read_program(self.source)
 
     @property
+    def size_arguments(self) -> tuple[str, ...]:
+        """The kernel's sizes, sorted: :attr:`parameters`, and those on which only the extents of arrays depend."""
+        source = self.source
+        return source.parameters if isinstance(source, Program) else tuple((source or {}).get("parameters", ()))
+
+    @property
     def schedule(self) -> tuple[Node, ...]:
         """The schedule as a tree of ``DeviceKernel``, ``Loop``, ``Run`` and ``Wait`` nodes."""
         return self.program.schedule
@@ -458,7 +464,8 @@ class KernelCounts(Lazy):
             raise errors.FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
-                self._traffic_plans[order] = traffic_plan(self._cardinalities, order, self.subgroup_size)
+                plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
+                self._traffic_plans[order] = plan
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise errors.UnknownArrayError(array, plan.arrays)

@@ -173,9 +173,12 @@ class NotTransferableError(PerfModelError, ValueError):
     """The weights of a family cannot become those of another device."""
 
     family: str
+    target: str
+    advised: str  # the family that fits the target's type
     allowed: tuple[str, ...]
-    message = """the weights of '{family}' cannot be transferred to another device, since they do not say which rate of
-    a device they are multiples of (Weight.scale); give weights of one of: {allowed}."""
+    message = """the weights of '{family}' cannot be transferred to '{target}', since they do not say which rate of a
+    device they are multiples of (Weight.scale); give weights of '{advised}', which fits it, or of another of:
+    {allowed}."""
 
 
 class DeviceTypeError(PerfModelError, ValueError):
@@ -185,8 +188,9 @@ class DeviceTypeError(PerfModelError, ValueError):
     source_type: str
     target: str
     target_type: str
+    advised: str  # the family that fits the target's type
     message = """the weights of '{source}', a {source_type}, say nothing of '{target}', a {target_type}; give weights of
-    a {target_type} (--like), or facts of a {source_type} (--facts)."""
+    '{advised}' on a {target_type} (--like DEVICE --family {advised}), or facts of a {source_type} (--facts)."""
 
 
 class TransferFactsError(PerfModelError, LookupError):

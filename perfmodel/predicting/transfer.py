@@ -46,6 +46,8 @@ from perfmodel.predicting.model import FittedModel, facts_beside
 
 ERRORS_FILE = Path(__file__).with_name("transfers.json")
 TYPE, LANES = "device_type", "subgroup_size"
+ADVISED = {"gpu": "multithreaded", "cpu": "roofline"}
+"""The family whose transferred weights fit a type of device; ``bottleneck``, which fits CPUs best, has no rates."""
 
 
 class TransferErrors(BaseModel):
@@ -145,9 +147,10 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
     require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
     require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
     known, facts = _known(model), with_assumed_facts(facts)
+    check_types(known, facts)
     if not model.family.transferable:
         allowed = tuple(family.name for family in families().values() if family.transferable)
-        raise NotTransferableError(model.family.name, allowed)
+        raise NotTransferableError(model.family.name, facts.name, _advised(facts), allowed)
     _check(model, known, facts)
     errors, foreign = transfer_errors().get(model.family.name), _foreign(known, facts)
     fitted = model.fitted.model_copy(update={
@@ -210,8 +213,7 @@ def _fact(model: FittedModel, name: str) -> str:
 
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
-    """Check that both devices are of one type, and that all needed facts of them are known."""
-    check_types(known, facts)
+    """Check that all needed facts of both devices are known."""
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
@@ -227,7 +229,11 @@ def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
     """Check that the device of weights and that of other facts are not known to be of different types."""
     source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
     if known and source and target and source != target:
-        raise DeviceTypeError(known.name, source, facts.name, target)
+        raise DeviceTypeError(known.name, source, facts.name, target, _advised(facts))
+
+
+def _advised(facts: DeviceFacts) -> str:
+    return ADVISED.get(str(facts.known(TYPE)), ADVISED["gpu"])
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:

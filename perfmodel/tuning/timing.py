@@ -84,7 +84,7 @@ def counted_at(
     for counts in counted.values():
         for point in points:
             for name in point:
-                if name not in counts.parameters:
+                if name not in (*counts.parameters, *counts.size_arguments):
                     raise ParameterError(name, "is unknown", counts.parameters)
             try:
                 counts.work_groups()(**point)

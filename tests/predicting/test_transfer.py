@@ -219,18 +219,22 @@ def test_a_type_that_is_not_known():
         transferred(model_of(TOY, VALUES), DEVICE)
 
 
+@pytest.mark.parametrize("family", [TOY, replace(TOY, weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")])
 @pytest.mark.parametrize("types", [("cpu", "gpu"), ("gpu", "cpu")])
-def test_a_cpu_says_nothing_of_a_gpu(types):
+def test_a_cpu_says_nothing_of_a_gpu(types, family):
     source, target = (
         device.updated({"device_type": Fact(kind, "", "")}) for device, kind in zip((GPU, FAST), types, strict=True)
     )
-    with pytest.raises(DeviceTypeError, match=f"'round', a {types[0]}, say nothing of 'fast', a {types[1]}"):
-        transferred(model_of(TOY, VALUES, source), target)
+    with pytest.raises(DeviceTypeError, match=f"'round', a {types[0]}, say nothing of 'fast', a {types[1]}") as found:
+        transferred(model_of(family, VALUES if family is TOY else {"w_wave": 1.0}, source), target)
+    advised = {"gpu": "multithreaded", "cpu": "roofline"}[types[1]]
+    assert f"give weights of '{advised}' on a {types[1]} (--like DEVICE --family {advised})" in str(found.value)
+    assert pm.families()[advised].transferable
 
 
 def test_a_family_without_rates():
     bare = replace(TOY, name="bare", weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")
-    with pytest.raises(NotTransferableError, match=r"cannot be transferred.*multithreaded"):
+    with pytest.raises(NotTransferableError, match=r"cannot be transferred to 'fast'.* 'multithreaded', which fits it"):
         transferred(model_of(bare, {"w_wave": 1.0}), FAST)
 
 

@@ -129,7 +129,8 @@ class _Issues(Lazy):
         if address is None and access.cells is not None and not domain.points.dim(PARAM):
             address, digits = self._by_digits(access, domain)
         shape, lanes = self._lanes(domain, launch.group_shape, {} if address is None else address.steps, digits)
-        if lanes and access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
+        # a tied loop moves the address with the lane
+        if lanes and access.lane_stride and (address is None or domain.tied):
             distance = Count(access.lane_stride[0].distance, granularity="byte")
             lanes[:1] = [Fraction(access.bits, 8) * distance]
         return IssuedAccess(

@@ -214,11 +214,11 @@ def references_of(
     unrolled: Container[str],
     order: str,
     lanes: int,
-    spans: Mapping[str, Count | None],
+    spans: Mapping[str, Count],
 ) -> tuple[LaunchReferences[Count], bool]:
     """Return the references of a launch in the order of the device, and whether all of them are exact.
 
-    Registers (private arrays) are left out. ``spans`` are the bytes of each array, None where they are not known. A
+    Registers (private arrays) are left out. ``spans`` are the bytes of each array where they are known. A
     reference is not exact where its executed instances are only bounded.
     """
     program = cardinalities.program
@@ -235,7 +235,7 @@ def references_of(
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
-        _reference(boxes, loops, spans[boxes[0].access.array], _window(cardinalities, boxes[0]))
+        _reference(boxes, loops, spans.get(boxes[0].access.array), _window(cardinalities, boxes[0]))
         for boxes, loops in zip(groups, loops_around, strict=True)
     )
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)

@@ -25,7 +25,7 @@ References and loops are given by their numbers; ``k`` is a reference's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import reduce
@@ -550,11 +550,17 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
     return loaded, stored
 
 
-def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int) -> TrafficPlan:
-    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items in vectors of lanes."""
+def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
+    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items in vectors of lanes.
+
+    ``parameters`` are the sizes that counts depend on: a size that only the extent of an array has is not needed.
+    """
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
-    spans = _spans(cardinalities)
+    spans = {
+        name: span for name, span in _spans(cardinalities).items()
+        if span is not None and {*span.parameters} <= {*parameters}
+    }
     launches = [
         references_of(cardinalities, launch, unrolled, order, lanes, spans) for launch in range(len(program.launches))
     ]

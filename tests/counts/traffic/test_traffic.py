@@ -251,3 +251,17 @@ def test_lines_of_a_cache_are_found_once_and_of_another_cache_anew() -> None:
     assert at.lines(small) is at.lines(small)
     assert at.lines(small).fetched > at.lines(large).fetched == at.lines(Cache(1 << 21, LINE, 0)).fetched
     assert at.in_lines(4096) is at.in_lines(4096)
+
+
+@pytest.mark.parametrize(("shape", "index", "order"), [("rows, 16", "i, 0", "C"), ("16, rows", "0, i", "F")])
+def test_a_size_that_no_count_depends_on_may_be_left_out(shape: str, index: str, order: str) -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"a[{index}] = 2*a[{index}]",
+        [lp.GlobalArg("a", np.float32, shape=shape, order=order), lp.ValueArg("n, rows", np.int32)],
+        lang_version=(2018, 2),
+    )
+    counts = count(unit, cache=False)
+    assert [("n",), ("n", "rows")] == [counts.parameters, counts.size_arguments]
+    assert counts.size_arguments == KernelCounts.from_json(counts.to_json()).size_arguments
+    traffic = counts.traffic("a", 2**20)
+    assert 100 == traffic(n=100).fetched == traffic(n=100, rows=1000).fetched  # a line for each row of 64 bytes
