@@ -139,8 +139,8 @@ def idle() -> tuple[KernelCounts, ...]:
         )
         unit = lp.remove_unused_inames(unit)
         split = lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
-        chance = {"b[i] > 0": 0} if "b[i] >" in code else {}
-        found += [count(tagged, statistics=chance) for tagged in (unit, lp.tag_inames(unit, "i:g.0"), split)]
+        for tagged, index in ((unit, "i"), (lp.tag_inames(unit, "i:g.0"), "i"), (split, "i_inner + i_outer*16")):
+            found.append(count(tagged, statistics={f"b[{index}] > 0": 0} if "b[i] >" in code else {}))
     unit = lp.make_kernel(
         "{ [g, k, i, j]: 0 <= g < n and 0 <= k < t and 0 <= i, j < 16 }",
         "tile[i] = p[g, k, i] {id=w}\nq[g, k, j] = tile[15 - j]*2 {dep=w}",
