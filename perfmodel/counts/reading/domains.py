@@ -268,6 +268,7 @@ class Domains:
         universe = isl.Set.universe(space.params())
         assumptions = sets.assumptions(kernel).align_params(universe.get_space())
         self.assumptions = universe.intersect(assumptions)
+        self.constants = constants(kernel)
         self.starts = self._starts()
         self.data_inames = self.starts.keys()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
@@ -281,7 +282,7 @@ class Domains:
     def _starts(self) -> Mapping[str, frozenset[str]]:
         """Return the inames that data bound, each with the data on which its first value depends."""
         starts: dict[str, set[str]] = {}
-        for domain in sets.domains(self.kernel):
+        for domain in map(self._with_constants, sets.domains(self.kernel)):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
             pieces = domain.get_basic_sets() if data else ()
             for constraint in (constraint for piece in pieces for constraint in piece.get_constraints()):
@@ -380,9 +381,16 @@ class Domains:
         points = points.align_params(self.assumptions.get_space())
         return points.intersect_params(self.assumptions).coalesce()
 
+    def _with_constants(self, points: isl.Set) -> isl.Set:
+        """Return a set with the value of each constant scalar in place of its name."""
+        for name in self.constants.keys() & {*points.get_var_names(PARAM)}:
+            position = points.find_dim_by_name(PARAM, name)
+            points = points.fix_val(PARAM, position, isl.Val(self.constants[name])).project_out(PARAM, position, 1)
+        return points
+
     def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
         """Return the loop domain around the inames, and whether its bounds depend on data."""
-        whole = sets.inames_domain(self.kernel, names)
+        whole = self._with_constants(sets.inames_domain(self.kernel, names))
         inames = tuple(whole.get_var_names(SET))
         if inames not in self._projectors:
             data = [name for name in whole.get_var_names(PARAM) if name not in self.parameters]
@@ -437,6 +445,19 @@ class Domains:
             raise ProbabilityError(key, float(chance))
         self.keys[key] = None
         return chance
+
+
+def constants(kernel: lp.LoopKernel) -> dict[str, int]:
+    """Return the scalars that are written once, by an integer: the bounds of a reduction's loop in Pytato's kernels."""
+    writes: dict[str, list[Any]] = {}
+    for instruction in kernel.instructions:
+        for name in instruction.assignee_var_names():
+            writes.setdefault(name, []).append(instruction)
+    return {
+        name: int(first.expression) for name, (first, *others) in writes.items()
+        if not others and isinstance(first, lp.Assignment) and not first.predicates
+        and isinstance(first.expression, (int, np.integer)) and isinstance(first.assignee, p.Variable)
+    }  # fmt: skip
 
 
 def _is_fractional(expr: object) -> bool:

@@ -174,3 +174,35 @@ def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
     )
     counts = count(unit, cache=False)
     assert (15 * 7, 3 * 7) == tuple(counts.operations("float32", kind)(n=7) for kind in ("add", "mul"))
+
+
+def bounded_by_scalars(low: object, high: object, types: str = "int64", more: str = "") -> lp.TranslationUnit:
+    """A reduction whose loop's bounds are scalars that instructions write, as Pytato writes them."""
+    unit = lp.make_kernel(
+        ["{ [i] : 0 <= i < n }", "[low, high] -> { [j] : low <= j < high }"],
+        [f"low = {low} {{id=bound1, inames=i}}", f"high = {high} {{id=bound2, inames=i{more}}}",
+         "out[i] = sum(j, a[i, j]) {id=sum, dep=bound*, inames=i}"],
+        [
+            lp.GlobalArg("out", "float32", shape="n"), lp.GlobalArg("a", "float32", shape="n, 8"),
+            lp.GlobalArg("size", "int32", shape="n"), lp.ValueArg("n", "int32"),
+            *(lp.TemporaryVariable(name, types, shape=()) for name in ("low", "high")),
+        ], assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=True,
+    )  # fmt: skip
+    return lp.split_iname(unit, "i", 4, outer_tag="g.0", inner_tag="l.0")
+
+
+@pytest.mark.parametrize("types", ["int32", "int64"])
+@pytest.mark.parametrize(("low", "high"), [(0, 6), (2, 8), (3, 3), (5, 6)])
+def test_a_loop_between_scalars_that_are_written_once_by_a_number_is_exact(low, high, types):
+    unit = bounded_by_scalars(low, high, types)
+    counts = count(unit, subgroup_size=4, cache=False)
+    for n in (4, 7):
+        assert n * (high - low) == counts.accesses(array="a")(n=n)
+        assert () == tuple(compare(oracle.execute(unit, {"n": n}, 4), counts, {"n": n}))
+    assert counts.accesses(array="a").exact
+
+
+@pytest.mark.parametrize(("high", "more"), [("size[i]", ""), (5, ", if=size[i] > 2")])
+def test_a_loop_between_other_scalars_depends_on_data(high, more):
+    with pytest.raises(StatisticsNeededError, match="'j'"):
+        count(bounded_by_scalars(0, high, more=more), subgroup_size=4, cache=False)
