@@ -59,6 +59,7 @@ KERNEL = KernelClass(
     dimensions=2,
     scalars=scalars,
     tags=("paper", "arithmetic"),
+    covers=lambda kind, **_: f"{kind} float32",
     isolates=lambda kind, **_: f"op_float32_{'special' if kind == 'rsqrt' else kind}",
     doubles="k",
     tolerance=1e-3,

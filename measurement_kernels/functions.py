@@ -76,6 +76,16 @@ def isolates(function: str, dtype: str, **variant: Any) -> str:
     return f"op_{dtype}_{plain.get(function, 'special')}"
 
 
+COVERED = ("sqrt", "exp", "log", "sin", "tanh", "div", "pow", "rsqrt", "minmax")
+"""Functions that no other covers: "cos" costs what "sin" does, and sums and products are everywhere."""
+TWICE = ("exp", "tanh")
+"""Those that compilers may write into vector code, so that the form matters."""
+
+
+def covers(function: str, dtype: str, form: str, **variant: Any) -> str | None:
+    return f"{function} {dtype} {form if function in TWICE else ''}" if function in COVERED else None
+
+
 KERNEL = KernelClass(
     name="functions",
     group="arithmetic",
@@ -87,6 +97,7 @@ KERNEL = KernelClass(
     scalars=lambda function, **_: {**arguments_of(function), "scale": SCALE},
     tags=("arithmetic",),
     isolates=isolates,
+    covers=covers,
     doubles="k",
     tolerance=1e-3,
 )

@@ -52,6 +52,7 @@ KERNEL = KernelClass(
     reference=reference,
     dimensions=1,
     tags=("arithmetic",),
+    covers=lambda dtype, **_: f"div {dtype}",
     isolates=lambda dtype, **_: f"op_{dtype}_div",
     doubles="k",
     contents={"a": dividends, "b": divisors, "c": dividends},

@@ -1,7 +1,8 @@
-"""What several threads share: isl, Loopy's caches, and the standard streams of the process."""
+"""What several threads share: isl, Loopy's caches, the standard streams of the process, and its cores."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,25 @@ ALONE = RLock()
 threads together. A block that holds it may wait for no other lock, and for no other thread."""
 
 _streams = Lock()
+
+CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+"""The cores that this process might use when it began; none where the system does not tell."""
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """Let this thread, and processes that begin in the block, use all cores: PoCL binds the thread that runs a kernel.
+
+    Only Linux binds threads; elsewhere nothing is done.
+    """
+    bound = os.sched_getaffinity(0) if CORES else set()
+    if CORES:
+        os.sched_setaffinity(0, CORES)
+    try:
+        yield
+    finally:
+        if CORES:
+            os.sched_setaffinity(0, bound)
 
 
 def alone(function: Callable[P, R]) -> Callable[P, R]:

@@ -25,7 +25,7 @@ BESIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
     "measuring": {
         "errors", "io", "lazy", "threads", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
-        "measuring", "progress", "cluster", "libraries",
+        "measuring", "progress", "cluster", "libraries", "processes",
     },
 }  # fmt: skip
 #: These bring both lines together.

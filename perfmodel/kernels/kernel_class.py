@@ -137,6 +137,9 @@ class KernelClass:
         Words by which a user chooses classes.
     isolates : str or callable, optional
         The feature that dominates the time, or a function of the variant that names it.
+    covers : callable, optional
+        ``covers(**variant)`` names an operation and its type that kernels may need, such as ``exp float64``; None for
+        none. A campaign that leaves variants out measures one of each name all the same, at one size.
     doubles : str, optional
         The size parameter that, if doubled, doubles the isolated feature's count. The isolation
         is proved with it on a device.
@@ -166,6 +169,7 @@ class KernelClass:
     scalars: Callable[..., Mapping[str, float]] = field(default=lambda **_: {})
     tags: tuple[str, ...] = ()
     isolates: str | Callable[..., str | None] | None = None
+    covers: Callable[..., str | None] = field(default=lambda **_: None)
     doubles: str | None = None
     raises: float = 0.5
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))

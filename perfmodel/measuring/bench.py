@@ -253,7 +253,7 @@ class Timekeeper:
         fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
         campaign = self.bench.campaign
         try:
-            self._check(subject)
+            self.check(subject)
             counts = self.count(subject)
             fields["counts_hash"] = counts.hash
             began_at, samples = self.bench.timed(subject, parameters)
@@ -308,8 +308,8 @@ class Timekeeper:
         with stage("constraint"):
             return int(self.count(subject).work_groups()(**parameters))
 
-    def _check(self, subject: Subject) -> None:
-        """Compare the output with the reference, once for each variant."""
+    def check(self, subject: Subject) -> None:
+        """Compare the output with the reference, once for each variant; raise FailedError where they differ."""
         code = subject.key
         if code not in self.checked:
             try:

@@ -96,11 +96,23 @@ class Campaign:
         return tuple(kernel for kernel in kernel_classes if not wanted or wanted & set(kernel.tags))
 
     def variants_of(self, kernel: KernelClass, max_work_group_size: int) -> tuple[Variant, ...]:
-        """Variants of a class that it measures, on a device with this limit [work-items]."""
-        taken = kernel.variants[: self.variants]
+        """Variants of a class that it measures at all of its sizes, on a device with this limit [work-items]."""
+        return kernel.with_variants(self._taken(kernel)).variants_on(max_work_group_size, self.shapes)
+
+    def covering(self, kernel: KernelClass) -> KernelClass:
+        """The class with those of its other variants that alone cover something, with a ladder of one size."""
+        covered = {kernel.covers(**variant) for variant in self._taken(kernel)} | {None}
+        others: dict[str | None, Variant] = {}
+        for variant in kernel.variants:
+            if (name := kernel.covers(**variant)) not in covered:
+                others.setdefault(name, variant)
+        sizes = replace(kernel.sizes, rungs=1, longest=kernel.sizes.longest and 1)
+        return replace(kernel, variants=tuple(others.values()), sizes=sizes)
+
+    def _taken(self, kernel: KernelClass) -> tuple[Variant, ...]:
         if self.from_all and self.variants:
-            taken = tuple(kernel.variants[i] for i in places(len(kernel.variants), self.variants))
-        return replace(kernel, variants=taken).variants_on(max_work_group_size, self.shapes)
+            return tuple(kernel.variants[i] for i in places(len(kernel.variants), self.variants))
+        return kernel.variants[: self.variants]
 
     @property
     def enough(self) -> tuple[float, int]:
@@ -145,7 +157,7 @@ def places(count: int, wanted: int) -> tuple[int, ...]:
 #: The longest run of campaigns that are to be short [s].
 SHORT_S = 0.02
 
-#: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 80
+#: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md says how it was chosen.
 QUICK = Campaign(
     "quick", variants=3, from_all=True, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
@@ -155,14 +167,17 @@ QUICK = Campaign(
 #: Two sizes of three variants of each test kernel, to check the fit of a quick campaign against.
 QUICK_CHECK = replace(QUICK, name="test", rungs=2, points=1, over_launch=1.5, longest_s=0.05)
 
-#: Every class with its first variants in one shape and three sizes: under 8 minutes on two cores.
-DEFAULT = Campaign("default", variants=8, shapes=1, rungs=3, longest_s=SHORT_S)
+#: The same with six variants, in three visits: about 100 seconds on two cores.
+DEFAULT = replace(QUICK, name="default", variants=6, visits=3, most_visits=4)
 
 #: Every variant in every shape and at all sizes of its ladder.
 FULL = Campaign("full")
 
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
+
+#: Three of them, in two visits, to check the fit of a default campaign against.
+BRIEF_CHECK = replace(CHECK, rungs=3, least_rungs=3, visits=2, most_visits=3, apart_s=2.0, enough_s=0.1)
 
 #: Two sizes of each sample, in two visits: under a minute.
 SAMPLES = Campaign(
@@ -227,6 +242,8 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
         every.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
+        brief = campaign.covering(kernel)
+        every.extend((Subject(brief, v),) for v in brief.variants_on(max_work_group_size, shapes=1))
     return in_turn(every, lambda team: team[0].kernel.name)
 
 

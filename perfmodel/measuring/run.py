@@ -26,6 +26,7 @@ from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered, teams
 from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.lock import locked
+from perfmodel.measuring.making import AllMade, make_kernels, name_of
 from perfmodel.measuring.remote import workers
 from perfmodel.measuring.size_plan import Plan, PlanError
 from perfmodel.measuring.subject import FailedError, Subject
@@ -43,6 +44,7 @@ def measure(
     campaign: Campaign = DEFAULT,
     choose: Chooser | None = None,
     client: Any = None,
+    made: AllMade | None = None,
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
@@ -67,6 +69,9 @@ def measure(
         :func:`perfmodel.fitting.choice.chooser` does; by default all are.
     client : distributed.Client, optional
         Measure on the device of this Dask scheduler's workers (``perfmodel worker``); the store stays here.
+    made : AllMade, optional
+        What :func:`perfmodel.measuring.making.make_kernels` made. By default it makes the kernels here, unless there is
+        a budget: then each is made when its turn comes.
 
     Returns
     -------
@@ -107,35 +112,19 @@ def measure(
         caller.run(measure_there, rows.name, workers.packed(kernels), campaign, choose)
     else:
         with locked(device.facts, progress, campaign.wait_s):
-            _measure_here(Bench(device, campaign), kernels, path, progress, choose)
+            _measure_here(Bench(device, campaign), kernels, path, progress, choose, made)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
 
 
-def count_kernels(
-    kernel_classes: Iterable[KernelClass], device: Device, campaign: Campaign, progress: Progress | None = None
-) -> None:
-    """Count what a campaign measures, so that it finds the counts in their cache.
-
-    What cannot be counted is passed over. Workers have a cache of their own, and nothing is counted for them.
-    """
-    if isinstance(device, workers.WorkersDevice):
-        return
-    bar, timekeeper = progress or Silent(), Timekeeper(Bench(device, campaign), 0.0)
-    chosen = teams(campaign.chosen(kernel_classes), campaign, timekeeper.bench.fact("max_work_group_size"))
-    subjects = [subject for team in chosen for subject in team]
-    with task(bar, "counting kernels", len(subjects)):
-        for subject in subjects:
-            with suppress(FailedError):
-                timekeeper.count(subject)
-            bar.advance(subject.kernel.name)
-
-
 def _measure_here(
-    bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, choose: Chooser | None
-) -> None:
+    bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, choose: Chooser | None,
+    made: AllMade | None,
+) -> None:  # fmt: skip
     session = Session.begun(bench, path, progress)
-    configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
+    if made is None and bench.campaign.budget_s is None and not session.deaths:
+        made = make_kernels([(kernels, bench.campaign)], bench.device, progress)
+    configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget, made or {})
     if choose is None:
         _tell_what_changed(session, configurations)
     order = ordered(configurations, bench.campaign)
@@ -148,7 +137,7 @@ def measure_there(
     choose: Chooser | None,
 ) -> None:  # fmt: skip
     """Measure on a worker, with a copy of the caller's store in a folder."""
-    measure(workers.unpacked(kernels), device, folder / store, progress, campaign, choose)
+    measure(workers.unpacked(kernels), device, folder / store, progress, campaign, choose, made={})
 
 
 def _meant(device: Device | str | None, client: Any) -> Device:
@@ -332,10 +321,13 @@ Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
 
 
 def plan_configurations(
-    session: Session, kernels: Iterable[KernelClass], enough: Enough
+    session: Session, kernels: Iterable[KernelClass], enough: Enough, made: AllMade
 ) -> tuple[list[Configuration], list[Team]]:
     """Plan configurations until there are enough; return them, and the variants that are left without sizes."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
+    for subject in (subject for team in waiting for subject in team):
+        if (known := made.get(name_of(subject))) is not None:
+            known.give(subject, session.timekeeper)
     path = sizes.plan_path(session.path)
     plans = {**sizes.read_plans(path, by="alike"), **sizes.read_plans(path)}
     configurations: list[Configuration] = []

@@ -195,7 +195,10 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
     facts = bench.device.facts
     device = [facts.name, facts.platform, facts.driver]
     hashes = hashes or [subject.hash for subject in team]
-    members = [[s.kernel.name, s.variant, code] for s, code in zip(team, hashes, strict=True)]
+    members = [
+        [s.kernel.name, s.variant, code, *([1] if s.kernel.sizes.rungs == 1 else [])]
+        for s, code in zip(team, hashes, strict=True)
+    ]
     return canonical([device, members, bench.campaign.sizing])
 
 

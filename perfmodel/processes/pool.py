@@ -28,6 +28,7 @@ import cloudpickle
 from perfmodel import errors, progress as reports
 from perfmodel.counts.unused import report
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
+from perfmodel.threads import all_cores
 
 SENT = 2
 """Variants sent to each process: one that it does, and one to go on with."""
@@ -213,7 +214,7 @@ class OwnProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call a function in one of the processes; arguments are pickled. The first call begins the processes."""
-        with nullcontext() if self._executor is not None else _interrupts_held():
+        with nullcontext() if self._executor is not None else _beginning():
             self._executor = self._executor or self._begun()
             later: Future[Any] = self._executor.submit(function, *arguments)
             return later
@@ -289,7 +290,8 @@ def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
     if client is not None:
         processes: OwnProcesses = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
     else:
-        processes = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
+        with all_cores():
+            processes = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
     try:
         yield processes
     except BaseException:
@@ -297,6 +299,35 @@ def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
             processes.end(kill=True)
         raise
     processes.end()
+
+
+@contextmanager
+def processes_here(wanted: int, most: int | None = None) -> Iterator[OwnProcesses | None]:
+    """Give processes of this machine, `wanted` or at most `most`, never more than cores; None where one would do.
+
+    They end with the block, at once where it raises.
+    """
+    from joblib import cpu_count
+
+    with all_cores():
+        count = min(wanted, int(cpu_count()), most or wanted)
+    if count < 2:
+        yield None
+        return
+    processes = OwnProcesses(count)
+    try:
+        yield processes
+    except BaseException:
+        with _interrupts_held():
+            processes.end(kill=True)
+        raise
+    processes.end()
+
+
+@contextmanager
+def _beginning() -> Iterator[None]:
+    with _interrupts_held(), all_cores():
+        yield
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
-from perfmodel.measuring.campaign import in_turn, places
+from perfmodel.measuring.campaign import BRIEF_CHECK, in_turn, places
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -42,8 +42,9 @@ def test_a_few_variants_are_taken_from_all_over_the_list_its_ends_first():
 
 
 def test_the_papers_thirty_runs_are_spread_over_three_visits():
-    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (DEFAULT, FULL, CHECK)}
-    assert {(2, 10, 2, 3)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, QUICK_CHECK)}
+    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (FULL, CHECK)}
+    assert {(2, 10, 2, 3)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, QUICK_CHECK, BRIEF_CHECK)}
+    assert (3, 4) == (DEFAULT.visits, DEFAULT.most_visits)
 
 
 def test_runs_of_a_visit_that_is_cut_short():

@@ -14,7 +14,6 @@ from perfmodel.errors import OutputError
 from perfmodel.kernels import Ladder
 from perfmodel.measuring import Silent
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.run import count_kernels
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import sample
 from tests.campaigns import SCALE, TINY, build, measured
@@ -121,22 +120,6 @@ def test_a_failing_class_has_a_status_and_ends_nothing(tmp_path, status, changes
     assert all(said in row.message for row in failures)
     again = measured(tmp_path, bad, SCALE)
     assert found.rows == again.rows
-
-
-def test_kernels_are_counted_before_a_campaign_and_failures_are_passed_over():
-    counted = []
-
-    class Listener(Silent):
-        def advance(self, note="", seconds=0.0):
-            counted.append(note)
-
-    def refused(**variant):
-        raise ValueError("on purpose")
-
-    kept, bad = replace(SCALE, name="kept"), replace(SCALE, name="bad", build=refused)
-    count_kernels((kept, bad), device(), TINY, Listener())
-    assert 4 == len(counted)  # both have two variants
-    assert {"kept", "bad"} == set(counted)
 
 
 def test_a_configuration_that_takes_too_long_is_given_up(tmp_path):

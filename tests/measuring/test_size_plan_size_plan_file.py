@@ -58,8 +58,11 @@ def bench(driver="1", **settings):
     return SimpleNamespace(device=SimpleNamespace(facts=facts), campaign=Campaign("test", **settings))
 
 
+K = SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=3))
+
+
 def subject(**changes):
-    return SimpleNamespace(**{"kernel": SimpleNamespace(name="k"), "variant": {"a": 1}, "hash": "h", **changes})
+    return SimpleNamespace(**{"kernel": K, "variant": {"a": 1}, "hash": "h", **changes})
 
 
 def test_a_key_changes_with_all_that_sizes_depend_on():
@@ -70,10 +73,11 @@ def test_a_key_changes_with_all_that_sizes_depend_on():
         plan_key(bench(longest_s=1.0), (subject(),)),
         plan_key(bench(), (subject(hash="other"),)),
         plan_key(bench(), (subject(variant={"a": 2}),)),
+        plan_key(bench(), (subject(kernel=SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=1))),)),
         plan_key(bench(), (subject(), subject(variant={"a": 2}))),
     }
     assert key not in others
-    assert 6 == len(others)
+    assert 7 == len(others)
 
 
 def test_a_key_does_not_change_with_other_settings():

@@ -1,0 +1,138 @@
+"""Variants of kernel classes made in several processes before anything is timed: coded, counted, compiled, checked.
+
+Making a variant takes ten times as long as a visit to it, and times are taken on a quiet machine only, so that all are
+made first, on all cores. What a driver compiles is found again in its own cache on disk. A variant that fails here, or
+ends its process, is left to the campaign, which records why.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import cloudpickle
+
+from perfmodel.kernels import KernelClass, Variant
+from perfmodel.kernels.samples import TAG
+from perfmodel.measuring.bench import Bench, Timekeeper
+from perfmodel.measuring.campaign import Campaign, teams
+from perfmodel.measuring.lock import PINNED
+from perfmodel.measuring.remote.workers import WorkersDevice, packed, unpacked
+from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.opencl import Device
+from perfmodel.processes.pool import is_death, processes_here
+from perfmodel.processes.variants import counts_as_json, counts_from_json
+from perfmodel.progress import Progress, Silent, task
+from perfmodel.store import canonical
+
+FEWEST = 12
+"""Fewest variants for each process: it takes seconds to begin."""
+MOST = 8
+"""Most processes, since each opens the device."""
+MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1
+"""Time to make a variant, and a sample, whose code and counts are kept, on a common core [s]."""
+
+VariantName: TypeAlias = tuple[str, str]
+"""The names of a class and of its variant."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A variant that another process made: its code and its counts, as they travel."""
+
+    generated: bytes
+    counts: bytes
+
+    def give(self, subject: Subject, timekeeper: Timekeeper) -> None:
+        """Let a subject have the code, and a timekeeper know the counts and that the output is right."""
+        vars(subject)["generated"] = pickle.loads(self.generated)  # where the cached property keeps it
+        timekeeper.counted[subject.key] = counts_from_json(self.counts)
+        timekeeper.checked[subject.key] = None
+
+
+AllMade: TypeAlias = Mapping[VariantName, Made]
+
+
+def name_of(subject: Subject) -> VariantName:
+    """Return by which name a variant is looked up."""
+    return subject.kernel.name, canonical(subject.variant)
+
+
+def subjects_of(kernels: Iterable[KernelClass], campaign: Campaign, device: Device) -> list[Subject]:
+    """Return the variants that a campaign measures on a device."""
+    most = int(device.facts.value("max_work_group_size"))
+    return [subject for team in teams(campaign.chosen(kernels), campaign, most) for subject in team]
+
+
+def make_kernels(
+    parts: Iterable[tuple[Iterable[KernelClass], Campaign]], device: Device, progress: Progress | None = None
+) -> AllMade:
+    """Make what campaigns measure of kernel classes, in as many processes as there are cores.
+
+    Nothing is made for workers of a scheduler, which have caches of their own, and nothing where one process would do.
+    """
+    if isinstance(device, WorkersDevice):
+        return {}
+    todo = [(subject, campaign) for kernels, campaign in parts for subject in subjects_of(kernels, campaign, device)]
+    bar, made = progress or Silent(), {}
+    with processes_here(len(todo) // FEWEST, MOST) as processes:
+        if processes is None:
+            return {}
+        pickles = {kernel.name: packed([kernel]) for kernel in {s.kernel.name: s.kernel for s, _ in todo}.values()}
+        expected = {name_of(subject): make_s(subject) / processes.count for subject, _ in todo}
+        with task(bar, "making kernels", len(todo), sum(expected.values())):
+            names: dict[Future[Made | None], VariantName] = {
+                processes.submit(_made, device, campaign, pickles[s.kernel.name], s.variant): name_of(s)
+                for s, campaign in todo
+            }
+            try:
+                for future in as_completed(names):
+                    if made_one := future.result():
+                        made[names[future]] = made_one
+                    bar.advance(names[future][0], expected[names[future]])
+            except Exception as error:
+                if not is_death(error):
+                    raise
+                processes.end(kill=True)
+                bar.tell("a process died while it made kernels; the others are made one after the other")
+    return made
+
+
+def make_s(subject: Subject) -> float:
+    """Return about how long it takes to make a variant [s]."""
+    return MAKE_SAMPLE_S if TAG in subject.kernel.tags else MAKE_S
+
+
+def expected_making_s(parts: Iterable[tuple[Iterable[KernelClass], Campaign]], device: Device) -> float:
+    """Return about how long :func:`make_kernels` takes on two cores [s]."""
+    return sum(make_s(subject) for part in parts for subject in subjects_of(*part, device)) / 2
+
+
+def _made(device: Device, campaign: Campaign, pickles: tuple[tuple[str, bytes], ...], variant: Variant) -> Made | None:
+    """Make a variant in this process; None where that fails."""
+    (kernel,) = _unpacked(pickles)
+    subject, timekeeper = Subject(kernel, variant), Timekeeper(_bench(device, campaign), 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the campaign tells them
+        try:
+            counts = timekeeper.count(subject)
+            timekeeper.check(subject)
+        except FailedError:
+            return None
+    return Made(cloudpickle.dumps(subject.generated), counts_as_json(counts))
+
+
+_unpacked = lru_cache(maxsize=4)(unpacked)
+
+
+@lru_cache(maxsize=4)
+def _bench(device: Device, campaign: Campaign) -> Bench:
+    for name in PINNED:  # else the drivers of all these processes would take the same core
+        os.environ.pop(name, None)
+    return Bench(device, campaign)
