@@ -18,7 +18,7 @@ from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_ta
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import Fact
-from perfmodel.fitting.design import fit_to_design
+from perfmodel.fitting.design import evaluate_rows, fit_to_design
 from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import takes_regression, with_measured_facts
@@ -221,7 +221,7 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
     fitted = fit_to_design(table, fits.family, fits.options)
     fit_s = perf_counter() - begin
     begin = perf_counter()
-    times = fits.design_of(cases).times
+    times = fits.design_of(cases, evaluate_rows).times
     return len(fitted.names) - len(known), fit_s, (perf_counter() - begin) / len(times)
 
 

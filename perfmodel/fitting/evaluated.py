@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from operator import attrgetter
 from typing import TypeAlias
@@ -19,7 +20,9 @@ from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.fitting.design import RowValues, evaluate_rows
 from perfmodel.fitting.family_fits import with_facts
-from perfmodel.models import Family
+from perfmodel.models import Family, find_family
+from perfmodel.processes.pool import is_death, processes_here
+from perfmodel.progress import Progress, task
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 
@@ -66,6 +69,56 @@ def evaluate_together(
                 case = Case(counts, row.parameters, facts, family.name)
                 values[_family_key(family, facts)][_row_key(row)] = RowValues.of(case, family)
     return Evaluated(values)
+
+
+KERNELS = 12
+"""Counted kernels that a process evaluates at once."""
+EVALUATED_S = 0.085
+"""Time to evaluate a counted kernel at its sizes for `bottleneck` and the linear model, on a common core [s]."""
+
+
+def evaluated_in_processes(
+    parts: Iterable[Measurements], families: Sequence[Family], progress: Progress
+) -> Evaluated | None:
+    """Evaluate families at all rows of measurements of one device, as :func:`evaluate_together`, on all cores.
+
+    None where there is one core, or little to do, or a process dies: whoever needs values then evaluates them.
+    """
+    known = [(part, row) for part in parts for row in part]
+    hashes = sorted({row.counts_hash for _, row in known})
+    with processes_here(len(hashes) // KERNELS) as processes:
+        if processes is None:
+            return None
+        names, waiting = [family.name for family in families], {}
+        for place in range(0, len(hashes), KERNELS):
+            some = set(hashes[place : place + KERNELS])
+            rows = [(part, row) for part, row in known if row.counts_hash in some]
+            of_rows = ((part.counts_documents, row.counts_hash) for part, row in rows)
+            counted = {digest: documents[digest] for documents, digest in of_rows if digest in documents}
+            asked = replace(rows[0][0], rows=(), counts_documents=counted)
+            waiting[processes.submit(_evaluated_here, asked, names, [row for _, row in rows])] = len(some)
+        seconds = evaluating_s(len(hashes), processes.count)
+        with task(progress, "evaluating measured kernels", len(waiting), seconds):
+            made = []
+            try:
+                for future in as_completed(waiting):
+                    made.append(future.result())
+                    progress.advance("", seconds * waiting[future] / len(hashes))
+            except Exception as error:
+                if not is_death(error):
+                    raise
+                processes.end(kill=True)
+                return None
+    return joined(made)
+
+
+def evaluating_s(kernels: int, processes: int) -> float:
+    """Return about how long it takes to evaluate so many counted kernels in so many processes [s]."""
+    return kernels * EVALUATED_S / processes
+
+
+def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequence[Measurement]) -> Evaluated:
+    return evaluate_together(measurements, map(find_family, names), rows)
 
 
 def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:

@@ -181,7 +181,7 @@ def with_chosen_facts(
             known = with_facts(measurements, candidate)
             table = build_design(known, family, options, evaluate)
             if samples:
-                others = build_design(samples.with_facts(known.facts), family, options)
+                others = build_design(samples.with_facts(known.facts), family, options, evaluate)
                 table = table.stacked(others, family)
             losses[key] = _loss(table, [*known, *(samples or ())], family, options, groups)
         return losses[key]
@@ -253,7 +253,7 @@ class FamilyFits(Lazy):
     folds
         How many folds the groups are dealt to (:func:`dealt`), where groups are left out; by default one for each.
     evaluate
-        What gives the values of the measured rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
+        What gives the values of rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
     """
 
     measured: Measurements
@@ -274,10 +274,10 @@ class FamilyFits(Lazy):
         """The design of the measured rows alone."""
         return build_design(self.known, self.family, self.options, self.evaluate)
 
-    def design_of(self, others: Measurements) -> Design:
-        """Return the design of other rows of the device."""
+    def design_of(self, others: Measurements, evaluate: Evaluate | None = None) -> Design:
+        """Return the design of other rows of the device; another function may give their values."""
         known = others.with_facts(self.known.facts) if self.family.choices else others
-        return build_design(known, self.family, self.options)
+        return build_design(known, self.family, self.options, evaluate or self.evaluate)
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; facts are not chosen and designs not made again."""

@@ -14,9 +14,10 @@ import pytest
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import Fact
-from perfmodel.fitting import FamilyFits, build_design
-from perfmodel.fitting.evaluated import Evaluated, evaluate_together, joined
+from perfmodel.fitting import FamilyFits, build_design, evaluated
+from perfmodel.fitting.evaluated import Evaluated, evaluate_together, evaluated_in_processes, joined
 from perfmodel.models import Family, find_family
+from perfmodel.progress import Silent
 from perfmodel.quantities.case import Case
 from tests.contract import Rows
 from tests.fitting.test_family_fits_chosen_facts import FAMILY, KNOWN, measured, quantities
@@ -79,3 +80,14 @@ def test_a_family_that_lacks_a_fact_says_so_when_it_is_fitted() -> None:
         build_design(rows(), needy, evaluate=evaluated)
     told = replace(rows(), facts=KNOWN.updated({"pace": Fact(1.0, "", "told"), "banks": Fact(4, "", "told")}))
     assert len(told.rows) == len(build_design(told, needy, evaluate=evaluated).times)
+
+
+def test_processes_evaluate_what_one_evaluates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluated, "KERNELS", 1)
+    alone, spread = evaluate_together(rows(), [LINEAR]), evaluated_in_processes([rows()], [LINEAR], Silent())
+    assert spread is not None
+    assert alone.values == spread.values
+
+
+def test_few_kernels_are_evaluated_by_whoever_needs_them() -> None:
+    assert evaluated_in_processes([rows()], [LINEAR], Silent()) is None
