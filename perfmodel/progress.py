@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -85,6 +86,37 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
         yield
     finally:
         progress.stop()
+
+
+@dataclass
+class Phase:
+    """A task, how long it was expected to take (0: unknown) and how long it took [s]."""
+
+    name: str
+    expected_s: float
+    seconds: float
+
+
+class Phases:
+    """Passes reports on, and keeps how long each task takes; `part` says what the next tasks are about."""
+
+    def __init__(self, progress: Progress, part: str = "") -> None:
+        self.part, self.done = part, list[Phase]()
+        self.advance, self.tell = progress.advance, progress.tell
+        self._progress, self._began = progress, 0.0
+
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        """Begin a task."""
+        name = f"{self.part}: {task}" if self.part else task
+        self._began = monotonic()
+        self.done.append(Phase(name, seconds, 0.0))
+        self._progress.start(name, total, seconds)
+
+    def stop(self) -> None:
+        """End the task."""
+        self._progress.stop()
+        if self.done and not self.done[-1].seconds:
+            self.done[-1].seconds = monotonic() - self._began
 
 
 class Bar:

@@ -30,7 +30,7 @@ def job(selector: str | None, output: Path, budget_s: float) -> None:
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
     measuring.wait_until_quiet(lambda text: print(text, flush=True))
-    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=budget_s), CommandBar(), counted_first=True)
+    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=budget_s), CommandBar(), made_first=True)
     if not found.chosen:
         print(found.text)
         return

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from perfmodel import progress
-from perfmodel.progress import Bar, FailedStep, Progress, Reminder, Silent, shown, task
+from perfmodel.progress import Bar, FailedStep, Phase, Phases, Progress, Reminder, Silent, shown, task
 
 
 class Notes(Silent):
@@ -165,3 +165,21 @@ def test_who_asks_for_a_bar_gets_one():
 def test_a_failed_step_can_be_copied():
     step = pickle.loads(pickle.dumps(FailedStep("sum: 8", "timeout")))
     assert ("sum: 8: timeout", "sum: 8", "timeout") == (step, step.name, step.problem)
+
+
+def test_phases_keep_how_long_each_task_took(monkeypatch):
+    now, told = [0.0], []
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+
+    class Listener(Silent):
+        def start(self, task, total, seconds=0.0):
+            told.append(task)
+
+    phases = Phases(Listener())
+    for part, took in (("", 2.0), ("test kernels", 3.0)):
+        phases.part = part
+        with task(phases, "measuring", 1, 5.0):
+            now[0] += took
+        phases.stop()  # once more, as where a task ends twice
+    assert ["measuring", "test kernels: measuring"] == told
+    assert [Phase("measuring", 5.0, 2.0), Phase("test kernels: measuring", 5.0, 3.0)] == phases.done

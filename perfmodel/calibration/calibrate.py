@@ -24,19 +24,21 @@ from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.facts.doubts import contradictions, disturbed_probes
 from perfmodel.fitting import FamilyFits, FitOptions
+from perfmodel.fitting.design import Evaluate, evaluate_rows
 from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
+from perfmodel.fitting.evaluated import evaluated_in_processes
 from perfmodel.fitting.throughput import save_roofs, with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
 from perfmodel.lazy import Lazy
-from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
+from perfmodel.measuring.campaign import BRIEF_CHECK, CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
+from perfmodel.measuring.making import AllMade, expected_making_s, make_kernels
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
-from perfmodel.measuring.run import count_kernels
 from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
-from perfmodel.progress import FailedStep, Progress, Silent, task
+from perfmodel.progress import FailedStep, Phase, Phases, Progress, Silent, task
 from perfmodel.store.files import read_probes
 from perfmodel.store.measurement import LOADED
 
@@ -75,6 +77,8 @@ class FittedDevice(Lazy):
         What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
     samples
         Predicted and measured times of random samples, by the chosen family; none where none are measured.
+    phases
+        How long each task of a calibration took, beside how long it was expected to take.
     """
 
     folder: Path
@@ -87,6 +91,7 @@ class FittedDevice(Lazy):
     contenders: tuple[Contender, ...]
     notes: tuple[str, ...] = ()
     samples: tuple[Comparison, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -150,11 +155,13 @@ def fit_device(
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
     samples = samples_of(folder, measured)
     wanted = {name: family for name, family in families().items() if not names or name in names}
+    parts = [part for part in (measured, tests, samples) if part is not None]
+    evaluate: Evaluate = evaluated_in_processes(parts, tuple(wanted.values()), bar) or evaluate_rows
     with task(bar, "fitting families", len(wanted)):
-        models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance)
+        models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance, evaluate)
         if CORE in models and not _possible(measured, models):  # better a linear model without such weights than none
             linear, options = {CORE: wanted[CORE]}, FitOptions(nonnegative=True)
-            again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.tell, options)
+            again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.tell, evaluate, options)
             models, fits = {**models, **again}, {**fits, **fits_again}
     try:
         rivals = contenders(folder, tuple(wanted), begin=bar.start, advance=bar.advance, made=fits)
@@ -203,12 +210,15 @@ def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -
 
 def _fit_families(
     measured: store.Measurements, tests: store.Measurements | None, samples: store.Measurements | None,
-    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], options: FitOptions | None = None,
+    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], evaluate: Evaluate,
+    options: FitOptions | None = None,
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
-        fits[name] = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
+        fits[name] = FamilyFits(
+            measured, family, options or FitOptions(), tests, folds_of(tests), evaluate, samples=samples
+        )  # fmt: skip
         try:
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:
@@ -260,27 +270,56 @@ def judge_family(
     ))  # fmt: skip
 
 
-#: What probes, campaign, test kernels and samples take on PoCL with two cores, and after them the fits [s].
-EXPECTED_S = {"quick": (120.0, 40.0), "default": (400.0, 145.0), "full": (2560.0, 545.0)}
-#: A quick calibration begins no measurement later than this, unless a budget is given [s].
-QUICK_S = 130.0
-#: Share of a quick calibration's own budget that probes leave to measuring, also on a busy machine [1].
+#: What each phase after the making of the kernels takes on PoCL with two cores, by campaign [s].
+EXPECTED_S: Mapping[str, Mapping[str, float]] = {
+    "quick": {"probes": 10, "measurement kernels": 55, "test kernels": 20, "samples": 6, "fits": 35},
+    "default": {"probes": 35, "measurement kernels": 100, "test kernels": 40, "samples": 30, "fits": 55},
+    "full": {"probes": 35, "measurement kernels": 2100, "test kernels": 200, "samples": 30, "fits": 240},
+}
+MAKING, FITS = "making kernels", "fits"
+ALL_FITS_S = 360.0
+"""What fits take on PoCL with two cores where all families are fitted [s]."""
+QUICK_S, DEFAULT_S = 130.0, 300.0
+"""No measurement of a quick, or of a default calibration begins later than this, unless a budget is given [s]."""
+#: Share of a calibration's own budget that probes leave to measuring, also on a busy machine [1].
 LEAST = 0.6
 #: Share of a budget after which no measurement kernel is begun; the rest is for test kernels [1].
 MEASURED = 0.8
 
 
-def expected_s(campaign: Campaign) -> float:
-    """Return about how long a calibration takes on a processor with two cores [s].
+def expected_s(campaign: Campaign, making_s: float = 0.0, every: bool = False) -> dict[str, float]:
+    """Return about how long the phases of a calibration take on a processor with two cores [s], by their names.
 
     Examples
     --------
     >>> from dataclasses import replace
-    >>> expected_s(replace(DEFAULT, budget_s=100.0))
-    245.0
+    >>> expected_s(replace(QUICK, budget_s=45.5), making_s=40.0)["measurement kernels"]
+    27.5
     """
-    measuring_s, fits_s = EXPECTED_S[campaign.name]
-    return fits_s + (measuring_s if campaign.budget_s is None else min(measuring_s, campaign.budget_s))
+    phases = {MAKING: making_s, **EXPECTED_S[campaign.name]}
+    if every:
+        phases[FITS] = ALL_FITS_S
+    measured_s = sum(seconds for name, seconds in phases.items() if name not in {MAKING, FITS})
+    share = 1.0 if campaign.budget_s is None else min(1.0, campaign.budget_s / measured_s)
+    return {name: seconds * (1.0 if name in {MAKING, FITS} else share) for name, seconds in phases.items()}
+
+
+def expected_phases(campaign: Campaign, device: Device, made_first: bool, every: bool) -> dict[str, float]:
+    """Return the same, with the time to make the kernels of a calibration that makes them first."""
+    making_s = expected_making_s(_parts(campaign, None, None), device) if made_first else 0.0
+    return expected_s(campaign, making_s, every)
+
+
+def _parts(
+    campaign: Campaign, kernels: Iterable[KernelClass] | None, tests: Iterable[KernelClass] | None
+) -> list[tuple[Iterable[KernelClass], Campaign]]:
+    """Return what a calibration measures: measurement kernels, test kernels, samples, each with its campaign."""
+    part, shipped = sampling(campaign)
+    return [
+        (discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, campaign),
+        (discovered(None, TEST_KERNELS) if tests is None else tests, _check_of(campaign)),
+        *([(shipped, part)] if kernels is None else []),
+    ]
 
 
 def probe_device(
@@ -295,41 +334,40 @@ def probe_device(
 
 def _check_of(campaign: Campaign) -> Campaign:
     """Return the campaign that measures the test kernels beside another."""
-    return QUICK_CHECK if campaign.name == QUICK.name else CHECK
+    return {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
 
 
 def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
+    made: AllMade | None = None,
 ) -> None:  # fmt: skip
     """Measure measurement kernels, test kernels and samples of a device; parameters are those of :func:`calibrate`.
 
     A budget is for all: test kernels get what the first leave, at least a fifth, and samples the rest, at least a
-    tenth.
+    tenth. What is `made` is not made again.
     """
     began, budget_s = monotonic(), campaign.budget_s
-    measured = discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels
-    first_s = None if budget_s is None else MEASURED * budget_s
-    measuring.measure(measured, device, folder, progress, replace(campaign, budget_s=first_s))
-    checked = discovered(None, TEST_KERNELS) if tests is None else tests
-    check = _check_of(campaign)
+    files = (folder, folder / store.TESTS_FILE, folder / store.SAMPLES_FILE)
+    leasts = (MEASURED, 1 - MEASURED, (1 - MEASURED) / 2)
+    for place, (classes, part) in enumerate(_parts(campaign, kernels, tests)):
+        if budget_s is not None:
+            left_s = MEASURED * budget_s if place == 0 else budget_s - (monotonic() - began)
+            part = replace(part, budget_s=max(left_s, leasts[place] * budget_s))
+        if isinstance(progress, Phases):
+            progress.part = MEASURED_PARTS[place]
+        measuring.measure(classes, device, files[place], progress, part, made=made)
+    if isinstance(progress, Phases):
+        progress.part = ""
 
-    def within(part: Campaign, least: float) -> Campaign:
-        """Return a campaign with what is left of the budget, at least that share of it."""
-        if budget_s is None:
-            return part
-        return replace(part, budget_s=max(budget_s - (monotonic() - began), least * budget_s))
 
-    measuring.measure(checked, device, folder / store.TESTS_FILE, progress, within(check, 1 - MEASURED))
-    if kernels is None:
-        part, shipped = sampling(campaign)
-        measuring.measure(shipped, device, folder / store.SAMPLES_FILE, progress, within(part, (1 - MEASURED) / 2))
+MEASURED_PARTS = ("measurement kernels", "test kernels", "samples")
 
 
 def calibrate(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None, *,
-    counted_first: bool = False,
+    made_first: bool = False, every: bool = False,
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit model families, and judge the fits on kernels that no fit has seen.
 
@@ -343,14 +381,16 @@ def calibrate(
     folder
         Folder of this device: measurements, weights files and the verdict are written into it.
     campaign
-        How much is measured and how. After a quick campaign only those families are fitted that can be recommended.
-        Its budget is for everything that is measured: probes, measurement kernels, test kernels and samples.
+        How much is measured and how. Its budget is for everything that is measured: probes, measurement kernels, test
+        kernels and samples.
     progress
         Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
-    counted_first
-        Whether kernels are counted before the budget begins, which so is for measuring alone.
+    made_first
+        Whether kernels are made before the budget begins, which so is for measuring alone.
+    every
+        Whether every family is fitted. By default those are that can be recommended.
 
     Raises
     ------
@@ -364,20 +404,17 @@ def calibrate(
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
-    if counted_first:
-        count_kernels(discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, device, campaign, progress)
-        check = discovered(None, TEST_KERNELS) if tests is None else tests
-        count_kernels(check, device, _check_of(campaign), progress)
+    phases = Phases(progress or Silent())
+    made = make_kernels(_parts(campaign, kernels, tests), device, phases) if made_first else None
     began = monotonic()
-    probe_device(device, folder, campaign, progress)
+    probe_device(device, folder, campaign, phases)
     if campaign.budget_s is not None:
-        least_s = LEAST * campaign.budget_s if counted_first else 0.0
+        least_s = LEAST * campaign.budget_s if made_first else 0.0
         campaign = replace(campaign, budget_s=max(least_s, campaign.budget_s - (monotonic() - began)))
-    measure_device(device, folder, campaign, progress, kernels, tests)
+    measure_device(device, folder, campaign, phases, kernels, tests, made)
     measured = store.read(folder)
     if not len(measured):
         raise NothingMeasuredError(folder)
-    names = candidates(measured.facts) if campaign.name == QUICK.name else ()
-    fitted = fit_device(folder, progress=progress, names=names)
+    fitted = fit_device(folder, progress=phases, names=() if every else candidates(measured.facts))
     store.pack(folder)
-    return fitted
+    return replace(fitted, phases=tuple(phases.done))

@@ -176,37 +176,45 @@ Probes = Annotated[
 ]
 
 
+AllFamilies = Annotated[bool, Option("--all", help="Fit every family, not only those that can be recommended.")]
+
+
 def calibrate_command(
     context: typer.Context,
     asked: options.CampaignOptions,
     out: Folders = None,
     tests: TestKernels = None,
     probes: Probes = False,
+    every: AllFamilies = False,
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
 
-    On a processor with two cores it takes under 3 minutes with --quick, about 9 without and 52 with --full. Stopped at
-    any time, the same command goes on.
+    On a processor with two cores it takes under 3 minutes with --quick, under 8 without and about 45 with --full.
+    Stopped at any time, the same command goes on.
     """
     single = {"--probes": probes, "--json": output.settings().json}
     run_for_each_device(context, asked.scheduler, asked.device, single)
     supervise_command(context)
 
-    budget = calibration.calibrate.QUICK_S if asked.quick and asked.budget is None else asked.budget
-    choice = calibration.kernel_choice
+    module, choice, here = calibration.calibrate, calibration.kernel_choice, asked.scheduler is None
+    # A user's budget is for all, and any kernel of a user's may fail.
+    own = not (asked.budget is not None or asked.kernels or tests)
+    budget = asked.budget
+    if budget is None and asked.quick:
+        budget = module.QUICK_S
+    elif own and here and not asked.full:
+        budget = module.DEFAULT_S
     began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
     given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
-        own = asked.budget is not None or asked.kernels or tests  # a user's budget is for all, and any kernel may fail
-        counted_first = asked.quick and not own
-        here = asked.scheduler is None
-        _calibrate_device(target, campaign, out, tuple(given), probes, began, counted_first, here)
+        _calibrate_device(target, campaign, out, tuple(given), probes, began, own and here, every, here)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, counted_first: bool, here: bool,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool, every: bool,
+    here: bool,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.store import read
@@ -219,19 +227,26 @@ def _calibrate_device(
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
         show_facts(read(folder), folder)
         return
-    minutes = calibration.calibrate.expected_s(campaign) / 60
+    phases = calibration.calibrate.expected_phases(campaign, target, made_first, every)
+    each = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in phases.items() if seconds)
     output.announce(
-        f"campaign '{campaign.name}' into {folder}: about {minutes:.1f} min on a processor with two cores, less if it "
-        "goes on from an earlier call"
+        f"campaign '{campaign.name}' into {folder}: about {sum(phases.values()) / 60:.1f} min on a processor with two "
+        f"cores ({each}), less if it goes on from an earlier call"
     )
     fitted = calibration.calibrate.calibrate(
-        target, folder, campaign, output.CommandBar(), *kernels, counted_first=counted_first
+        target, folder, campaign, output.CommandBar(), *kernels, made_first=made_first, every=every
     )
+    seconds = monotonic() - began
     if json:
-        output.print_document({**fitted_document(fitted), "campaign": campaign.name, "seconds": monotonic() - began})
+        output.print_document({
+            **fitted_document(fitted), "campaign": campaign.name, "seconds": seconds, "expected_s": phases,
+            "phases": [asdict(phase) for phase in fitted.phases],
+        })  # fmt: skip
     else:
         output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.core}")
-        print(f"wrote {folder} in {monotonic() - began:.0f} s ({calibration.calibrate.VERDICT_FILE} has all families)")
+        took = "; ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in fitted.phases)
+        print(f"wrote {folder} in {seconds:.0f} s, {sum(phases.values()):.0f} s expected ({took})")
+        print(f"{calibration.calibrate.VERDICT_FILE} has the families side by side")
 
 
 def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any]:

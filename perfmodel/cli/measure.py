@@ -67,7 +67,7 @@ def measure_command(
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
-    On a processor with two cores it takes about 90 seconds with --quick, 4 minutes without and 40 with --full, with
+    On a processor with two cores it takes about 90 seconds with --quick, 3 minutes without and 40 with --full, with
     --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
     """
     from perfmodel.kernels.samples import TAG

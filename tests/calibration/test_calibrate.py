@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,25 +13,46 @@ from perfmodel.calibration.kernel_choice import sampling
 from perfmodel.errors import NothingMeasuredError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
+from perfmodel.measuring.campaign import BRIEF_CHECK
 from perfmodel.opencl import Device
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 
 DEVICE = Device(0, DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),)))
+DEVICE_OF_TWO = Device(0, DEVICE.facts.updated({"max_work_group_size": Fact(4096, "", "made up")}))
+FITTED = calibrate.FittedDevice(Path(), "D", {}, {}, (), "", (), ())
 
 
-def test_a_budget_shortens_what_is_measured_and_no_fit():
+def test_a_budget_shortens_what_is_measured_but_neither_making_nor_fits():
     for campaign in (QUICK, DEFAULT, FULL):
-        whole, rest = calibrate.EXPECTED_S[campaign.name]
-        assert whole + rest == calibrate.expected_s(campaign)
-        assert 7 + rest == calibrate.expected_s(replace(campaign, budget_s=7.0))
-        assert whole + rest == calibrate.expected_s(replace(campaign, budget_s=1e6))
+        phases = calibrate.expected_s(campaign, making_s=30.0)
+        assert 30.0 == phases.pop("making kernels")
+        assert calibrate.EXPECTED_S[campaign.name] == phases
+        assert phases == dict(list(calibrate.expected_s(replace(campaign, budget_s=1e6)).items())[1:])
+        short = calibrate.expected_s(replace(campaign, budget_s=7.0), 30.0)
+        assert (30.0, phases["fits"]) == (short.pop("making kernels"), short.pop("fits"))
+        assert pytest.approx(7.0) == sum(short.values())
 
 
-@pytest.mark.parametrize(("campaign", "check"), [(QUICK, QUICK_CHECK), (DEFAULT, CHECK), (FULL, CHECK)])
+def test_all_families_take_longer():
+    assert calibrate.expected_s(DEFAULT, every=True)["fits"] > 3 * calibrate.expected_s(DEFAULT)["fits"]
+
+
+def test_the_default_calibration_keeps_to_eight_minutes():
+    """Also on a machine that takes 1.5 times as long: its budget ends what is measured."""
+    phases = calibrate.expected_phases(DEFAULT, DEVICE_OF_TWO, made_first=True, every=False)
+    assert 240 < sum(phases.values()) < 360
+    assert 1.5 * (phases["making kernels"] + phases["fits"]) + calibrate.DEFAULT_S < 480
+
+
+def test_the_quick_calibration_keeps_to_three_minutes():
+    assert sum(calibrate.expected_phases(QUICK, DEVICE_OF_TWO, made_first=True, every=False).values()) < 180
+
+
+@pytest.mark.parametrize(("campaign", "check"), [(QUICK, QUICK_CHECK), (DEFAULT, BRIEF_CHECK), (FULL, CHECK)])
 def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campaign, check):
     runs = []
-    monkeypatch.setattr(measuring, "measure", lambda *arguments: runs.append(arguments))
+    monkeypatch.setattr(measuring, "measure", lambda *arguments, made: runs.append(arguments))
     calibrate.measure_device("device", tmp_path, campaign, "bar")
     (kernels, *first), (tests, *second), (samples, *third) = runs
     assert ["device", tmp_path, "bar", campaign] == first
@@ -44,7 +66,7 @@ def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campai
 
 def test_beside_a_users_own_kernels_no_sample_is_measured(monkeypatch, tmp_path):
     runs = []
-    monkeypatch.setattr(measuring, "measure", lambda *arguments: runs.append(arguments[2]))
+    monkeypatch.setattr(measuring, "measure", lambda *arguments, made: runs.append(arguments[2]))
     calibrate.measure_device("device", tmp_path, DEFAULT, kernels=())
     assert [tmp_path, tmp_path / "test.jsonl"] == runs
 
@@ -55,7 +77,7 @@ def test_beside_a_users_own_kernels_no_sample_is_measured(monkeypatch, tmp_path)
 def test_test_kernels_get_at_least_a_fifth_of_a_budget_and_samples_a_tenth(monkeypatch, tmp_path, took, left, last):
     now, budgets = [1000.0], []
 
-    def measure(kernels, device, path, progress, campaign):
+    def measure(kernels, device, path, progress, campaign, made):
         budgets.append(campaign.budget_s)
         now[0] += took
 
@@ -65,40 +87,43 @@ def test_test_kernels_get_at_least_a_fifth_of_a_budget_and_samples_a_tenth(monke
     assert [pytest.approx(80.0), pytest.approx(left), pytest.approx(last)] == budgets
 
 
-def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended(monkeypatch, tmp_path):
+def test_probes_count_too_and_only_what_can_be_recommended_is_fitted(monkeypatch, tmp_path):
     now, seen = [0.0], {}
     monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, 12.0))
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
-    monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given))
+    monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given) or FITTED)
     monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}, facts=DEVICE.facts))
     calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=100.0))
     assert 88.0 == seen["campaign"].budget_s
     assert tmp_path == seen["folder"]
     assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
     calibrate.calibrate(DEVICE, tmp_path, DEFAULT)
-    assert (DEFAULT, ()) == (seen["campaign"], seen["names"])
+    assert (DEFAULT, ("bottleneck", "stevens_kloeckner_2016")) == (seen["campaign"], seen["names"])
+    calibrate.calibrate(DEVICE, tmp_path, DEFAULT, every=True)
+    assert () == seen["names"]
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_counting_before_the_clock_starts_leaves_the_budget_to_measuring(monkeypatch, tmp_path, first):
-    """Counting takes 70 s, which the budget of 130 s does not pay for."""
-    now, seen, counted = [0.0], {}, []
+def test_making_kernels_before_the_clock_starts_leaves_the_budget_to_measuring(monkeypatch, tmp_path, first):
+    """It takes 70 s, which the budget of 130 s does not pay for."""
+    now, seen, made = [0.0], {}, []
 
-    def count_kernels(kernels, device, campaign, progress):
-        counted.append(([kernel.name for kernel in kernels], campaign.name))
-        now[0] += 35.0
+    def make_kernels(parts, device, progress):
+        made.extend(([kernel.name for kernel in kernels], campaign.name) for kernels, campaign in parts)
+        now[0] += 70.0
+        return {}
 
     monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
-    monkeypatch.setattr(calibrate, "count_kernels", count_kernels)
+    monkeypatch.setattr(calibrate, "make_kernels", make_kernels)
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, now[0] + 10.0))
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
-    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
+    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: FITTED)
     monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
-    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), made_first=first)
     assert 120.0 == seen["campaign"].budget_s
-    assert (["quick", "test"] if first else []) == [name for _, name in counted]
-    assert not first or ("empty" in counted[0][0] and "stencil" in counted[1][0])
+    assert (["quick", "test", "samples"] if first else []) == [name for _, name in made]
+    assert not first or ("empty" in made[0][0] and "stencil" in made[1][0])
 
 
 @pytest.mark.parametrize(("first", "left"), [(True, 78.0), (False, 0.0)])
@@ -106,12 +131,12 @@ def test_slow_probes_leave_time_to_measure_in_a_budget_of_perfmodel_s_own(monkey
     """On a busy machine they took 148 s of 130, and nothing was measured; a user's budget holds."""
     now, seen = [0.0], {}
     monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
-    monkeypatch.setattr(calibrate, "count_kernels", lambda *_: None)
+    monkeypatch.setattr(calibrate, "make_kernels", lambda *_: {})
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, 148.0))
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
-    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: None)
+    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: FITTED)
     monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}))
-    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), counted_first=first)
+    calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=130.0), made_first=first)
     assert pytest.approx(left) == seen["campaign"].budget_s
 
 
