@@ -83,7 +83,7 @@ TWICE = ("exp", "tanh")
 
 
 def covers(function: str, dtype: str, form: str, **variant: Any) -> str | None:
-    return f"{function} {dtype} {form if function in TWICE else ''}" if function in COVERED else None
+    return " ".join([function, dtype, *[form] * (function in TWICE)]) if function in COVERED else None
 
 
 KERNEL = KernelClass(

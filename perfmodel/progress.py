@@ -98,7 +98,7 @@ class Phase:
 
 
 class Phases:
-    """Passes reports on, and keeps how long each task takes; `part` says what the next tasks are about."""
+    """Passes reports on, and keeps how long each task takes; `part` names the campaign of the next tasks."""
 
     def __init__(self, progress: Progress, part: str = "") -> None:
         self.part, self.done = part, list[Phase]()

@@ -20,7 +20,7 @@ threads together. A block that holds it may wait for no other lock, and for no o
 _streams = Lock()
 
 CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
-"""The cores that this process might use when it began; none where the system does not tell."""
+"""The cores that this process might use when it began; none where the system does not report them."""
 
 
 @contextmanager

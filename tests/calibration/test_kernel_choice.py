@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes,
 from perfmodel.counts import count
 from perfmodel.errors import OptionError
 from perfmodel.kernels import discover
-from perfmodel.measuring import DEFAULT, FULL
+from perfmodel.measuring import DEFAULT, FULL, QUICK
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,3 +66,12 @@ def test_without_a_store_every_feature_is_missing(kernels, tmp_path):
     missing = missing_features([counts], sizes, tmp_path)
     assert {"launches", "work_groups", "global_load_32_stride1"} <= set(missing)
     assert sorted(missing) == list(missing)
+
+
+def test_short_campaigns_measure_each_operation_and_function_in_each_type():
+    for campaign, kernel in product((QUICK, DEFAULT), discovered(None)):
+        taken = (*campaign.variants_of(kernel, 4096), *campaign.covering(kernel).variants)
+        plain = [{name: value for name, value in variant.items() if name != "work_group"} for variant in taken]
+        assert {kernel.covers(**v) for v in kernel.variants} - {None} <= {kernel.covers(**v) for v in plain}
+    names = {kernel.covers(**v) for kernel in discovered(None) for v in kernel.variants}
+    assert {"sin float64", "exp float32 latency", "tanh float64 throughput", "pow float64", "div int32"} <= names
