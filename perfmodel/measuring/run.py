@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -321,7 +322,7 @@ Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
 
 
 def plan_configurations(
-    session: Session, kernels: Iterable[KernelClass], enough: Enough, made: AllMade
+    session: Session, kernels: Iterable[KernelClass], enough: Enough, made: AllMade = MappingProxyType({})
 ) -> tuple[list[Configuration], list[Team]]:
     """Plan configurations until there are enough; return them, and the variants that are left without sizes."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
