@@ -78,7 +78,7 @@ class FittedDevice(Lazy):
     samples
         Predicted and measured times of random samples, by the chosen family; none where none are measured.
     phases
-        How long each task of a calibration took, beside how long it was expected to take.
+        How long each task of a calibration took, and how long it was expected to take.
     """
 
     folder: Path

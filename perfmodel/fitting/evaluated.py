@@ -82,7 +82,7 @@ def evaluated_in_processes(
 ) -> Evaluated | None:
     """Evaluate families at all rows of measurements of one device, as :func:`evaluate_together`, on all cores.
 
-    None where there is one core, or little to do, or a process dies: whoever needs values then evaluates them.
+    None where there is one core, or little to do, or a process dies: the caller then evaluates the values.
     """
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})

@@ -66,7 +66,7 @@ class SizedAccess:
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
     def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
-        """Return what its lanes touch where some of them are idle, or where the address is no affine form."""
+        """Return what its lanes touch where some of them are idle, or where the address is not affine."""
         if self.access.site is None:
             return None
         items = math.prod(self.access.shape)

@@ -1,4 +1,4 @@
-"""The weights that the package keeps of devices, for ratios between relatives, are those of the devices' folders."""
+"""The package's table of weights, for ratios between relatives, equals the weights in the devices' folders."""
 
 from __future__ import annotations
 

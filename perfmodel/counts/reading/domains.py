@@ -72,7 +72,7 @@ def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient
 
 
 class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
-    """Maps an expression to a piecewise affine function, and makes those of the names that it meets only."""
+    """Maps an expression to a piecewise affine function; builds the functions of names only as they occur."""
 
     def __init__(self, places: Places, zero: isl.Aff) -> None:
         super().__init__({})
@@ -214,7 +214,7 @@ def _form(expr: Any) -> Mapping[str, int] | None:
 
 
 def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
-    """Return a quotient, remainder or power of whole numbers, and the first power of what is affine."""
+    """Return a quotient, remainder or power of whole numbers, and the first power of an affine expression."""
     operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
     forms = [_form(operand) for operand in operands]
     if isinstance(expr, p.Power) and forms[1] == {"": 1}:

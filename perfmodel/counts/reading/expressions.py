@@ -124,7 +124,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return values.member_of(values.memory_type(variable), member)[0]
 
     def written(self, variable: Any, indices: tuple[Any, ...]) -> Iterator[Copy]:
-        """Yield what is walked of an access: its subscript in the code, or the indices in which data stand."""
+        """Yield the parts of an access to walk: its subscript in the code, or the indices that contain data."""
         if indices and isinstance(indices[0], lp.symbolic.LinearSubscript):  # Loopy writes it as it is
             yield indices[0].index, ()
         elif self.options.include_index_arithmetic and indices:
@@ -170,7 +170,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def has_calls(self, subscript: Any) -> bool:
         """Whether Loopy calls a function in a subscript, which it then does not simplify as a whole.
 
-        The number of a work-item is a call, and so is a division of what may be negative.
+        The number of a work-item is a call, and so is a division of a value that may be negative.
         """
         return any(
             self.kernel.iname_tags_of_type(name, HardwareConcurrentTag) for name in names_in(subscript) & self.inames
@@ -446,7 +446,7 @@ class Walk(Mapper):  # type: ignore[misc]
             self.rec(expr, scope.of_index() if only_indices else scope._replace(literal=INT))
 
     def is_index(self, name: str) -> bool:
-        """Whether a name is that of an iname, or of an integer argument passed by value."""
+        """Whether the name denotes an iname or an integer argument passed by value."""
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:

@@ -37,7 +37,7 @@ def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
     ("out[i] = 2*i", {("float32", "mul"): 1}),  # 2.0f * i
     ("out[i] = (i + 1)*a[i]", {("float32", "add"): 1, ("float32", "mul"): 1}),  # (i + 1.0f) * a[i]
     ("out[i] = 10.0*(i - 5.0)", {("float32", "add"): 1, ("float32", "mul"): 1}),
-    ("out[i] = i*n", {("int32", "mul"): 1}),  # what is stored is no index
+    ("out[i] = i*n", {("int32", "mul"): 1}),  # a stored value is not an index
     ("out[i] = n*n*a[i]", {("int32", "mul"): 1, ("float32", "mul"): 1}),  # n * n * a[i] is (n * n) * a[i]
     # (double) i / (double) 2.0 < n
     ("out[i] = a[i] if i/2 < n else 0", {("float64", "div"): 1, ("float64", "compare"): 1, ("float32", "select"): 1}),

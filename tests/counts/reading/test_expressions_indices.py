@@ -53,7 +53,7 @@ def of(amounts: dict[str, int], dtype: str = "int32") -> Operations:
     ("out[i, j] = 1 if (a[i, j] << 1) > 3 else 0", {"shift": 1}),
     ("out[i, j] = 1 if not (a[i, j] ^ 1) > 3 else 0", {"bitwise": 1}),
     ("out[i, j] = 1 if abs(a[i, j] - 3) > 1 else 0", {"abs": 1, "add": 1}),
-    ("out[i, j] = a[i, j] > 2*j + 1", {"mul": 1, "add": 1}),  # what is compared with data is no index
+    ("out[i, j] = a[i, j] > 2*j + 1", {"mul": 1, "add": 1}),  # a value compared with data is not an index
     ("<> t = i + j\nout[i, j] = 1 if t*2 > 3 else 0", {"add": 1, "mul": 1}),  # t is data
     ("out[i, j] = 1 if 2*i + 1 > n - j else 0", {}),  # a test of loop variables and sizes
     ("out[i, j] = 1 if (i | 1) > 3 and not (j & n) > min(i, n) else 0", {}),
