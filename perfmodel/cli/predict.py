@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import analyses, calibration, display, measuring, predicting, report, tuning
+from perfmodel import analyses, calibration, display, fitting, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
-from perfmodel.fitting.cautions import MISSING
 from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
@@ -140,7 +139,8 @@ class _Request(Lazy):
     def with_command(self, text: str) -> str:
         """Return text whose commands that measure what is missing name the kernel file and its first sizes."""
         sizes = "".join(f" -p {name}={size}" for name, size in self.points[0].items())
-        return text.replace(MISSING, f"{MISSING.partition(' KERNEL')[0]} {self.asked.kernel}{sizes}")
+        command = fitting.cautions.MISSING
+        return text.replace(command, f"{command.partition(' KERNEL')[0]} {self.asked.kernel}{sizes}")
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each; those that fail are left out."""

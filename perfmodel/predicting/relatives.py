@@ -30,8 +30,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
 
-from scipy.special import stdtrit
-
 from perfmodel.documents import read_file, value_of
 from perfmodel.features import matches
 from perfmodel.fitting.weights_file import FittedWeight
@@ -74,6 +72,8 @@ class Ratio:
 
     def spread(self, level: float) -> float:
         """Return how far the logarithm of the ratio may be off at a level."""
+        from scipy.special import stdtrit  # few predictions need it, and it takes long to import
+
         return float(self.scale * stdtrit(self.freedom, (1 + level) / 2))
 
 

@@ -20,7 +20,6 @@ CASES = {
     "test": (TEST, None, f"the probability of '{LIKELY}' is not known"),
     "chance": (TEST, {LIKELY: 0.5}, "data decide which work-items execute it"),
     "row": ("out[i] = m[i, 1] + index[i]", None, "a row of 'm' may begin anywhere in a line"),
-    "lanes": ("out[i] = a[i]", None, "groups or iterations execute it with different lanes"),
 }
 
 

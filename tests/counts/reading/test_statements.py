@@ -29,7 +29,7 @@ def test_each_instruction_is_a_statement(scheduled) -> None:
     found = statements(scheduled(VECTORS, "b[i] = 2*a[i] {id=one}\nc[i] = 3*a[i] + 1 {id=two}\nd[j] = e[j] {id=three}"))
     for name in ("one", "two", "three"):
         found.add_instruction(name, ())
-    first, second, third = found.collected()
+    (first, second, third), _ = found.collected()
     assert (Operation("float32", "mul", 1),) == first.operations
     assert {Operation("float32", "mul", 1), Operation("float32", "add", 1)} == set(second.operations)
     assert () == third.operations
@@ -43,7 +43,7 @@ def test_a_branch_is_a_domain_of_its_own(scheduled) -> None:
     found.add_instruction("one", ())
     points = {
         tuple(f"{access.array} {access.direction}" for access in one.accesses): one.domain.points
-        for one in found.collected()
+        for one in found.collected()[0]
     }
     assert points["a load", "a load"].is_equal(isl.Set("[n] -> { [i] : 0 <= i < n and i < 4 and n >= 1 }"))
     assert points["c load",].is_equal(isl.Set("[n] -> { [i] : 4 <= i < n and n >= 1 }"))
@@ -52,10 +52,11 @@ def test_a_branch_is_a_domain_of_its_own(scheduled) -> None:
 
 def test_a_test_is_evaluated_at_the_given_inames(scheduled) -> None:
     found = statements(scheduled(VECTOR, "b[i] = a[i]"))
-    # a[i]*a[i] > 1: two loads and a product of floats; the comparison is no operation
+    # a[i]*a[i] > 1: two loads and a product of floats; the comparison is a decision
     element = p.Subscript(p.Variable("a"), (p.Variable("i"),))
     found.add_test(p.Comparison(p.Product((element, element)), ">", 1), {"i"}, ())
-    (statement,) = found.collected()
+    (statement,), (decision,) = found.collected()
+    assert (Operation("float32", "compare", 1),) == decision.operations
     assert ("i",) == statement.domain.names
     assert (Operation("float32", "mul", 1),) == statement.operations
     assert ["a", "a"] == [access.array for access in statement.accesses]
@@ -68,7 +69,7 @@ def test_a_vector_is_one_access_and_an_operation_for_each_lane() -> None:
     found = statements(kernel)
     found.add_instruction(kernel.instructions[0].id, ())
     assert {("i", "v"): (1, 0), ("i",): (0, 2)} == {
-        tuple(sorted(one.domain.names)): (len(one.operations), len(one.accesses)) for one in found.collected()
+        tuple(sorted(one.domain.names)): (len(one.operations), len(one.accesses)) for one in found.collected()[0]
     }
 
 
@@ -85,7 +86,8 @@ def opaque() -> lp.LoopKernel:
 def test_declared_operations_of_c_code() -> None:
     found = statements(opaque(), {"code": {("float32", "mul"): 1, ("int32", "shift"): 2}})
     found.add_instruction("code", ())
-    (statement,) = found.collected()
+    (statement,), decisions = found.collected()
+    assert () == decisions
     assert (Operation("float32", "mul", 1), Operation("int32", "shift", 2)) == statement.operations
     (step,) = found.steps
     assert "code" == step.name
