@@ -272,8 +272,8 @@ def judge_family(
 
 #: What each phase after the making of the kernels takes on PoCL with two cores, by campaign [s].
 EXPECTED_S: Mapping[str, Mapping[str, float]] = {
-    "quick": {"probes": 10, "measurement kernels": 55, "test kernels": 20, "samples": 6, "fits": 35},
-    "default": {"probes": 35, "measurement kernels": 100, "test kernels": 40, "samples": 30, "fits": 55},
+    "quick": {"probes": 10, "measurement kernels": 50, "test kernels": 10, "samples": 5, "fits": 25},
+    "default": {"probes": 30, "measurement kernels": 90, "test kernels": 20, "samples": 20, "fits": 45},
     "full": {"probes": 35, "measurement kernels": 2100, "test kernels": 200, "samples": 30, "fits": 240},
 }
 MAKING, FITS = "making kernels", "fits"

@@ -162,6 +162,7 @@ def guarded(tag: str, vector: str = "t, u") -> lp.TranslationUnit:
     return lp.tag_inames(lp.tag_array_axes(unit, vector, "vec") if tag == "vec" else unit, {"j": tag})
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Loopy's warning that it cannot vectorise uses an old name
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_a_condition_on_the_lanes_of_a_vector_is_refused():
     with pytest.raises(IncompleteKernelError, match=r"the loop variable 'j' and has no loop over it"):
