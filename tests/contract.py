@@ -28,6 +28,7 @@ from perfmodel.errors import MissingFactError, UnknownFeatureError
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
+from perfmodel.measuring.campaign import Campaign, places
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
@@ -100,16 +101,23 @@ def facts() -> DeviceFacts:
 
 @cache
 def kernels() -> Rows:
-    """The measurement kernels' first and last variants at two or three small sizes, without times."""
+    """The first and last variants of the measurement kernels at two or three small sizes, without times.
+
+    Operations and functions that these lack follow in other variants, at one size. Without them the only divisions
+    might be waited for, and rows of such kernels do not determine a division's latency and its own time.
+    """
     rows, counts = [], {}
+    campaign = Campaign("contract", variants=2, from_all=True)
     for kernel in discover(Path(__file__).parents[1] / "measurement_kernels"):
         ladder = kernel.sizes
-        for variant in (kernel.variants[0], kernel.variants[-1])[: len(kernel.variants)]:
-            found = count(kernel.build(**variant), subgroup_size=32)
-            counts[found.hash] = found
-            for exponent in ladder.exponents(ladder.start, 2):
-                for parameters in ladder.at(exponent)[:2]:
-                    rows.append(Row(kernel.name, found.hash, parameters, 1.0, variant, kernel.group))
+        ends = [kernel.variants[i] for i in places(len(kernel.variants), 2)]
+        for variants, rungs in ((ends, 2), (campaign.covering(kernel).variants, 1)):
+            for variant in variants:
+                found = count(kernel.build(**variant), subgroup_size=32)
+                counts[found.hash] = found
+                for exponent in ladder.exponents(ladder.start, rungs):
+                    for parameters in ladder.at(exponent)[:rungs]:
+                        rows.append(Row(kernel.name, found.hash, parameters, 1.0, variant, kernel.group))
     return Rows(tuple(rows), counts, facts())
 
 
