@@ -8,8 +8,8 @@ cost of the quantity from a relative. Families by features get a kernel class fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from time import monotonic
 
@@ -17,7 +17,7 @@ from perfmodel.calibration.kernel_choice import classes_for
 from perfmodel.calibration.recommended import CANDIDATES
 from perfmodel.compare.protocols import folds_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import PerfModelError, UnmadeFeatureError
+from perfmodel.errors import ParameterError, PerfModelError, UnmadeFeatureError
 from perfmodel.fitting import FamilyFits
 from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.kernels import KernelClass, Ladder, Variant
@@ -90,17 +90,23 @@ def lacking(
 ) -> dict[str, tuple[str, ...]]:
     """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something.
 
-    Families that cannot be evaluated for a kernel, for want of a fact or of its dataflow, are passed over.
+    Families that cannot be evaluated for a kernel, for want of a fact or of its dataflow, are passed over. The first
+    error is raised where none can be for any kernel, and a ParameterError always is.
     """
-    counted, needed = tuple(counted), {}
-    for name, model in models.items():
-        found: set[str] = set()
-        with suppress(PerfModelError):
-            for counts in counted:
-                found.update(model.lacking(counts, sizes))
-        if found:
-            needed[name] = tuple(sorted(found))
-    return needed
+    counted, found = tuple(counted), dict[str, set[str]]()
+    problem: PerfModelError | None = None
+    for (name, model), counts in product(models.items(), counted):
+        try:
+            lacks = model.lacking(counts, sizes)
+        except ParameterError:
+            raise
+        except PerfModelError as error:
+            problem = problem or error
+        else:
+            found.setdefault(name, set()).update(lacks)
+    if problem and not found:
+        raise problem
+    return {name: tuple(sorted(names)) for name, names in found.items() if names}
 
 
 def rows_for(

@@ -181,7 +181,7 @@ def _needed(
         raise OptionError(problems[0], "give a folder with a kernel class that does (--kernels)")
     best = recommended.recommended_weights(path) if models else None
     own = recommended.own_folder(weights) if weights and chosen else path
-    return _Need(chosen, own, counted, at, needed, best.stem if best else "")
+    return _Need(chosen, own, counted, at, needed, best.stem if best else next(iter(needed), ""))
 
 
 def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:

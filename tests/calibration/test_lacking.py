@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,6 +12,7 @@ from perfmodel import store
 from perfmodel.calibration import lacking
 from perfmodel.calibration.kernel_choice import discovered
 from perfmodel.counts import count
+from perfmodel.errors import ParameterError, PerfModelError
 from perfmodel.models.bottleneck import FAMILY as BOTTLENECK
 from perfmodel.predicting.model import fit, load
 from perfmodel.quantities.bottleneck import bottleneck_quantities
@@ -73,6 +75,17 @@ def test_each_family_of_a_folder_names_what_it_lacks():
     chosen, problems = lacking.rows_for(needed, models, library(), 4096)
     assert ((), {"arithmetic"}) == (problems, {kernel.group for kernel in chosen})
     assert 2 <= len(chosen) <= 3
+
+
+def test_a_size_without_a_value_and_kernels_that_no_family_can_evaluate_are_refused():
+    counts = count(lp_sines())
+    with pytest.raises(ParameterError, match="'n'"):
+        lacking.lacking({"bottleneck": model(POCL)}, [counts], {})
+    unknown = replace(counts, source=None)  # as counts that were stored without a program
+    with pytest.raises(PerfModelError):
+        lacking.lacking({"bottleneck": model(POCL)}, [unknown], {"n": 1024})
+    needed = lacking.lacking({"bottleneck": without(model(POCL), "circular_64")}, [unknown, counts], {"n": 1024})
+    assert {"bottleneck": ("circular_64",)} == needed
 
 
 def test_a_feature_without_a_kernel_is_a_problem():
