@@ -188,7 +188,7 @@ class KernelArgumentError(PerfModelError, ValueError):
     def __str__(self) -> str:
         return (
             f"kernel '{self.kernel}' has the scalar arguments ({', '.join(sorted(self.wanted))}), but values "
-            f"were given for ({', '.join(sorted(self.given))}); name them all in sizes and scalars."
+            f"were given for ({', '.join(sorted(self.given))}); give each of them a value, as a size (-p) or a scalar."
         )
 
 

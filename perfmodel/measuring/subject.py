@@ -158,13 +158,19 @@ def with_all_arguments(kernel: Any) -> Any:
 def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
     """Arrays among a kernel's arguments, in their order; `values` are of its parameters, and offsets other than 0.
 
-    ArrayMemoryError says that perfmodel makes no such array.
+    ArrayMemoryError says that perfmodel makes no such array, KernelArgumentError that a size of one has no value.
     """
+    from loopy import ValueArg
     from loopy.kernel.array import ArrayBase
+    from pymbolic.mapper.evaluator import UnknownVariableError
 
     arrays = [argument for argument in with_all_arguments(kernel).args if isinstance(argument, ArrayBase)]
     parts = {name for array in arrays for name in _buffers(array)}
-    return tuple(_array(kernel.name, array, values) for array in arrays if array.name not in parts)
+    try:
+        return tuple(_array(kernel.name, array, values) for array in arrays if array.name not in parts)
+    except UnknownVariableError as error:
+        scalars = tuple(argument.name for argument in kernel.args if isinstance(argument, ValueArg))
+        raise KernelArgumentError(kernel.name, scalars, tuple(values)) from error
 
 
 def _buffers(argument: Any) -> tuple[str, ...]:

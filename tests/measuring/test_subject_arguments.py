@@ -71,6 +71,11 @@ def test_missing_and_superfluous_scalars_are_named(sizes, scalars):
         scalar_arguments(KERNEL, sizes, scalars)
 
 
+def test_a_size_of_an_array_without_a_value_is_named():
+    with pytest.raises(KernelArgumentError, match=r"\(n, s\), but values were given for \(s\)"):
+        array_arguments(KERNEL, {"s": 1.0})
+
+
 def test_contents_stay_between_a_half_and_two():
     block = contents(np.dtype(np.float32), seed=1)
     assert 0.5 <= block.min() < 0.51
