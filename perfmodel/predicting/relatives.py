@@ -125,7 +125,7 @@ class Ratios(Lazy):
 
     def _ratio(self, quantity: str, mate: str, group: Group, types: Iterable[str], foreign: bool) -> Ratio:
         """Return the ratio of two quantities of a group by the devices of some types."""
-        logs = [log for kind in types for log in self._every[kind].get((quantity, mate), [])]
+        logs = [log for kind in types for log in self._every.get(kind, {}).get((quantity, mate), [])]
         within, count = self._within[group], len(logs)
         if not count:
             between = self._by_width if _of_other_type(quantity, mate) else self._between[group]

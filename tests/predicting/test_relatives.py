@@ -76,6 +76,7 @@ def test_devices_of_the_other_type_tell_less():
     table = Ratios({"cpu": devices, "gpu": gpu})
     here, there = (table.nearest("circular_64", ["exponential_64"], kind) for kind in ("cpu", "gpu"))
     assert here.mean == there.mean == pytest.approx(math.log(2))
+    assert here.mean == table.nearest("circular_64", ["exponential_64"], "accelerator").mean
     assert there.scale > here.scale
 
 
