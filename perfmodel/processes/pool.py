@@ -292,13 +292,8 @@ def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
     else:
         with all_cores():
             processes = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
-    try:
+    with _ended(processes):
         yield processes
-    except BaseException:
-        with _interrupts_held():
-            processes.end(kill=True)
-        raise
-    processes.end()
 
 
 @contextmanager
@@ -315,8 +310,15 @@ def processes_here(wanted: int, most: int | None = None) -> Iterator[OwnProcesse
         yield None
         return
     processes = OwnProcesses(count)
-    try:
+    with _ended(processes):
         yield processes
+
+
+@contextmanager
+def _ended(processes: OwnProcesses) -> Iterator[None]:
+    """End processes with the block, at once where it raises."""
+    try:
+        yield
     except BaseException:
         with _interrupts_held():
             processes.end(kill=True)
