@@ -114,4 +114,3 @@ def has_upper_bound(wanted: Requirement) -> bool:
 def fits(wanted: Requirement, version: str) -> bool:
     """Whether an installed version is in range; one that is not installed ("") is none of another version."""
     return not version or wanted.specifier.contains(version, prereleases=True)
-

@@ -100,8 +100,8 @@ class Phase:
 class Phases:
     """Passes reports on, and keeps how long each task takes; `part` names the campaign of the next tasks."""
 
-    def __init__(self, progress: Progress, part: str = "") -> None:
-        self.part, self.done = part, list[Phase]()
+    def __init__(self, progress: Progress) -> None:
+        self.part, self.done = "", list[Phase]()
         self.advance, self.tell = progress.advance, progress.tell
         self._progress, self._began = progress, 0.0
 

@@ -212,7 +212,7 @@ class Walk(Mapper):  # type: ignore[misc]
         Loopy simplifies them, so that the others do not depend on the lane: ``(lane + 4*i)//4`` is ``i``.
         """
         if self.vector_iname:
-            simple = tuple(lp.symbolic.simplify_using_aff(self.kernel, index) for index in indices)
+            simple = tuple(map(self.simplified, indices))
             for axis, index in enumerate(simple):
                 if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and index == p.Variable(self.vector_iname):
                     return axis, simple
@@ -463,7 +463,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
         """Record a comparison or a select of values of a type; of complex ones, that of both parts."""
         self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
-        self.operand = str(expr)
+        self.operand = values.text_of(expr)
         return dtype
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
