@@ -439,7 +439,7 @@ class FittedModel(Lazy):
                 counts.check_launch(self.facts)
             at = {**(sizes or {}), **more_sizes}
             at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
-            model = replace(self, strict=True) if strict and not self.strict else self
+            model = self._refusing if strict and not self.strict else self
             made = model._predicted(counts, at, level, allow_unmeasured)
             if counts.gathered:
                 made = made.or_as_local_as(model._predicted(counts.most_local, at, level, True), counts.gathered)
@@ -484,6 +484,11 @@ class FittedModel(Lazy):
         )
 
     # {{{ costs of relatives
+
+    @cached_property
+    def _refusing(self) -> FittedModel:
+        """The same model, but strict; it keeps what it computes from one prediction to the next."""
+        return replace(self, strict=True)
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
         """Return the model with weights of relatives for what is missing, and for what only seems to be free."""
