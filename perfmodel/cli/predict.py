@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -137,10 +138,11 @@ class _Request(Lazy):
         return [f"these weights are {self.verdict}"] if self.verdict else []
 
     def with_command(self, text: str) -> str:
-        """Return text whose commands that measure what is missing name the kernel file and its first sizes."""
-        sizes = "".join(f" -p {name}={size}" for name, size in self.points[0].items())
+        """Return text whose commands that measure what is missing name the kernel file, its first sizes and data."""
+        sizes = [word for name, size in self.points[0].items() for word in ("-p", f"{name}={size}")]
+        data = [word for key, value in self.statistics.items() for word in ("--statistics", f"{key}={value}")]
         command = fitting.cautions.MISSING
-        return text.replace(command, f"{command.partition(' KERNEL')[0]} {self.asked.kernel}{sizes}")
+        return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each; those that fail are left out."""

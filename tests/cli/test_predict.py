@@ -95,6 +95,8 @@ def test_predict_takes_the_cost_of_a_relative(perfmodel):
         assert ("op_float32_mul", "op_float32_add", False) == (taken["quantity"], taken["relative"], taken["measured"])
         assert taken["low"] < taken["ratio"] < taken["high"]
         assert [] == rows["small"]["relatives"]
+        text = perfmodel(*command, "--statistics", "a[i] > 1=0.5").stdout.replace("\n", " ")
+        assert "`perfmodel measure --for variants.py -p n=4096 --statistics 'a[i] > 1=0.5'` measures it" in text
 
 
 @pytest.mark.parametrize(
