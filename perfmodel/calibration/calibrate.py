@@ -388,9 +388,9 @@ def calibrate(
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
     made_first
-        Whether kernels are made before the budget begins, which so is for measuring alone.
+        Whether kernels are made before the budget begins. The budget is then for measuring only.
     every
-        Whether every family is fitted. By default those are that can be recommended.
+        Whether every family is fitted. By default only families that can be recommended are.
 
     Raises
     ------

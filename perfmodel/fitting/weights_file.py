@@ -312,7 +312,7 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
 
 
 def _with_new_weights(fitted: FittedWeights, family: Family) -> FittedWeights:
-    """Return weights with those of quantities that a family of resources got since the fit, which measured none."""
+    """Return weights, with undetermined ones for quantities that a family of resources got since the fit."""
     new = {
         weight.name: FittedWeight(value=0.0, unit=weight.unit, marks=("undetermined",))
         for weight in family.weights if weight.unit and family.resources and weight.name not in fitted.weights

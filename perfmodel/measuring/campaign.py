@@ -100,7 +100,7 @@ class Campaign:
         return kernel.with_variants(self._taken(kernel)).variants_on(max_work_group_size, self.shapes)
 
     def covering(self, kernel: KernelClass) -> KernelClass:
-        """The class with those of its other variants that alone cover something, with a ladder of one size."""
+        """The class at one size, with a variant for each operation that no variant of the campaign covers."""
         covered = {kernel.covers(**variant) for variant in self._taken(kernel)} | {None}
         others: dict[str | None, Variant] = {}
         for variant in kernel.variants:

@@ -50,7 +50,7 @@ class Made:
     counts: bytes
 
     def give(self, subject: Subject, timekeeper: Timekeeper) -> None:
-        """Let a subject have the code, and a timekeeper know the counts and that the output is right."""
+        """Give the code to a subject, and the counts to a timekeeper, which does not check the output again."""
         vars(subject)["generated"] = pickle.loads(self.generated)  # where the cached property keeps it
         timekeeper.counted[subject.key] = counts_from_json(self.counts)
         timekeeper.checked[subject.key] = None

@@ -298,7 +298,7 @@ def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
 
 @contextmanager
 def processes_here(wanted: int, most: int | None = None) -> Iterator[OwnProcesses | None]:
-    """Give processes of this machine, `wanted` or at most `most`, never more than cores; None where one would do.
+    """Give `wanted` processes of this machine, at most `most` and one for each core; None where one would do.
 
     They end with the block, at once where it raises.
     """
