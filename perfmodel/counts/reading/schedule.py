@@ -312,9 +312,10 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 
 def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
     """Raise where the code uses a loop variable that it does not declare, as Loopy writes tests of a vector's lanes."""
-    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.DOTALL)  # comments name slabs
+    # comments name slabs, and macros have arguments
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
     for iname in sorted(kernel.all_inames()):
-        uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b", code)
+        uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b(?!\s*\()", code)
         if uses and all(before in ("", "return", "else") for before in uses):
             raise errors.IncompleteKernelError(
                 f"its code uses the loop variable '{iname}' and has no loop over it, so that no compiler accepts it",

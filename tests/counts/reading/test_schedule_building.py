@@ -169,6 +169,16 @@ def test_a_condition_on_the_lanes_of_a_vector_is_refused():
         count(guarded("vec"), check=True)
 
 
+@pytest.mark.parametrize(("iname", "tag"), [("N", "l.0"), ("N", "unr"), ("gid", "l.0"), ("lid", "unr")])
+def test_names_of_macros_and_of_their_arguments_are_names_of_loops(iname, tag):
+    kernel = lp.make_kernel(
+        f"{{ [{iname}, k]: 0 <= {iname} < 16 and 0 <= k < n }}", f"c[k, {iname}] = 2*c[k, {iname}]",
+        [lp.GlobalArg("c", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(kernel, {iname: tag, "k": "g.0"}), check=True)
+    assert 64 == counts.operations(kind="mul")(n=4)
+
+
 @pytest.mark.parametrize("tag", ["unr", "l.0", "g.0", "for"])
 def test_other_conditions_on_loop_variables_are_not(tag):
     assert "11*n" == str(count(guarded(tag), check=True).accesses(array="u"))
