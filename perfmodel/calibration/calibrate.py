@@ -293,8 +293,8 @@ def expected_s(campaign: Campaign, making_s: float = 0.0, every: bool = False) -
     Examples
     --------
     >>> from dataclasses import replace
-    >>> expected_s(replace(QUICK, budget_s=45.5), making_s=40.0)["measurement kernels"]
-    27.5
+    >>> expected_s(replace(QUICK, budget_s=37.5), making_s=40.0)["measurement kernels"]
+    25.0
     """
     phases = {MAKING: making_s, **EXPECTED_S[campaign.name]}
     if every:

@@ -83,7 +83,7 @@ def test_a_device_in_one_command(place, monkeypatch):
     core, _, families = text.partition("\n\nall families on the same cases")
     assert core in done.stdout
     assert families.splitlines()[4] not in done.stdout
-    assert "(verdict.txt has all families)" in done.stdout
+    assert "verdict.txt has the families side by side" in done.stdout
     assert "verdict: usable neither to time nor to rank" in text  # one test kernel is not enough for more
     assert f"of {len(checked)} cases predicted" in text
     assert "withheld" in text
