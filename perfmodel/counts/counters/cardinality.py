@@ -203,20 +203,18 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
     They are the union over statements of the projection onto the hardware axes and the host's loops around a launch.
+    What is not certain to be executed matters only for work-items that execute nothing else.
     """
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
-    for statement in cardinalities.program.statements:
-        if not (statement.operations or statement.accesses):
-            continue
-        domain = statement.domain
+    statements = cardinalities.program.statements
+    domains = dict.fromkeys(each.domain for each in statements if each.operations or each.accesses)
+    for domain in sorted(domains, key=lambda domain: domain.chance != 1 or not domain.exact):
         points = _work_items(domain, cardinalities.program.launches[domain.launch])
-        reasons += domain.doubts if domain.chance != 1 or not domain.exact else ()
         known = active.get(domain.launch)
-        if known is None:
-            active[domain.launch] = points
-        elif not points.is_subset(known):
-            active[domain.launch] = known.union(points).coalesce()
+        if known is None or not points.is_subset(known):
+            reasons += domain.doubts if domain.chance != 1 or not domain.exact else ()
+            active[domain.launch] = points if known is None else known.union(points).coalesce()
     sizes = map(cardinalities.size, active.values())
     counts = (cardinalities.wrap(size, exact=not reasons, reasons=reasons) for size in sizes)
     return sum(counts, Count.constant(0))

@@ -26,6 +26,8 @@ def counts_of(code: str) -> KernelCounts:
         ("if i < 5\n a[g, i] = b[g, i]\n end", lambda g, i: i < 5),
         ("if i < 5\n a[g, i] = 2\n end\n if i > 2 and g > 1\n b[g, i] = 3\n end", lambda g, i: i < 5 or g > 1),
         ("if i < 5\n a[g, i] = 2\n end\n if i < 3\n b[g, i] = 3\n end", lambda g, i: i < 5),
+        ("a[g, i] = 2*b[g, i] if b[g, i] > 1 else 3", lambda g, i: True),  # each work-item takes some arm
+        ("if i < 5\n a[g, i] = 2*b[g, i] if b[g, i] > 1 else 3\n end", lambda g, i: i < 5),
     ],
 )
 @pytest.mark.parametrize("n", [1, 2, 7])
