@@ -157,11 +157,15 @@ class Walk(Mapper):  # type: ignore[misc]
             yield index, ()
             return
         fold = lp.symbolic.flatten if asked and self.has_calls(index) else self.simplified
+        iteration_of = _Iteration
+        if sets.are_named(self.kernel):  # Loopy's main branch simplifies each subscript before it unrolls
+            index, fold = self.simplified(index), lp.symbolic.flatten
+            iteration_of = _OuterIteration if asked else _Iteration
         loops = sorted(filter(self.is_unrolled, names_in(index)))
         for iteration in product(*(_iterations(self.kernel, name) for name in loops)) if loops else ():
             at = {p.Variable(name): value for name, value in zip(loops, iteration, strict=True)}
             tests = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
-            copies.append((fold(_Iteration(at, self.is_call)(index)), tests))
+            copies.append((fold(iteration_of(at, self.is_call)(index)), tests))
         if any(asked or str(copy).count("[") < str(index).count("[") for copy, _ in copies):
             yield from copies
         else:
@@ -547,6 +551,13 @@ class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
         if expr.exponent in (0, 1, 2):
             return self.rec((1, expr.base, expr.base * expr.base)[expr.exponent])
         return super().map_power(expr)
+
+
+class _OuterIteration(_Iteration):
+    """Leaves a subscript within the subscript as it is: it has copies of its own."""
+
+    def map_subscript(self, expr: p.Subscript) -> Any:
+        return expr
 
 
 def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:

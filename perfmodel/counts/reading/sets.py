@@ -18,6 +18,11 @@ from loopy.kernel.tools import get_hw_axis_base_for_codegen
 SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 
 
+def are_named(kernel: lp.LoopKernel) -> bool:
+    """Whether a kernel's sets are those of namedisl, so that the kernel is one of Loopy's main branch."""
+    return not isinstance(kernel.assumptions, isl.BasicSet)
+
+
 def plain(thing: Any) -> Any:
     """Return a set or function of Loopy's as islpy's; anything else, such as a number, as it is."""
     if hasattr(thing, "as_isl"):
@@ -58,7 +63,7 @@ def axis_base(kernel: lp.LoopKernel, iname: str) -> tuple[isl.Aff, Any]:
 
 def with_domains(kernel: lp.LoopKernel, new: Iterable[isl.Set], **changes: Any) -> lp.LoopKernel:
     """Return a kernel with other domains, in the form in which its Loopy keeps them."""
-    if isinstance(kernel.assumptions, isl.BasicSet):
+    if not are_named(kernel):
         return kernel.copy(domains=[domain.simple_hull() for domain in new], **changes)  # each is of one piece
     from namedisl import make_set
 

@@ -11,11 +11,13 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import DECISIONS
+from perfmodel.libraries import with_main
 from tests import oracle
 
 N = 12
 ROW, COLUMN = p.Variable("i"), p.Variable("j")
 SIZES = {"n": N}
+NOT_IN_MAIN = pytest.mark.xfail(with_main(), reason="Loopy's main branch fails at ** and | in an index or a test")
 Operations = dict[tuple[str, str], int]
 
 
@@ -56,7 +58,7 @@ def of(amounts: dict[str, int], dtype: str = "int32") -> Operations:
     ("out[i, j] = a[i, j] > 2*j + 1", {"mul": 1, "add": 1}),  # a value compared with data is not an index
     ("<> t = i + j\nout[i, j] = 1 if t*2 > 3 else 0", {"add": 1, "mul": 1}),  # t is data
     ("out[i, j] = 1 if 2*i + 1 > n - j else 0", {}),  # a test of loop variables and sizes
-    ("out[i, j] = 1 if (i | 1) > 3 and not (j & n) > min(i, n) else 0", {}),
+    pytest.param("out[i, j] = 1 if (i | 1) > 3 and not (j & n) > min(i, n) else 0", {}, marks=NOT_IN_MAIN),
     ("out[i, j] = 2*i + 1 > n - j", {"mul": 1, "add": 2}),  # its value is stored
     ("out[i, j] = a[2*i // 3 + j % 2, j]", {}),  # an address
     ("out[i, j] = a[table[i + 1] & 7, j]", {}),
@@ -103,6 +105,7 @@ def test_what_is_stored_is_no_index(value: Any, tags: str) -> None:
     "x[i, j]", "box[i // 12, j]", "box[0, i % 12]", "box[i - i, j]", "box[1, (i + 12) - 12]", "box[i, 12*(j // 12)]",
     "box[(i + 3) // 2, j]", "box[(i - j) % 5, 2*j]", "box[(i - 3) // 2 + 2, j + 1]", "columns[2*i, j + 3]", "x[j, i]",
     "box[table[i] % 2, j]", "box[table[2*i + 1], table[j]]", "box[0*table[i], i]", "x[i, j] + x[n - 1 - i, j]",
+    "box[table[2*j], j % 3]",
 ])  # fmt: skip
 def test_index_arithmetic_is_that_of_the_generated_code(access: str, tags: str) -> None:
     text = f"out[i, j] = {access}"
@@ -133,7 +136,8 @@ def test_what_loopy_simplifies_away_is_not_counted() -> None:
 @pytest.mark.parametrize("tags", ["", "lanes", "unrolled"])
 @pytest.mark.parametrize("number", [
     p.Product((12, 0)), p.Product((0, 0)), p.Product((0, ROW)), p.Product((p.Sum((0, 0)), COLUMN)), p.Sum((0, 0)),
-    p.Product((p.Power(2, 3), p.Remainder(4, 2))), p.Product((np.int32(0), COLUMN)), p.Product((p.Power(0, 2), COLUMN)),
+    pytest.param(p.Product((p.Power(2, 3), p.Remainder(4, 2))), marks=NOT_IN_MAIN), p.Product((np.int32(0), COLUMN)),
+    pytest.param(p.Product((p.Power(0, 2), COLUMN)), marks=NOT_IN_MAIN),
     p.Product((ROW, p.Product((2, 0)), 3)), p.Product((p.Sum((1, -1)), p.FloorDiv(ROW, 5))),
 ], ids=str)  # fmt: skip
 def test_a_product_of_numbers_in_an_index(number: Any, tags: str) -> None:

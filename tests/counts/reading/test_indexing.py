@@ -6,11 +6,13 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.values import AccessEvent
+from perfmodel.libraries import with_main
 
 ROW, J, N = p.Variable("i"), p.Variable("j"), p.Variable("n")
 SQUARE = "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[i, j]"
@@ -80,6 +82,7 @@ def test_a_flat_index_that_runs_backwards_is_two_axes(scheduled) -> None:
         )
 
 
+@pytest.mark.xfail(with_main(), reason="Loopy's main branch fails at a shape of None")
 def test_an_extent_that_is_left_open() -> None:
     # the cells k to n - 1 are loaded and stored; the array's shape is not known
     arguments = [lp.GlobalArg("a", np.int32, shape=(None,)), lp.ValueArg("k, n", np.int32)]
