@@ -135,13 +135,15 @@ def test_without_an_installed_perfmodel_nothing_is_bounded(monkeypatch):
     assert [] == bounded()
 
 
-def test_an_environment_that_uv_made_has_no_pip(monkeypatch):
-    monkeypatch.setattr(util, "find_spec", lambda name: None)
+@pytest.mark.parametrize(("pip", "install"), [
+    (None, f"uv pip install --python {sys.executable}"), (util, f"{sys.executable} -m pip install"),
+])  # fmt: skip
+def test_an_environment_that_uv_made_has_no_pip(monkeypatch, pip, install):
+    monkeypatch.setattr(util, "find_spec", lambda name: pip)
     module = util.module_from_spec(libraries.__spec__)
     libraries.__spec__.loader.exec_module(module)
-    assert f"uv pip install --python {sys.executable}" == module.INSTALL
+    assert install == module.INSTALL
     assert module.MENDING_COMMAND.startswith(f"{module.INSTALL} --force-reinstall --no-deps islpy-barvinok==")
-    assert f"{sys.executable} -m pip install" == libraries.INSTALL
 
 
 def test_what_is_not_installed_has_no_version():
