@@ -181,7 +181,10 @@ class KernelCounts(Lazy):
             replace(statement, accesses=tuple(_with_span(access, indices) for access in statement.accesses))
             for statement in self.program.statements
         )
-        return replace(self, source=replace(self.program, statements=statements))
+        copy = replace(self, source=replace(self.program, statements=statements))
+        if copy.flow is not None:  # a walk takes seconds for a large kernel
+            vars(copy)["flow"] = replace(copy.flow, alike=self.flow)
+        return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
         """Return each statistic that is too large at some of the sizes: its key, its value, and the most it can be."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
@@ -119,7 +119,8 @@ class State:
     paths: dict[str, Path] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)  # variables of which different cells may be the same
     _named: dict[str, set[Cell]] = field(default_factory=dict)  # the cells that depend on an iname
-    _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)  # since the last store to a variable
+    _reads: dict[str, dict[Cell, list[CellValue]]] = field(default_factory=dict)  # since the last store to a variable
+    _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)  # since the last store, too
     _by_first: dict[str, Groups] = field(default_factory=dict)  # since the last store, too
 
     def path(self, name: str) -> Path:
@@ -142,7 +143,10 @@ class State:
             return []
         if variable not in self.loose and is_fixed(cell) and len(cell) == len(next(iter(cells))):
             return [cells[cell]] if cell in cells else []
-        return [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
+        reads = self._reads.setdefault(variable, {})
+        if cell not in reads:
+            reads[cell] = [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
+        return reads[cell]
 
     def _near(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
         """Return the cells of a variable, in the order of the stores; of many, those whose first index may be equal."""
@@ -191,6 +195,7 @@ class State:
         cells[cell] = value
 
     def _forget_reads(self, variable: str) -> None:
+        self._reads.pop(variable, None)
         self._longest.pop(variable, None)
         self._by_first.pop(variable, None)
 
@@ -380,11 +385,11 @@ def _is_load(reading: Reading) -> bool:
 
 def _note_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
     """Note from which statements a value that is read may come."""
-    for value in values:
-        for source, time in value.sources.items():
-            key = (source, step.name, reading.variable, at.carrier(time))
-            if key not in arcs or len(arcs[key].path) < len(reading.path):
-                arcs[key] = Arc(*key, reading.path)
+    # often many cells were stored by one statement
+    for source, time in dict.fromkeys(chain.from_iterable([value.sources.items() for value in values])):
+        key = (source, step.name, reading.variable, at.carrier(time))
+        if key not in arcs or len(arcs[key].path) < len(reading.path):
+            arcs[key] = Arc(*key, reading.path)
 
 
 def _write(

@@ -212,6 +212,7 @@ class Flow(Lazy):
 
     dataflow: Dataflow
     cardinalities: Cardinalities
+    alike: Flow | None = field(default=None, compare=False, repr=False)  # of the same schedule: its walk is used
 
     @cached_property
     @alone
@@ -230,6 +231,8 @@ class Flow(Lazy):
     @cached_property
     def _by_operations(self) -> Walkthrough:
         """The walk of which both the depth and the graph are results."""
+        if self.alike is not None:
+            return self.alike._by_operations
         return self._walk(Rules(lambda act: 1 if act[0] in SHARED else TIE), arcs={})
 
     def chain(self, costs: Costs | None = None) -> Chain:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
-from perfmodel.counts import KernelCounts
+from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import SHARED
 from perfmodel.errors import ActCostError, FlowUnknownError
 from tests.corpus import CorpusKernel, kernels
@@ -201,3 +201,14 @@ def test_counts_stored_before_have_none() -> None:
 
 
 # }}}
+
+
+def test_counts_with_other_spans_walk_once() -> None:
+    types = {"a": np.float32, "x": np.int32, "out": np.float32}
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[x[i]]", lang_version=(2018, 2), assumptions="n >= 1")
+    counts = count(lp.add_dtypes(unit, types), cache=False)
+    first, second = counts.most_local.flow, counts.least_local.flow
+    assert first is not second
+    assert counts.flow.graph is not None
+    assert first._by_operations is second._by_operations is counts.flow._by_operations
+    assert counts.depth() == counts.least_local.depth()
