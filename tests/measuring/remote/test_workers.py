@@ -245,6 +245,11 @@ def another_campaign(client, folder: Path):
         caller.kill()
 
 
+def statuses(found):
+    """Of rows, at least one: a busy machine plans fewer sizes."""
+    return {row.status for row in found}
+
+
 def test_a_campaign_has_the_device_alone_until_its_caller_is_killed(client, tmp_path):
     hears = Hears()
     with another_campaign(client, tmp_path / "other") as caller:
@@ -252,7 +257,7 @@ def test_a_campaign_has_the_device_alone_until_its_caller_is_killed(client, tmp_
             on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
         killing = threading.Timer(1.5, caller.kill)
         killing.start()
-        assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears).rows)
+        assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears))
     (said,) = hears.messages
     assert said.startswith("waiting up to 30 s for another campaign on ")
     rows = store.read(tmp_path / "other").rows
@@ -269,7 +274,7 @@ def test_a_campaign_of_the_workers_machine_is_waited_for(client, tmp_path):
         on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
     lock_of_worker.acquire()
     threading.Timer(1.5, lock_of_worker.release).start()
-    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears).rows)
+    assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears))
     (said,) = hears.messages
     assert said.startswith("waiting up to 30 s for another campaign on ")
 
@@ -282,7 +287,7 @@ def test_a_campaign_that_an_error_ends_has_left_the_device(client, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         on_worker(client, tmp_path, slow(tmp_path), progress=Stops())
     drawn = (tmp_path / "draws").read_text()
-    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=10.0).rows)
+    assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=10.0))
     assert len((tmp_path / "draws").read_text()) <= len(drawn) + 2
 
 
