@@ -47,6 +47,7 @@ KERNEL = KernelClass(
     dimensions=1,
     tags=("arithmetic", "context"),
     isolates=term_feature,
+    covers=lambda term, dtype, **_: f"{term} {dtype} map",
     doubles="n",
     tolerance=1e-3,
 )

@@ -30,6 +30,7 @@ KERNEL = KernelClass(
     scalars=lambda **_: {"scale": SCALE},
     tags=("arithmetic",),
     isolates=term_feature,
+    covers=lambda term, dtype, **_: None if term == "mul" else f"{term} {dtype} independent",
     doubles="k",
     tolerance=1e-3,
 )
