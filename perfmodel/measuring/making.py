@@ -1,6 +1,6 @@
 """Variants of kernel classes made in several processes before anything is timed: coded, counted, compiled, checked.
 
-Making a variant takes ten times as long as a visit to it, and times are taken on a quiet machine only, so that all are
+Making a variant takes ten times as long as a visit to it, and times need a quiet machine, so all variants are
 made first, on all cores. What a driver compiles is found again in its own cache on disk. A variant that fails here, or
 ends its process, is left to the campaign, which records why.
 """
@@ -60,7 +60,7 @@ AllMade: TypeAlias = Mapping[VariantName, Made]
 
 
 def name_of(subject: Subject) -> VariantName:
-    """Return by which name a variant is looked up."""
+    """Return the name by which a variant is looked up."""
     return subject.kernel.name, canonical(subject.variant)
 
 
@@ -119,7 +119,7 @@ def _made(device: Device, campaign: Campaign, pickles: tuple[tuple[str, bytes], 
     (kernel,) = _unpacked(pickles)
     subject, timekeeper = Subject(kernel, variant), Timekeeper(_bench(device, campaign), 0.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the campaign tells them
+        warnings.simplefilter("ignore")  # the campaign repeats them
         try:
             counts = timekeeper.count(subject)
             timekeeper.check(subject)

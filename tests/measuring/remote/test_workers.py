@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -245,9 +246,13 @@ def another_campaign(client, folder: Path):
         caller.kill()
 
 
-def statuses(found):
-    """Of rows, at least one: a busy machine plans fewer sizes."""
-    return {row.status for row in found}
+def measures_what_is_planned(client, path, **options):
+    """Whether each planned size has a time: a busy machine plans fewer than the three sizes of the ladder."""
+    found = on_worker(client, path, SCALE, variants=1, **options)
+    (plan,) = (json.loads(line) for line in (path / "measurements.plan.jsonl").read_text().splitlines())
+    assert 1 <= len(plan["parameters"]) <= 3
+    assert {"ok"} == {row.status for row in found}
+    return sorted(plan["parameters"], key=str) == sorted((row.parameters for row in found), key=str)
 
 
 def test_a_campaign_has_the_device_alone_until_its_caller_is_killed(client, tmp_path):
@@ -257,7 +262,7 @@ def test_a_campaign_has_the_device_alone_until_its_caller_is_killed(client, tmp_
             on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
         killing = threading.Timer(1.5, caller.kill)
         killing.start()
-        assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears))
+        assert measures_what_is_planned(client, tmp_path, wait_s=30.0, progress=hears)
     (said,) = hears.messages
     assert said.startswith("waiting up to 30 s for another campaign on ")
     rows = store.read(tmp_path / "other").rows
@@ -274,7 +279,7 @@ def test_a_campaign_of_the_workers_machine_is_waited_for(client, tmp_path):
         on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0)
     lock_of_worker.acquire()
     threading.Timer(1.5, lock_of_worker.release).start()
-    assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=30.0, progress=hears))
+    assert measures_what_is_planned(client, tmp_path, wait_s=30.0, progress=hears)
     (said,) = hears.messages
     assert said.startswith("waiting up to 30 s for another campaign on ")
 
@@ -287,7 +292,7 @@ def test_a_campaign_that_an_error_ends_has_left_the_device(client, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         on_worker(client, tmp_path, slow(tmp_path), progress=Stops())
     drawn = (tmp_path / "draws").read_text()
-    assert {"ok"} == statuses(on_worker(client, tmp_path, SCALE, variants=1, wait_s=10.0))
+    assert measures_what_is_planned(client, tmp_path, wait_s=10.0)
     assert len((tmp_path / "draws").read_text()) <= len(drawn) + 2
 
 
