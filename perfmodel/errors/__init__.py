@@ -1,7 +1,6 @@
 """Every exception of perfmodel, by what it is about.
 
-Each is a dataclass whose fields are set once, with its text as a template. It can be compared, copied and pickled.
-The text says what was found, what is allowed, and what to do.
+:mod:`perfmodel.errors.base` has the kinds. Each text says what was found, what is allowed, and what to do.
 """
 
 from perfmodel.errors.base import *

@@ -1,123 +1,148 @@
-"""The base of all exceptions: a dataclass whose text shows its fields, compared, copied and pickled by them."""
+"""The exceptions of perfmodel: the kinds that a caller can tell apart. The text is written where one is raised."""
 
 from __future__ import annotations
 
-import copyreg
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from collections.abc import Iterable
 from itertools import accumulate
-from pathlib import Path
-from string import Formatter
-from typing import Any, ClassVar
+from typing import Any
 from unicodedata import combining, east_asian_width
 
-from typing_extensions import dataclass_transform
-
-
-class _ErrorText(Formatter):
-    """Fills a template with the attributes of an error, by the rules of ``str.format`` and two more.
-
-    A tuple of names is joined by ", ", or by the words after a colon: ``{names: or }``; an empty one is "none", and
-    of a long one the last names are left out. ``{names!n}`` is the number of names.
-    """
-
-    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
-        return getattr(args[0], str(key))
-
-    def convert_field(self, value: Any, conversion: Any) -> Any:
-        return len(value) if conversion == "n" else super().convert_field(value, conversion)
-
-    def format_field(self, value: Any, format_spec: str) -> Any:
-        if isinstance(value, tuple):
-            parts = [self.format_field(part, "") for part in value]
-            kept = max(sum(length <= LONGEST_LIST for length in accumulate(map(len, parts))), 1)
-            left = [f"{len(parts) - kept} others"] if kept < len(parts) else []
-            return (format_spec or ", ").join([*parts[:kept], *left]) or "none"
-        text: str = super().format_field(value, format_spec)
-        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
-
-
-#: Characters of a field that a text shows; the middle of a longer one is left out.
 LONGEST = 1000
-#: Characters of the names of a tuple that a text shows.
+"""Characters of a value that a text shows; the middle of a longer one is left out."""
 LONGEST_LIST = 3000
-_TEXT = _ErrorText()
+"""Characters of a list of names that a text shows."""
 PACKAGE = "perfmodel.errors"
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class PerfModelError(Exception):
     """Base of everything that perfmodel raises on purpose.
 
-    Each subclass is made a dataclass: it declares as fields the data that its text names, and gives the text as a
-    template in ``message`` (line breaks become spaces), or in ``__str__`` where the text needs a decision. A field
-    with ``init=False`` and a default is a template too. It also derives from the builtin that a caller would catch.
+    Parameters
+    ----------
+    problem : str
+        What was found, in one sentence without its full stop.
+    advice : str
+        What is allowed, or what to do next.
+    **details
+        Values that a caller may read as attributes.
 
     Examples
     --------
-    >>> class TooManyGroupsError(PerfModelError, ValueError):
-    ...     found: int
-    ...     message = "{found} work-groups do not fit on the device; launch fewer."
-    >>> str(TooManyGroupsError(70000))
-    '70000 work-groups do not fit on the device; launch fewer.'
+    >>> error = SizeError("n is -4", "give a number above 0", name="n")
+    >>> print(error, error.name)
+    n is -4; give a number above 0. n
     """
-
-    message: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.message = " ".join(cls.message.split())
-        dataclass(eq=False)(cls)
         if cls.__module__.startswith(f"{PACKAGE}."):  # users see, catch and pickle `perfmodel.errors.<name>`
             cls.__module__ = PACKAGE
 
-    def __post_init__(self) -> None:
-        """Keep paths as text, as messages and JSON show them, and fill in the fields that are templates."""
-        vars(self).update({name: str(value) for name, value in vars(self).items() if isinstance(value, Path)})
-        for template in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
-            if not template.init and template.default is not MISSING:
-                vars(self)[template.name] = _TEXT.format(str(template.default), self)
+    def __init__(self, problem: str = "", advice: str = "", **details: Any) -> None:
+        super().__init__(problem, advice)  # the arguments with which a pickled exception is made again
+        self.problem, self.advice = problem, advice
+        vars(self).update(details)
 
     def __str__(self) -> str:
-        return _TEXT.format(self.message, self) if self.message else super().__str__()
+        text = "; ".join(part.strip().rstrip(".;") for part in (self.problem, self.advice) if part)
+        return f"{text}." if text else type(self).__name__
 
-    # dataclass(frozen=True) would forbid every assignment, but Python and contextlib assign __traceback__,
-    # __context__ and __notes__ to exceptions. So each field is set once, and all else stays free.
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in vars(self) and name in getattr(self, "__dataclass_fields__", ()):
-            raise FrozenInstanceError(f"cannot assign to field '{name}'")
-        super().__setattr__(name, value)
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), str(self)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # BaseException would call the class with `args`, which need not be what it was made with.
-        arguments = () if getattr(self, "__dataclass_fields__", ()) else self.args
-        return copyreg.__newobj__, (type(self), *arguments), vars(self)  # type: ignore[attr-defined]
+PerfModelError.__module__ = PACKAGE
 
 
 class PerfModelWarning(UserWarning):
     """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
 
 
-class AdviceError(PerfModelError, ValueError):
-    """What is wrong, and what to do about it."""
-
-    problem: str
-    advice: str
-    message = "{problem}; {advice}."
+class CountError(PerfModelError, ValueError):
+    """A kernel, or a part of it, has no count."""
 
 
-class UnknownNameError(PerfModelError):
-    """A name was asked for that nothing has."""
+class KernelError(PerfModelError, ValueError):
+    """Loopy cannot build, schedule or run the kernel as it is."""
 
-    name: object
-    allowed: tuple[str, ...]
-    kind: ClassVar[str] = "thing"  # what was looked for
-    message = "no {kind} is called {name!r}; choose one of: {allowed}."
+
+class SizeError(PerfModelError, ValueError):
+    """A size of the kernel is missing, unknown, or not allowed by its assumptions."""
+
+
+class UnknownNameError(PerfModelError, LookupError):
+    """No array, variant, family, device or feature has this name."""
+
+
+class VersionError(PerfModelError, RuntimeError):
+    """A library has a version that perfmodel does not work with."""
+
+
+class FactsError(PerfModelError, ValueError):
+    """Facts of a device are missing, unknown, or cannot be true."""
+
+
+class OptionError(PerfModelError, ValueError):
+    """Options of a command, or settings, have values that are not allowed or do not go together."""
+
+
+class KernelFileError(PerfModelError, ValueError):
+    """A kernel file cannot be read or run, or does not define kernels."""
+
+
+class SpaceError(PerfModelError, ValueError):
+    """A space of variants is empty or not well defined."""
+
+
+class TuningError(PerfModelError, ValueError):
+    """A tuning cannot start or go on."""
+
+
+class ResultsError(PerfModelError, ValueError):
+    """Results of another tuner cannot be read or assigned to variants."""
+
+
+class StoreError(PerfModelError, ValueError):
+    """A store of measurements or counts is missing, damaged, or of another device."""
+
+
+class FamilyError(PerfModelError, ValueError):
+    """A model's expression, weights or quantities are not well defined."""
+
+
+class WeightsError(PerfModelError, ValueError):
+    """Weights are missing, cannot be read, or belong to another device or family."""
+
+
+class FitError(PerfModelError, ValueError):
+    """Weights cannot be fitted to these rows."""
+
+
+class PredictionError(PerfModelError, ValueError):
+    """A kernel's time cannot be predicted with these weights."""
+
+
+def clipped(value: object, most: int = LONGEST) -> str:
+    """Return the text of a value; the middle of a long one is left out.
+
+    Examples
+    --------
+    >>> clipped("abcdefghij", 4)
+    'ab ... ij'
+    """
+    text = str(value)
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-(most // 2) :]}"
+
+
+def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_LIST) -> str:
+    """Return names in one line, "none" without any; of a long list the last names are left out.
+
+    Examples
+    --------
+    >>> listed(["a", "b"], " or "), listed([]), listed(["abc", "def", "ghi"], most=6)
+    ('a or b', 'none', 'abc, def, 1 others')
+    """
+    parts = [clipped(name) for name in names]
+    kept = max(sum(length <= most for length in accumulate(map(len, parts))), 1)
+    left = [f"{len(parts) - kept} others"] if kept < len(parts) else []
+    return separator.join([*parts[:kept], *left]) or "none"
 
 
 #: Characters of a line that a message shows with the place at fault.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from perfmodel.errors.base import PerfModelError, PerfModelWarning
+from perfmodel.errors.base import PerfModelWarning
+from perfmodel.errors.described import DescribedError
 
 
-class NotCountableError(PerfModelError, ValueError):
+class NotCountableError(DescribedError, ValueError):
     """Something in a kernel has no count."""
 
     what: str
@@ -35,7 +36,8 @@ class StatisticsNeededError(NotCountableError):
             remedy += f"; add the probability of {', '.join(map(repr, self.tests))} for exact counts"
         vars(self).update(
             what=f"the trip count{'s' * several} of loop{'s' * several} {', '.join(map(repr, self.inames))}",
-            why=f"{'they depend' if several else 'it depends'} on data", remedy=remedy,
+            why=f"{'they depend' if several else 'it depends'} on data",
+            remedy=remedy,
         )
 
 
@@ -44,9 +46,7 @@ class UnboundedLoopError(NotCountableError):
 
     what: str = field(init=False, default="the loop over {inames}")
     why: str = field(init=False, default="its domain {domain} has no bound")
-    remedy: str = field(
-        init=False, default="give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n"
-    )
+    remedy: str = field(init=False, default="give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n")
     inames: tuple[str, ...]  # loop variables without a lower bound, an upper bound, or both
     domain: str  # in isl's notation
 
@@ -60,7 +60,7 @@ class InfiniteCountError(NotCountableError):
     found: str  # the set, or the function that counts it, in isl's notation
 
 
-class StatisticsError(PerfModelError, ValueError):
+class StatisticsError(DescribedError, ValueError):
     """A value in ``statistics`` is no mean trip count and no probability."""
 
     key: str
@@ -125,7 +125,7 @@ class StatisticOutside:
         )
 
 
-class IncompleteKernelError(PerfModelError, ValueError):
+class IncompleteKernelError(DescribedError, ValueError):
     """Loopy cannot complete, check, schedule or write the code of a kernel."""
 
     reason: str  # Loopy's message
@@ -150,7 +150,7 @@ class UntypedArgumentsError(IncompleteKernelError):
         vars(self)["advice"] = f"give each its type, as in count(..., dtypes={{{given}}}) or with loopy.add_dtypes"
 
 
-class OutOfBoundsError(PerfModelError, IndexError):
+class OutOfBoundsError(DescribedError, IndexError):
     """An access lies outside of the memory that the generated code declares for its array."""
 
     access: str  # with one index: the cell counted from the first
@@ -161,7 +161,7 @@ class OutOfBoundsError(PerfModelError, IndexError):
     index."""
 
 
-class ArgumentTypesError(PerfModelError, ValueError):
+class ArgumentTypesError(DescribedError, ValueError):
     """Types were given for arguments in ``dtypes`` that cannot be used."""
 
     name: str
@@ -171,7 +171,7 @@ class ArgumentTypesError(PerfModelError, ValueError):
     none yet, as in dtypes={{'a': numpy.float32}}."""
 
 
-class PartError(PerfModelError, ValueError):
+class PartError(DescribedError, ValueError):
     """The part of a kernel that is to be counted does not exist."""
 
     option: str  # ``within`` or ``access_tags``
@@ -185,21 +185,21 @@ class PartError(PerfModelError, ValueError):
         return f"{self.option}={self.given!r} {self.problem}; choose among the kernel's {self.kind}: {shown or 'none'}."
 
 
-class BudgetError(PerfModelError, ValueError):
+class BudgetError(DescribedError, ValueError):
     """The budget of a count is not a positive number."""
 
     found: object
     message = "budget={found!r}; give a positive number: 1 is the default, 10 allows ten times the work."
 
 
-class SubgroupSizeError(PerfModelError, ValueError):
+class SubgroupSizeError(DescribedError, ValueError):
     """The size of a sub-group is none that a device has."""
 
     found: object
     message = "subgroup_size={found!r}; give an integer from 1 to 1024, such as 32."
 
 
-class DeclarationError(PerfModelError, ValueError):
+class DeclarationError(DescribedError, ValueError):
     """What is declared about a C instruction cannot be used."""
 
     instruction: str
@@ -208,7 +208,7 @@ class DeclarationError(PerfModelError, ValueError):
     from zero up for each operation, as ('float32', 'mul'), and for each access, as 'a[i]' or 'a'."""
 
 
-class LibraryVersionError(PerfModelError, RuntimeError):
+class LibraryVersionError(DescribedError, RuntimeError):
     """A library failed, and one is installed in a version outside the range that perfmodel works with."""
 
     failure: str  # what the library raised
@@ -231,7 +231,7 @@ class UnknownStatisticWarning(PerfModelWarning):
     """A statistic is not used: no test, loop or array of the kernel has its key."""
 
 
-class ParameterError(PerfModelError, ValueError):
+class ParameterError(DescribedError, ValueError):
     """A size parameter is missing, unknown, negative or not an integer."""
 
     name: str
@@ -252,7 +252,7 @@ class SizeRangeError(ParameterError):
     type, such as int64."""
 
 
-class AssumptionError(PerfModelError, ValueError):
+class AssumptionError(DescribedError, ValueError):
     """A size breaks an assumption of the kernel."""
 
     assumption: str  # in isl's notation
@@ -268,7 +268,7 @@ class AssumptionError(PerfModelError, ValueError):
         )
 
 
-class GranularityError(PerfModelError, TypeError):
+class GranularityError(DescribedError, TypeError):
     """Counts of different granularities were added or compared."""
 
     left: str
@@ -277,7 +277,7 @@ class GranularityError(PerfModelError, TypeError):
     first."""
 
 
-class UnknownGranularityError(PerfModelError, ValueError):
+class UnknownGranularityError(DescribedError, ValueError):
     """A granularity was asked for that does not exist."""
 
     found: str
@@ -285,7 +285,7 @@ class UnknownGranularityError(PerfModelError, ValueError):
     message = "no granularity '{found}'; choose one of {allowed}."
 
 
-class UnknownArrayError(PerfModelError, KeyError):
+class UnknownArrayError(DescribedError, KeyError):
     """A count was asked for an array that the kernel does not access in this way."""
 
     array: str
@@ -294,7 +294,7 @@ class UnknownArrayError(PerfModelError, KeyError):
     {allowed}."""
 
 
-class CountsFormatError(PerfModelError, ValueError):
+class CountsFormatError(DescribedError, ValueError):
     """A document is no stored counts, or holds something that they cannot."""
 
     problem: str
@@ -302,7 +302,7 @@ class CountsFormatError(PerfModelError, ValueError):
     they are in a store), or give a document of KernelCounts.to_json()."""
 
 
-class UnknownOrderError(PerfModelError, ValueError):
+class UnknownOrderError(DescribedError, ValueError):
     """Traffic was asked for an order of the work-items that does not exist."""
 
     found: str
@@ -310,7 +310,7 @@ class UnknownOrderError(PerfModelError, ValueError):
     message = "no order '{found}' of the work-items; choose one of {allowed}."
 
 
-class TrafficCacheError(PerfModelError, ValueError):
+class TrafficCacheError(DescribedError, ValueError):
     """Traffic was asked for a cache that there cannot be."""
 
     capacity: object
@@ -320,7 +320,7 @@ class TrafficCacheError(PerfModelError, ValueError):
     must be at least a line, and its lines a multiple of the sets; give sets=0 for a cache that has only one."""
 
 
-class CountsSchemaError(PerfModelError, ValueError):
+class CountsSchemaError(DescribedError, ValueError):
     """Stored counts have a schema that this version does not read."""
 
     found: object
@@ -329,7 +329,7 @@ class CountsSchemaError(PerfModelError, ValueError):
     that wrote them."""
 
 
-class FlowUnknownError(PerfModelError, LookupError):
+class FlowUnknownError(DescribedError, LookupError):
     """Counts hold no dataflow, because an earlier version stored them."""
 
     kernel: str
@@ -337,7 +337,7 @@ class FlowUnknownError(PerfModelError, LookupError):
     not known; count the kernel again with perfmodel.count."""
 
 
-class PlacesUnknownError(PerfModelError, LookupError):
+class PlacesUnknownError(DescribedError, LookupError):
     """Counts do not say where in the schedule things are executed, because an earlier version stored them."""
 
     kernel: str
@@ -345,7 +345,7 @@ class PlacesUnknownError(PerfModelError, LookupError):
     of its accesses are not known; count the kernel again with perfmodel.count."""
 
 
-class ActCostError(PerfModelError, ValueError):
+class ActCostError(DescribedError, ValueError):
     """The cost given for an operation or an access is negative or no number."""
 
     act: object
@@ -354,7 +354,7 @@ class ActCostError(PerfModelError, ValueError):
     in cycles."""
 
 
-class UntraceableError(PerfModelError, ValueError):
+class UntraceableError(DescribedError, ValueError):
     """The accesses of a kernel cannot be written out one by one."""
 
     what: str
@@ -362,7 +362,7 @@ class UntraceableError(PerfModelError, ValueError):
     message = "the memory trace cannot be written out: {what}; {advice}."
 
 
-class TraceTooLongError(PerfModelError, ValueError):
+class TraceTooLongError(DescribedError, ValueError):
     """A work-group executes one access too often for it to be written out."""
 
     found: int
@@ -371,7 +371,7 @@ class TraceTooLongError(PerfModelError, ValueError):
     sizes that still fill the caches."""
 
 
-class CountTooHardError(PerfModelError, ValueError):
+class CountTooHardError(DescribedError, ValueError):
     """A count has no formula within the budget, and takes too much work at the given sizes too."""
 
     sizes: dict[str, int]
@@ -384,7 +384,7 @@ class CountTooHardError(PerfModelError, ValueError):
         )
 
 
-class IncomparableCountsError(PerfModelError, TypeError):
+class IncomparableCountsError(DescribedError, TypeError):
     """Two counts without formulas cannot be compared as functions."""
 
     left: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, PerfModelWarning, UnknownNameError
+from perfmodel.errors.base import PerfModelWarning
+from perfmodel.errors.described import DescribedError, DescribedNameError
 
 
-class NoDeviceError(PerfModelError, RuntimeError):
+class NoDeviceError(DescribedError, RuntimeError):
     """There is no OpenCL device, or none that works."""
 
     problem: str = "no OpenCL device was found"
@@ -16,7 +17,7 @@ class NoDeviceError(PerfModelError, RuntimeError):
     pocl-opencl-icd. Then 'perfmodel doctor' says what works."""
 
 
-class UnknownDeviceError(PerfModelError, LookupError):
+class UnknownDeviceError(DescribedError, LookupError):
     """No device matches what was asked for."""
 
     selector: str
@@ -29,7 +30,7 @@ class AmbiguousDeviceWarning(PerfModelWarning):
     """Several devices match what was asked for."""
 
 
-class BrokenDeviceError(PerfModelError, RuntimeError):
+class BrokenDeviceError(DescribedError, RuntimeError):
     """A device is listed, but does not build and run a small kernel."""
 
     device: str
@@ -38,7 +39,7 @@ class BrokenDeviceError(PerfModelError, RuntimeError):
     run 'perfmodel doctor' for what mends it."""
 
 
-class DeviceBusyError(PerfModelError, TimeoutError):
+class DeviceBusyError(DescribedError, TimeoutError):
     """Another campaign measures on a device, and did not end in time."""
 
     device: str
@@ -49,13 +50,13 @@ class DeviceBusyError(PerfModelError, TimeoutError):
     '{path}'); end that process, or run this again later."""
 
 
-class UnknownDeviceNameError(UnknownNameError, LookupError):
+class UnknownDeviceNameError(DescribedNameError, LookupError):
     """No published device has this name."""
 
     kind = "published device"
 
 
-class UnknownFactError(PerfModelError, LookupError):
+class UnknownFactError(DescribedError, LookupError):
     """A device has no fact under this key."""
 
     key: str
@@ -69,7 +70,7 @@ class UnknownFactError(PerfModelError, LookupError):
         )
 
 
-class MissingFactError(PerfModelError, LookupError):
+class MissingFactError(DescribedError, LookupError):
     """A model family needs a fact that the device does not have."""
 
     key: str
@@ -89,7 +90,7 @@ class MissingFactError(PerfModelError, LookupError):
         )
 
 
-class FactsFormatError(PerfModelError, ValueError):
+class FactsFormatError(DescribedError, ValueError):
     """A document is no description of a device."""
 
     problem: str
@@ -111,7 +112,7 @@ class FactsFileError(FactsFormatError):
     {{value: 2.6e+9, unit: Hz, source: lscpu}}' (docs/facts.md lists keys and units)."""
 
 
-class CacheShapeError(PerfModelError, ValueError):
+class CacheShapeError(DescribedError, ValueError):
     """A cache has no whole number of sets, or a size that is not positive."""
 
     size_bytes: int
@@ -121,7 +122,7 @@ class CacheShapeError(PerfModelError, ValueError):
     positive, and one line for each way must fit in."""
 
 
-class SchedulerError(PerfModelError, ConnectionError):
+class SchedulerError(DescribedError, ConnectionError):
     """A Dask scheduler does not answer."""
 
     address: str
@@ -130,7 +131,7 @@ class SchedulerError(PerfModelError, ConnectionError):
     prints, such as tcp://host:8786, and run this again: what was measured is kept."""
 
 
-class TlsError(PerfModelError, ConnectionError):
+class TlsError(DescribedError, ConnectionError):
     """A scheduler is reached by TLS only with certificates, and those at hand do not serve."""
 
     address: str
@@ -140,7 +141,7 @@ class TlsError(PerfModelError, ConnectionError):
     --tls-cert CERT.PEM --tls-key KEY.PEM'."""
 
 
-class EmptyClusterError(PerfModelError, LookupError):
+class EmptyClusterError(DescribedError, LookupError):
     """A scheduler has no workers."""
 
     address: str
@@ -149,7 +150,7 @@ class EmptyClusterError(PerfModelError, LookupError):
     'dask worker {address} --nthreads 1', or leave the block of parallel_config(backend="dask")."""
 
 
-class NoWorkerError(PerfModelError, LookupError):
+class NoWorkerError(DescribedError, LookupError):
     """No worker of a scheduler has a device."""
 
     device: str  # what was asked for; empty for any device
@@ -167,7 +168,7 @@ class NoWorkerError(PerfModelError, LookupError):
         )
 
 
-class AmbiguousDeviceError(PerfModelError, LookupError):
+class AmbiguousDeviceError(DescribedError, LookupError):
     """Workers have several devices of which one is to be chosen."""
 
     selector: str
@@ -175,7 +176,7 @@ class AmbiguousDeviceError(PerfModelError, LookupError):
     message = "several devices of the workers match '{selector}': {allowed}; give one of these names."
 
 
-class WorkerVersionError(PerfModelError, RuntimeError):
+class WorkerVersionError(DescribedError, RuntimeError):
     """A worker has other versions than the process that asks it."""
 
     worker: str
@@ -184,7 +185,7 @@ class WorkerVersionError(PerfModelError, RuntimeError):
     the same versions there, or run this from an environment like the worker's."""
 
 
-class KernelTravelError(PerfModelError, TypeError):
+class KernelTravelError(DescribedError, TypeError):
     """A kernel class cannot be sent to a worker."""
 
     kernel: str

@@ -6,31 +6,32 @@ from dataclasses import field
 from pathlib import Path
 from typing import ClassVar
 
-from perfmodel.errors.base import AdviceError, PerfModelError, PerfModelWarning
+from perfmodel.errors.base import PerfModelWarning
+from perfmodel.errors.described import DescribedError
 
 
-class OutputError(PerfModelError, OSError):
+class OutputError(DescribedError, OSError):
     """A file or folder cannot be written."""
 
     path: str | Path
     problem: str  # the system's message
-    advice: ClassVar[str] = "give a place that you may write to"
+    advice: ClassVar[str] = "give a place that you may write to"  # type: ignore[misc]
     message = "cannot write '{path}': {problem}; {advice}."
 
 
 class OutputFolderError(OutputError):
     """A folder was given where a file is to be written."""
 
-    advice = "name a file in it"
+    advice = "name a file in it"  # type: ignore[misc]
 
 
 class OutputFullError(OutputError):
     """No space is left for a file; what the file held before is unchanged."""
 
-    advice = "what it held before is unchanged: make room, or give a place on another disk"
+    advice = "what it held before is unchanged: make room, or give a place on another disk"  # type: ignore[misc]
 
 
-class OutOfMemoryError(PerfModelError, RuntimeError):
+class OutOfMemoryError(DescribedError, RuntimeError):
     """Memory ended."""
 
     doing: str = "this command"
@@ -41,7 +42,7 @@ class OutOfMemoryError(PerfModelError, RuntimeError):
 class StoreReadOnlyError(OutputError):
     """A store may be read but not written."""
 
-    advice = (
+    advice = (  # type: ignore[misc]
         "the store is read-only and nothing in it was changed: "
         "copy its folder to a place that you may write to, and give that"
     )
@@ -50,16 +51,16 @@ class StoreReadOnlyError(OutputError):
 class CacheError(OutputError):
     """The folder of Loopy's caches cannot be written, and no temporary one takes its place."""
 
-    advice = "make room there, or let XDG_CACHE_HOME name a folder that you may write to"
+    advice = "make room there, or let XDG_CACHE_HOME name a folder that you may write to"  # type: ignore[misc]
 
 
 class DiskFullError(OutputError):
     """No space is left for a record; the records before it are complete."""
 
-    advice = "every record before is kept: make room and run the same command again, it goes on from there"
+    advice = "every record before is kept: make room and run the same command again, it goes on from there"  # type: ignore[misc]
 
 
-class PictureFormatError(PerfModelError, ValueError):
+class PictureFormatError(DescribedError, ValueError):
     """A picture cannot be written in the format that its file name asks for."""
 
     path: str | Path
@@ -67,11 +68,7 @@ class PictureFormatError(PerfModelError, ValueError):
     message = "{path} is no picture that can be written; let its name end in {allowed: or }."
 
 
-class PictureError(AdviceError):
-    """A picture cannot be drawn of what was given."""
-
-
-class StoreMissingError(PerfModelError, FileNotFoundError):
+class StoreMissingError(DescribedError, FileNotFoundError):
     """There are no measurements at a path."""
 
     path: str | Path
@@ -79,7 +76,7 @@ class StoreMissingError(PerfModelError, FileNotFoundError):
     'perfmodel measure --store'."""
 
 
-class StoreFormatError(PerfModelError, ValueError):
+class StoreFormatError(DescribedError, ValueError):
     """A stored record is of a form that this version of perfmodel cannot read."""
 
     path: str | Path
@@ -89,7 +86,7 @@ class StoreFormatError(PerfModelError, ValueError):
     perfmodel that wrote it."""
 
 
-class DamagedPackError(PerfModelError, ValueError):
+class DamagedPackError(DescribedError, ValueError):
     """A packed file of a store is damaged, and so its lines cannot be read."""
 
     path: str | Path
@@ -108,7 +105,7 @@ class NewerSchemaError(StoreFormatError):
     read it. Nothing was changed."""
 
 
-class ForeignDeviceError(PerfModelError, ValueError):
+class ForeignDeviceError(DescribedError, ValueError):
     """A store holds the records of one device and was given those of another."""
 
     path: str | Path
@@ -118,7 +115,7 @@ class ForeignDeviceError(PerfModelError, ValueError):
     (--store), or choose that device (--device)."""
 
 
-class MixedDevicesError(PerfModelError, ValueError):
+class MixedDevicesError(DescribedError, ValueError):
     """Measurements come from several devices, where one device is needed."""
 
     devices: tuple[str, ...]
@@ -126,7 +123,7 @@ class MixedDevicesError(PerfModelError, ValueError):
     Measurements.of_device(name)."""
 
 
-class MissingCountsError(PerfModelError, LookupError):
+class MissingCountsError(DescribedError, LookupError):
     """A measurement names counts that its store does not hold."""
 
     label: str  # of what was measured
@@ -135,7 +132,7 @@ class MissingCountsError(PerfModelError, LookupError):
     measurements.jsonl, or measure again."""
 
 
-class DocumentError(PerfModelError, ValueError):
+class DocumentError(DescribedError, ValueError):
     """A document cannot be read, or is not what it should be; the reader of a file says which file it is."""
 
     problem: str
@@ -150,7 +147,7 @@ class NewerDocumentError(DocumentError):
     known: str
 
 
-class NotFiniteError(PerfModelError, ValueError):
+class NotFiniteError(DescribedError, ValueError):
     """A document would hold NaN or infinity, which JSON does not know."""
 
     place: str  # of the number in the document, as "points[0].seconds"

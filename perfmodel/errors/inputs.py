@@ -7,17 +7,14 @@ from dataclasses import InitVar, field
 from pathlib import Path
 from typing import ClassVar
 
-from perfmodel.errors.base import AdviceError, PerfModelError, PerfModelWarning, underlined
+from perfmodel.errors.base import PerfModelWarning, underlined
+from perfmodel.errors.described import DescribedError
 
 #: Characters that an error shows of what a user's file raised.
 _LONGEST = 500
 
 
-class OptionError(AdviceError):
-    """An option of the command line is unknown in this place, or contradicts another."""
-
-
-class SizeOptionError(PerfModelError, ValueError):
+class SizeOptionError(DescribedError, ValueError):
     """A size on the command line cannot be used; the text underlines the characters at fault."""
 
     text: str  # of the option
@@ -33,14 +30,14 @@ class SizeOptionError(PerfModelError, ValueError):
         return f"{said}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
-class JobsError(PerfModelError, ValueError):
+class JobsError(DescribedError, ValueError):
     """The number of processes is none."""
 
     found: object
     message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
 
 
-class ArgumentError(PerfModelError, TypeError):
+class ArgumentError(DescribedError, TypeError):
     """A function of the interface was given a value of a type that it does not take."""
 
     argument: str  # as a call writes it
@@ -49,7 +46,7 @@ class ArgumentError(PerfModelError, TypeError):
     message = "{argument} is {found}; give {allowed}."
 
 
-class MissingExtraError(PerfModelError, ImportError):
+class MissingExtraError(DescribedError, ImportError):
     """A library that is needed only for this is not installed."""
 
     library: str
@@ -58,7 +55,7 @@ class MissingExtraError(PerfModelError, ImportError):
     a clone: pip install -e '.[{extra}]'."""
 
 
-class KernelFileMissingError(PerfModelError, FileNotFoundError):
+class KernelFileMissingError(DescribedError, FileNotFoundError):
     """There is no such kernel file or folder, or nothing in it."""
 
     path: str | Path
@@ -66,7 +63,7 @@ class KernelFileMissingError(PerfModelError, FileNotFoundError):
     message = "no kernel file at '{path}'; give the path of {wanted}."
 
 
-class KernelFileSyntaxError(PerfModelError, ValueError):
+class KernelFileSyntaxError(DescribedError, ValueError):
     """A kernel file is not valid Python: a mistake in a line, or a file of another kind."""
 
     path: str | Path
@@ -81,7 +78,7 @@ class KernelFileSyntaxError(PerfModelError, ValueError):
         return f"'{self.path}' line {self.line}: not valid Python ({self.problem}); mend that line and run again."
 
 
-class KernelFileExecutionError(PerfModelError, RuntimeError):
+class KernelFileExecutionError(DescribedError, RuntimeError):
     """A kernel file, or its ``kernel()`` or ``variants()``, raised while it ran.
 
     What it raised is kept as text, since another process may not know its class.  The line is the last one that ran
@@ -127,7 +124,7 @@ def _said(cause: BaseException) -> str:
     return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...") or "no message"
 
 
-class KernelFileContentError(PerfModelError, AttributeError):
+class KernelFileContentError(DescribedError, AttributeError):
     """A kernel file defines none of the names looked for."""
 
     path: str | Path
@@ -136,7 +133,7 @@ class KernelFileContentError(PerfModelError, AttributeError):
     a dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."""
 
 
-class KernelFileTypeError(PerfModelError, TypeError):
+class KernelFileTypeError(DescribedError, TypeError):
     """Something in a kernel file has the wrong type."""
 
     path: str | Path
@@ -146,7 +143,7 @@ class KernelFileTypeError(PerfModelError, TypeError):
     message = "'{path}': {name} is or returns {found}; it must be {allowed}: change it to that."
 
 
-class DuplicateKernelError(PerfModelError, ValueError):
+class DuplicateKernelError(DescribedError, ValueError):
     """Two kernel classes of one folder have the same name."""
 
     name: str
@@ -154,7 +151,7 @@ class DuplicateKernelError(PerfModelError, ValueError):
     message = "two kernel classes in '{folder}' are named '{name}'; names must differ: rename one."
 
 
-class UnknownVariantError(PerfModelError, LookupError):
+class UnknownVariantError(DescribedError, LookupError):
     """A kernel file has no variant of that name."""
 
     name: str
@@ -162,7 +159,7 @@ class UnknownVariantError(PerfModelError, LookupError):
     message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
 
 
-class VariantError(PerfModelError, ValueError):
+class VariantError(DescribedError, ValueError):
     """One of a kernel file's variants cannot be counted, or predicted."""
 
     name: str
@@ -170,15 +167,7 @@ class VariantError(PerfModelError, ValueError):
     message = "variant '{name}': {advice}."
 
 
-class SpaceError(AdviceError):
-    """A space of transformations has no variants, or a part of it makes no sense."""
-
-
-class TuningError(AdviceError):
-    """A search for the fastest variant cannot begin."""
-
-
-class KernelArgumentError(PerfModelError, ValueError):
+class KernelArgumentError(DescribedError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 
     kernel: str
@@ -192,7 +181,7 @@ class KernelArgumentError(PerfModelError, ValueError):
         )
 
 
-class ArrayMemoryError(PerfModelError, ValueError):
+class ArrayMemoryError(DescribedError, ValueError):
     """An array argument for which perfmodel makes no memory."""
 
     kernel: str
@@ -202,7 +191,7 @@ class ArrayMemoryError(PerfModelError, ValueError):
     kernels run with buffers of known sizes."""
 
 
-class GivenArgumentError(PerfModelError, ValueError):
+class GivenArgumentError(DescribedError, ValueError):
     """A user's function ``arguments()`` gives something else than an argument of the kernel."""
 
     kernel: str
@@ -213,7 +202,7 @@ class GivenArgumentError(PerfModelError, ValueError):
     and it is made from the kernel's own types and shapes."""
 
 
-class ReferenceOutputError(PerfModelError, ValueError):
+class ReferenceOutputError(DescribedError, ValueError):
     """A user's function ``reference()`` gives nothing that the outputs of variants can be compared with."""
 
     found: str  # as "returns list"
@@ -222,7 +211,7 @@ class ReferenceOutputError(PerfModelError, ValueError):
     other."""
 
 
-class TrialError(PerfModelError, RuntimeError):
+class TrialError(DescribedError, RuntimeError):
     """A variant cannot be built, counted or run."""
 
     variant: str
@@ -231,7 +220,7 @@ class TrialError(PerfModelError, RuntimeError):
     message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."
 
 
-class UnpicklableVariantError(PerfModelError, TypeError):
+class UnpicklableVariantError(DescribedError, TypeError):
     """A variant cannot be sent to another process."""
 
     name: str
@@ -240,7 +229,7 @@ class UnpicklableVariantError(PerfModelError, TypeError):
     plain values and holds no lock, open file or device, or use jobs=1."""
 
 
-class WorkerDiedError(PerfModelError, RuntimeError):
+class WorkerDiedError(DescribedError, RuntimeError):
     """Two processes died while they worked on a variant."""
 
     name: str
@@ -252,16 +241,16 @@ class WorkerDiedWarning(PerfModelWarning):
     """A process was killed or crashed; what it had not finished is done again."""
 
 
-class ConfigurationError(PerfModelError, ValueError):
+class ConfigurationError(DescribedError, ValueError):
     """A tuner's configuration cannot be made into a kernel, or cannot be launched by the tuner."""
 
     configuration: str
     problem: str
-    advice: ClassVar[str] = "mend build(), or leave the configuration out by a restriction"
+    advice: ClassVar[str] = "mend build(), or leave the configuration out by a restriction"  # type: ignore[misc]
     message = "the configuration ({configuration}) {problem}; {advice}."
 
 
-class EmptySpaceError(PerfModelError, ValueError):
+class EmptySpaceError(DescribedError, ValueError):
     """A space has no configuration that is allowed."""
 
     points: int  # of the space, without restrictions
@@ -270,11 +259,7 @@ class EmptySpaceError(PerfModelError, ValueError):
     device; give more values, or change the restrictions."""
 
 
-class HookError(AdviceError):
-    """A hook into another tuner was given something that it cannot use."""
-
-
-class ResultsFileError(PerfModelError, ValueError):
+class ResultsFileError(DescribedError, ValueError):
     """A file of another tuner's results cannot be read."""
 
     path: str | Path
@@ -283,7 +268,7 @@ class ResultsFileError(PerfModelError, ValueError):
     T4 results of version 1, or a CSV table with the column min_ms."""
 
 
-class UnmappedResultsError(PerfModelError, ValueError):
+class UnmappedResultsError(DescribedError, ValueError):
     """No result of another tuner can be brought together with a kernel."""
 
     path: str | Path
@@ -293,7 +278,7 @@ class UnmappedResultsError(PerfModelError, ValueError):
     that was tuned, and its sizes."""
 
 
-class ImportedDeviceError(PerfModelError, LookupError):
+class ImportedDeviceError(DescribedError, LookupError):
     """Results do not say of which device they are."""
 
     path: str | Path

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, PerfModelWarning, UnknownNameError, underlined
+from perfmodel.errors.base import PerfModelWarning, underlined
+from perfmodel.errors.described import DescribedError, DescribedNameError
 
 
-class UnknownFeatureError(PerfModelError, ValueError):
+class UnknownFeatureError(DescribedError, ValueError):
     """No feature has this name."""
 
     name: str
@@ -16,7 +17,7 @@ class UnknownFeatureError(PerfModelError, ValueError):
     barrier_local, work_groups, launches."""
 
 
-class UnmadeFeatureError(PerfModelError, ValueError):
+class UnmadeFeatureError(DescribedError, ValueError):
     """No measurement kernel can be made for a feature."""
 
     feature: str
@@ -24,13 +25,13 @@ class UnmadeFeatureError(PerfModelError, ValueError):
     with a stride); write a kernel class that exercises it and pass its folder by --kernels."""
 
 
-class UnknownFamilyError(UnknownNameError, LookupError):
+class UnknownFamilyError(DescribedNameError, LookupError):
     """No model family has this name."""
 
     kind = "model family"
 
 
-class FamilyFileError(PerfModelError, ValueError):
+class FamilyFileError(DescribedError, ValueError):
     """A Python file holds no model family that can be used."""
 
     path: str | Path
@@ -39,7 +40,7 @@ class FamilyFileError(PerfModelError, ValueError):
     shows."""
 
 
-class FamilyMismatchError(PerfModelError, ValueError):
+class FamilyMismatchError(DescribedError, ValueError):
     """A model is of another family than an analysis needs."""
 
     found: str
@@ -47,7 +48,7 @@ class FamilyMismatchError(PerfModelError, ValueError):
     message = "the model is of the family '{found}'; fit the family '{needed}' for this."
 
 
-class ChargedTwiceError(PerfModelError, ValueError):
+class ChargedTwiceError(DescribedError, ValueError):
     """A feature would be charged in two sums of a family."""
 
     feature: str  # or the pattern
@@ -56,7 +57,7 @@ class ChargedTwiceError(PerfModelError, ValueError):
     patterns that give each feature to one of them."""
 
 
-class ExpressionError(PerfModelError, ValueError):
+class ExpressionError(DescribedError, ValueError):
     """An expression of a model family cannot be used; the text underlines the characters at fault."""
 
     text: str  # the expression
@@ -69,7 +70,7 @@ class ExpressionError(PerfModelError, ValueError):
         return f"{self.problem}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
-class WeightsFileError(PerfModelError, ValueError):
+class WeightsFileError(DescribedError, ValueError):
     """A weights file cannot be used."""
 
     path: str | Path
@@ -85,7 +86,7 @@ class WeightsDeviceError(WeightsFileError):
     wanted: str
 
 
-class NoWeightsError(PerfModelError, LookupError):
+class NoWeightsError(DescribedError, LookupError):
     """No weights belong to the device in use."""
 
     problem: str
@@ -113,7 +114,7 @@ class FamilyDiffersError(WeightsFileError):
     message = "weights file '{path}' {problem}; give the family as it was then, or fit again."
 
 
-class QuantitiesError(PerfModelError, ValueError):
+class QuantitiesError(DescribedError, ValueError):
     """The function ``quantities`` of a family does not do what the family declares."""
 
     family: str
@@ -122,7 +123,7 @@ class QuantitiesError(PerfModelError, ValueError):
     docs/add-a-family.md says."""
 
 
-class QuantitiesStoppedError(PerfModelError, RuntimeError):
+class QuantitiesStoppedError(DescribedError, RuntimeError):
     """Something ended the function ``quantities`` of a family and did not say why, such as a limit of time."""
 
     family: str
@@ -134,7 +135,7 @@ class QuantitiesStoppedError(PerfModelError, RuntimeError):
     Else see its traceback."""
 
 
-class UnmeasuredFeatureError(PerfModelError, ValueError):
+class UnmeasuredFeatureError(DescribedError, ValueError):
     """A prediction is withheld: the kernel needs features that no measurement exercised."""
 
     features: tuple[str, ...]
@@ -144,7 +145,7 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
     free."""
 
 
-class NegativeTimeError(PerfModelError, ValueError):
+class NegativeTimeError(DescribedError, ValueError):
     """A model predicts a time below zero."""
 
     kernel: str
@@ -157,7 +158,7 @@ class NegativeTimeError(PerfModelError, ValueError):
     --nonnegative), or measure what the kernel needs (perfmodel measure --for)."""
 
 
-class LaunchLimitError(PerfModelError, ValueError):
+class LaunchLimitError(DescribedError, ValueError):
     """A kernel's work-groups are too large for a device."""
 
     kernel: str
@@ -169,7 +170,7 @@ class LaunchLimitError(PerfModelError, ValueError):
     smaller."""
 
 
-class NotTransferableError(PerfModelError, ValueError):
+class NotTransferableError(DescribedError, ValueError):
     """The weights of a family cannot become those of another device."""
 
     family: str
@@ -181,7 +182,7 @@ class NotTransferableError(PerfModelError, ValueError):
     {allowed}."""
 
 
-class DeviceTypeError(PerfModelError, ValueError):
+class DeviceTypeError(DescribedError, ValueError):
     """Weights of one type of device were to become those of another type."""
 
     source: str
@@ -193,7 +194,7 @@ class DeviceTypeError(PerfModelError, ValueError):
     '{advised}' on a {target_type} (--like DEVICE --family {advised}), or facts of a {source_type} (--facts)."""
 
 
-class TransferFactsError(PerfModelError, LookupError):
+class TransferFactsError(DescribedError, LookupError):
     """The facts of two devices do not suffice to transfer weights from one to the other."""
 
     source: str
@@ -204,7 +205,7 @@ class TransferFactsError(PerfModelError, LookupError):
     (facts.yaml) for their device, and for the other in the file that you give (--facts FILE.yaml)."""
 
 
-class AnchorError(PerfModelError, RuntimeError):
+class AnchorError(DescribedError, RuntimeError):
     """A kernel could not be run once to anchor its predictions."""
 
     kernel: str
@@ -213,7 +214,7 @@ class AnchorError(PerfModelError, RuntimeError):
     predict without an anchor (--anchor)."""
 
 
-class ClockError(PerfModelError, ValueError):
+class ClockError(DescribedError, ValueError):
     """Times of the device's clock are asked for, and weights do not tell them."""
 
     model: str
@@ -221,7 +222,7 @@ class ClockError(PerfModelError, ValueError):
     --clock device out, or fit them again to measurements whose device told its own times (perfmodel fit, calibrate)."""
 
 
-class AnchorDeviceError(PerfModelError, LookupError):
+class AnchorDeviceError(DescribedError, LookupError):
     """A kernel must run on the device of the weights, and this machine does not have it."""
 
     wanted: str
@@ -230,7 +231,7 @@ class AnchorDeviceError(PerfModelError, LookupError):
     {found:; }; give weights of one of these (perfmodel calibrate), or only predict (without --anchor)."""
 
 
-class NoCommonSizeError(PerfModelError, ValueError):
+class NoCommonSizeError(DescribedError, ValueError):
     """No size in a range meets the assumptions of all variants."""
 
     parameter: str
@@ -241,7 +242,7 @@ class NoCommonSizeError(PerfModelError, ValueError):
     range that holds such a size."""
 
 
-class BadTimesError(PerfModelError, ValueError):
+class BadTimesError(DescribedError, ValueError):
     """Measured times are zero, negative or not finite, so that they have no relative error."""
 
     rows: tuple[int, ...]  # from 0
@@ -256,7 +257,7 @@ class BadTimesError(PerfModelError, ValueError):
         )
 
 
-class BadFeatureValuesError(PerfModelError, ValueError):
+class BadFeatureValuesError(DescribedError, ValueError):
     """Feature values are negative or not finite."""
 
     rows: tuple[int, ...]  # from 0
@@ -265,7 +266,7 @@ class BadFeatureValuesError(PerfModelError, ValueError):
     counts things, so give numbers from 0 up."""
 
 
-class TooFewRowsError(PerfModelError, ValueError):
+class TooFewRowsError(DescribedError, ValueError):
     """There are fewer usable measurements than weights to find."""
 
     rows: int
@@ -279,7 +280,7 @@ class TooFewRowsError(PerfModelError, ValueError):
         )
 
 
-class ConfoundedFeaturesError(PerfModelError, ValueError):
+class ConfoundedFeaturesError(DescribedError, ValueError):
     """The measurements cannot tell some features apart: only what they cost together is known."""
 
     groups: tuple[tuple[str, ...], ...]
@@ -289,7 +290,7 @@ class ConfoundedFeaturesError(PerfModelError, ValueError):
     which these differ, or pass merge=True to share what they cost together among them."""
 
 
-class NothingMeasuredError(PerfModelError, RuntimeError):
+class NothingMeasuredError(DescribedError, RuntimeError):
     """A calibration ended without a time of any measurement kernel."""
 
     folder: str | Path
@@ -297,14 +298,14 @@ class NothingMeasuredError(PerfModelError, RuntimeError):
     measurement, or every kernel failed; give a larger --budget, or none, and run the same command again: it goes on."""
 
 
-class NotFittedError(PerfModelError, AttributeError):
+class NotFittedError(DescribedError, AttributeError):
     """An estimator was used before it was fitted."""
 
     estimator: str
     message = "this {estimator} is not fitted yet; call fit(X, y) first."
 
 
-class WrongColumnsError(PerfModelError, ValueError):
+class WrongColumnsError(DescribedError, ValueError):
     """A matrix has not one column for each feature of an expression."""
 
     columns: int
@@ -313,7 +314,7 @@ class WrongColumnsError(PerfModelError, ValueError):
     for each, in this order."""
 
 
-class NoStartError(PerfModelError, ValueError):
+class NoStartError(DescribedError, ValueError):
     """A non-linear fit found no starting point at which the expression gives finite times."""
 
     expression: str
@@ -322,34 +323,34 @@ class NoStartError(PerfModelError, ValueError):
     (start={{'w_...': ...}}) or bounds that keep divisors away from zero."""
 
 
-class StartsError(PerfModelError, ValueError):
+class StartsError(DescribedError, ValueError):
     """A non-linear fit was asked to use no starting point."""
 
     found: int
     message = "{found} starting points were asked for; give 1 or more."
 
 
-class UnknownLossError(UnknownNameError, ValueError):
+class UnknownLossError(DescribedNameError, ValueError):
     """No loss of a fit has this name."""
 
     kind = "loss"
 
 
-class BadRidgeError(PerfModelError, ValueError):
+class BadRidgeError(DescribedError, ValueError):
     """The strength of a ridge is negative or no number."""
 
     found: object
     message = "ridge is {found!r}; give a finite number from 0 up, as 0.01 for 1 % of each column."
 
 
-class LevelError(PerfModelError, ValueError):
+class LevelError(DescribedError, ValueError):
     """The level of an interval is no probability between 0 and 1."""
 
     found: object
     message = "level is {found!r}; give a number between 0 and 1, as 0.9 for 90 %."
 
 
-class FoldsError(PerfModelError, ValueError):
+class FoldsError(DescribedError, ValueError):
     """The number of folds is no whole number from 2."""
 
     found: object

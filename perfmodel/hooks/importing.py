@@ -19,7 +19,7 @@ from typing import Any
 from perfmodel import errors, store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import in_words
-from perfmodel.errors import ConfigurationError, DocumentError, HookError, PerfModelError
+from perfmodel.errors import ConfigurationError, DocumentError, PerfModelError, ResultsError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_sources import KernelSource, MappedConfiguration, Source, kernel_source
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, three_axes
@@ -313,7 +313,7 @@ def _device(
 ) -> DeviceFacts:  # fmt: skip
     """Return the device of the results, with what the store knows of it."""
     if device and results.device and device != results.device:
-        raise HookError(
+        raise ResultsError(
             f"the results are of '{results.device}', and '{device}' was given",
             "leave the device out, or give the file of that device",
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel import errors
 from perfmodel.documents import EXACT
-from perfmodel.errors import DocumentError, HookError
+from perfmodel.errors import DocumentError, ResultsError
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, built, parameters_of
 from perfmodel.kernels import KernelClass, load_file
 from perfmodel.kernels.files import execute, load_kernel_file, surroundings
@@ -155,7 +155,7 @@ def _naming(results: TunerResults) -> str:
         return VARIANT
     if len(names) == 1:
         return next(iter(names))
-    raise HookError(
+    raise ResultsError(
         f"the kernel file has variants(), and the configurations have {', '.join(sorted(names)) or 'no parameter'}",
         "say which of them names the variant (--by NAME), or let the file have build(**configuration)",
     )

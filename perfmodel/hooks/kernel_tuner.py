@@ -16,7 +16,7 @@ from typing import Any
 
 from perfmodel import predicting
 from perfmodel.display import in_words
-from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, MissingExtraError
+from perfmodel.errors import ConfigurationError, EmptySpaceError, MissingExtraError, ResultsError
 from perfmodel.hooks import predicted_times
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
 from perfmodel.lazy import Lazy
@@ -103,14 +103,14 @@ class Guide(Lazy):
 
         Raises
         ------
-        HookError
+        ResultsError
             If `within` is below 1 or `top` below 1, or the shortest predicted time is not above zero.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
-            raise HookError(f"within={within} and top={top} keep nothing", "give a factor and a number of at least 1")
+            raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number above 0")
         best = self.ranked[0][1]
         if within is not None and best <= 0:
-            raise HookError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
+            raise ResultsError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
         most = math.inf if within is None else within * best
         kept = frozenset(in_order(configuration) for configuration, seconds in self.ranked[:top] if seconds <= most)
         names = tuple(self.tune_params)
@@ -167,7 +167,7 @@ class Guide(Lazy):
         ------
         KernelArgumentError
             If a scalar has no value, or a value no scalar.
-        HookError
+        ResultsError
             If `arguments` has a name that the kernel does not have.
         """
         fastest, _ = self.ranked[0]
@@ -176,7 +176,7 @@ class Guide(Lazy):
         values = predicted_times.made_arguments(unit, self.sizes, scalars or {})
         if unknown := sorted(set(arguments or ()) - set(values)):
             problem = f"arguments name {', '.join(unknown)}, which the kernel does not have"
-            raise HookError(problem, f"name some of: {', '.join(values)}")
+            raise ResultsError(problem, f"name some of: {', '.join(values)}")
         values |= arguments or {}
 
         def source(configuration: Configuration) -> str:
@@ -267,7 +267,7 @@ class PredictedFirst:
         if place is None:
             shown = in_words(configuration)
             problem = f"Kernel Tuner's space has the configuration ({shown}), which the guide does not"
-            raise HookError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
+            raise ResultsError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
         return place
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel import predicting
-from perfmodel.errors import HookError
+from perfmodel.errors import ResultsError
 from perfmodel.hooks.predicted_times import Build, PredictedTimes, parameters_of
 
 Sizes = Mapping[str, str] | Callable[[Mapping[str, Any]], Mapping[str, int]]
@@ -35,14 +35,14 @@ class PerfModel:
 
         Raises
         ------
-        HookError
+        ResultsError
             If Triton gives no argument of a name that is needed, or a size is no integer.
         ConfigurationError, UnmeasuredFeatureError, ParameterError, ...
             If the configuration cannot be built, counted or predicted.
         """
         if missing := sorted(self.needs - set(arguments)):
             problem = f"build() takes {', '.join(missing)}, and Triton gives {_names(arguments)}"
-            raise HookError(problem, "let build() take names of the kernel's arguments and of its configurations")
+            raise ResultsError(problem, "let build() take names of the kernel's arguments and of its configurations")
         configuration = {name: arguments[name] for name in self.takes if name in arguments}
         return self.times.seconds(configuration, self._sizes(arguments))
 
@@ -52,7 +52,7 @@ class PerfModel:
         else:
             if missing := sorted({*self.sizes.values()} - set(arguments)):
                 problem = f"sizes name {', '.join(missing)}, and Triton gives {_names(arguments)}"
-                raise HookError(problem, "name arguments of the Triton kernel, or give a function of them")
+                raise ResultsError(problem, "name arguments of the Triton kernel, or give a function of them")
             given = {name: arguments[argument] for name, argument in self.sizes.items()}
         return {name: _integer(name, value) for name, value in given.items()}
 
@@ -91,12 +91,12 @@ def perf_model(
 
     Raises
     ------
-    HookError
+    ResultsError
         If `build` takes any name, and `parameters` does not say which.
     """
     names = parameters_of(build) if parameters is None else (tuple(parameters), frozenset(parameters))
     if names is None:
-        raise HookError("build() takes any name", "give parameters=(...), the names that it is to get")
+        raise ResultsError("build() takes any name", "give parameters=(...), the names that it is to get")
     takes, needs = names
     return PerfModel(PredictedTimes(build, model, allow_unmeasured), sizes, takes, needs)
 
@@ -104,7 +104,7 @@ def perf_model(
 def _integer(name: str, value: Any) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    raise HookError(
+    raise ResultsError(
         f"the size '{name}' is {type(value).__name__}, and no integer",
         "name an argument that is an integer, or give a function, as lambda arguments: {'n': arguments['x'].numel()}",
     )

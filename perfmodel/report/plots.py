@@ -11,7 +11,7 @@ from perfmodel.compare.comparison import kernels
 from perfmodel.compare.contenders import COMPARED
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import is_number, require
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing
@@ -143,7 +143,7 @@ def plot_families(
 
     Raises
     ------
-    PictureError
+    OptionError
         If no family was fitted, there are several devices, or there is no such protocol.
     """
     contenders = members(contenders, Contender, "plot_families: contenders", "what compare.contenders returned")
@@ -151,10 +151,10 @@ def plot_families(
     devices = sorted({family.device for family in judged})
     if len(devices) != 1:
         what = f"families of {len(devices)} devices ({', '.join(devices)})" if devices else "no family that was fitted"
-        raise PictureError(f"there are {what} to draw", "give the fitted families of one device")
+        raise OptionError(f"there are {what} to draw", "give the fitted families of one device")
     known = judged[0].protocols
     if protocol not in known:
-        raise PictureError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(known)}")
+        raise OptionError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(known)}")
     columns = 1 + len(kernels(judged[0].by(protocol).rows))
     axes = axes_or_new(ax, 3.0 + 0.62 * columns, 1.6 + 0.3 * len(judged))
     _draw_errors(axes, judged, protocol, last=True)
@@ -229,7 +229,7 @@ def plot_terms(
 
     Raises
     ------
-    PictureError
+    OptionError
         If there is no prediction, or one of them is not above zero.
     """
     require(is_number(most) and most >= 0 and most % 1 == 0, "plot_terms: most", most, "a number of terms")
@@ -248,14 +248,14 @@ def plot_terms(
 
 
 def bars_of(given: Any) -> list[TermsBar]:
-    """Return a bar for each predicted time; raise PictureError if there is none, or one is not above zero."""
+    """Return a bar for each predicted time; raise OptionError if there is none, or one is not above zero."""
     bars = [bar for name, predicted in _named(given) for bar in _bars(name, predicted)]
     if not bars:
-        raise PictureError("there is no prediction to draw", "give one, or a mapping of names to predictions")
+        raise OptionError("there is no prediction to draw", "give one, or a mapping of names to predictions")
     wrong = next((bar for bar in bars if not 0 < bar.seconds < float("inf")), None)
     if wrong is not None:
         problem = f"the time of {wrong.label} is {seconds_text(wrong.seconds)}, of which there are no shares"
-        raise PictureError(problem, "leave this prediction out")
+        raise OptionError(problem, "leave this prediction out")
     return bars
 
 

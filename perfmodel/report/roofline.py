@@ -21,7 +21,7 @@ from perfmodel.analyses.roofline import (
 )
 from perfmodel.display import finite, fitted_text, percent, rate_text
 from perfmodel.documents import require
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.facts import KEYS, DeviceFacts
 from perfmodel.report import drawing
 from perfmodel.report.drawing import Axes, Box, Figure, Place, box_around
@@ -70,7 +70,7 @@ def plot_roofline(
 
     Raises
     ------
-    PictureError
+    OptionError
         If neither a roof of the device is known nor any kernel can be drawn.
     MissingFactError
         If the size of a transfer is not known.
@@ -84,7 +84,7 @@ def plot_roofline(
     measured = drawing.members(measured, KernelPoint, "plot_roofline: measured", allowed)
     roofs = {} if facts is None else {**roof_values(facts), **ceilings(facts)}
     if not roofs and not any(point.drawable for point in measured):
-        raise PictureError(
+        raise OptionError(
             "there is neither a known roof nor a kernel with operations and traffic", "give facts= or measured kernels"
         )
     axes, styles = drawing.axes_or_new(ax, 9.0, 5.2), styles_of(measured)

@@ -17,7 +17,7 @@ import numpy as np
 
 from perfmodel.display import in_words
 from perfmodel.documents import require
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import Ranking
@@ -88,7 +88,7 @@ def plot_sizes(
 
     Raises
     ------
-    PictureError
+    OptionError
         If a prediction is of one size only, several parameters vary, there is no such parameter, or no time is above
         zero.
     """
@@ -101,7 +101,7 @@ def plot_sizes(
     if leads is not None:
         leads = drawing.members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
     if not named:
-        raise PictureError("there is no prediction to draw", ADVICE)
+        raise OptionError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)
     curves = [_curve(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
     axes = drawing.axes_or_new(ax, 8.0, 4.6)
@@ -151,14 +151,14 @@ def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     known = {name for prediction in named.values() for name in prediction.sizes}
     if wanted and wanted not in known:
         allowed = ", ".join(sorted(known)) or "none"
-        raise PictureError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
+        raise OptionError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
     sizes = [pair for prediction in named.values() for pair in prediction.sizes.items()]
     vary = sorted({name for name, size in sizes if np.unique(size).size > 1})
     still = next((name for name, prediction in named.items() if np.size(prediction.seconds) < 2), None)
     if still is not None or not vary:
-        raise PictureError(f"the prediction of '{still or next(iter(named))}' is of one size only", ADVICE)
+        raise OptionError(f"the prediction of '{still or next(iter(named))}' is of one size only", ADVICE)
     if len(vary) > 1 or wanted not in ("", *vary):
-        raise PictureError(f"the sizes that vary are: {', '.join(vary)}", "let only one vary, the one to go across")
+        raise OptionError(f"the sizes that vary are: {', '.join(vary)}", "let only one vary, the one to go across")
     return vary[0]
 
 
@@ -167,7 +167,7 @@ def _curve(place: int, name: str, prediction: Prediction, across: str) -> Curve:
     order = np.argsort(sizes, kind="stable")
     seconds = np.ravel(prediction.seconds)[order]
     if not np.any(seconds > 0):
-        raise PictureError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
+        raise OptionError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
     interval = prediction.interval
     band = interval and (np.ravel(interval[0])[order], np.ravel(interval[1])[order])
     return Curve(name, place, sizes[order], seconds, band)

@@ -14,11 +14,11 @@ from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.errors import (
     ForeignDeviceError,
-    HookError,
     ImportedDeviceError,
     KernelFileContentError,
     KernelFileMissingError,
     PerfModelError,
+    ResultsError,
     ResultsFileError,
     UnmappedResultsError,
 )
@@ -127,7 +127,7 @@ def test_variants_are_found_by_name(names, by):
 
 
 def test_which_parameter_names_the_variant_must_be_clear():
-    with pytest.raises(HookError, match=r"the configurations have group, terms; say which .*--by NAME"):
+    with pytest.raises(ResultsError, match=r"the configurations have group, terms; say which .*--by NAME"):
         import_results("cache.json", "named.py", "store", SIZES)
 
 
@@ -232,7 +232,7 @@ def test_another_devices_store_is_refused_and_stays_as_it_was():
 
 
 def test_a_device_that_the_file_does_not_name_is_refused():
-    with pytest.raises(HookError, match="the results are of 'A device', and 'B' was given"):
+    with pytest.raises(ResultsError, match="the results are of 'A device', and 'B' was given"):
         import_results("cache.json", "kernel.py", "store", SIZES, device="B")
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, KernelArgumentError, MissingExtraError
+from perfmodel.errors import ConfigurationError, EmptySpaceError, KernelArgumentError, MissingExtraError, ResultsError
 from perfmodel.hooks import Guide
 from perfmodel.hooks.kernel_tuner import PredictedFirst
 from tests.hooks.spaces import MODEL, SIZES, SPACE, build
@@ -110,12 +110,12 @@ def test_a_restriction_is_called_in_three_ways_and_copied():
 
 @pytest.mark.parametrize("asked", [{"within": 0.5}, {"top": 0}, {"within": float("nan")}])
 def test_a_restriction_that_keeps_nothing_is_refused(asked):
-    with pytest.raises(HookError, match="keep nothing; give a factor and a number of at least 1"):
+    with pytest.raises(ResultsError, match="keep nothing; give a factor and a number of at least 1"):
         guide().restriction(**asked)
 
 
 def test_a_factor_of_no_time_is_refused():
-    with pytest.raises(HookError, match=r"the shortest predicted time is 0 s; give top="):
+    with pytest.raises(ResultsError, match=r"the shortest predicted time is 0 s; give top="):
         guide(sizes={"n": 64}, build=lambda group, terms: build(group, 0), space={"group": (32,), "terms": (0,)}) \
             .restriction(within=2.0)  # fmt: skip
 
@@ -143,7 +143,7 @@ def test_the_optimizer_goes_from_the_quickest_to_the_slowest():
 
 def test_a_space_that_was_not_predicted_is_refused():
     optimizer = PredictedFirst(("group",), {"[('group', 32)]": 0})
-    with pytest.raises(HookError, match=r"has the configuration \(group=16\), which the guide does not"):
+    with pytest.raises(ResultsError, match=r"has the configuration \(group=16\), which the guide does not"):
         optimizer(lambda values: 0.0, SimpleNamespace(list=[(32,), (16,)]))
 
 
@@ -178,7 +178,7 @@ def test_arrays_may_be_given():
 
 
 def test_an_array_that_the_kernel_does_not_have_is_refused():
-    with pytest.raises(HookError, match="arguments name b, which the kernel does not have; name some of: out, a, n"):
+    with pytest.raises(ResultsError, match="arguments name b, which the kernel does not have; name some of: out, a, n"):
         guide().kernel({"b": np.zeros(4)})
     with pytest.raises(KernelArgumentError):
         guide().kernel(scalars={"p": 2.0})

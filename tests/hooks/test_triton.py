@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.errors import ConfigurationError, HookError, UnmeasuredFeatureError
+from perfmodel.errors import ConfigurationError, ResultsError, UnmeasuredFeatureError
 from perfmodel.hooks import perf_model
 from tests.hooks.spaces import MODEL, build
 from tests.hooks.test_predicted_times import small
@@ -117,7 +117,7 @@ def test_build_may_take_any_of_tritons_names():
 
 
 def test_build_with_any_name_needs_to_know_which():
-    with pytest.raises(HookError, match="give parameters="):
+    with pytest.raises(ResultsError, match="give parameters="):
         perf_model(lambda **names: build(32), MODEL, {"n": "n_elements"})
     found = perf_model(
         lambda **names: build(names["BLOCK"], names["TERMS"]),
@@ -141,14 +141,14 @@ def test_a_group_that_does_not_fit_is_pruned():
 )
 def test_sizes_that_are_none_are_refused(sizes, said):
     found = perf_model(kernel, MODEL, sizes, allow_unmeasured=True)
-    with pytest.raises(HookError) as caught:
+    with pytest.raises(ResultsError) as caught:
         tuner(found).pruned(object(), object(), 4096)
     assert said in str(caught.value)
 
 
 def test_names_that_triton_does_not_give_are_refused():
     found = perf_model(lambda TILE: build(TILE), MODEL, {"n": "n_elements"})  # noqa: N803
-    with pytest.raises(HookError, match=r"build\(\) takes TILE, and Triton gives .*BLOCK, TERMS, num_warps"):
+    with pytest.raises(ResultsError, match=r"build\(\) takes TILE, and Triton gives .*BLOCK, TERMS, num_warps"):
         tuner(found).pruned(object(), object(), 4096)
 
 

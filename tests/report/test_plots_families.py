@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.report.plots import families_figure, picture_families, plot_families
 from tests.compare.test_contenders_side_by_side import contenders
 from tests.report.drawn import check_legible, new_axes
@@ -68,7 +68,7 @@ def test_numbers_can_be_read_on_their_colours():
     ],
 )
 def test_what_cannot_be_drawn(found, protocol, said):
-    with pytest.raises(PictureError, match=said):
+    with pytest.raises(OptionError, match=said):
         plot_families(found(), new_axes(), protocol=protocol)
 
 

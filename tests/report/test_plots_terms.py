@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.plots import bars_of, plot_terms
@@ -74,7 +74,7 @@ def test_arrays_have_a_bar_for_each_size_and_ranked_variants_their_names():
                         ({"bad": Prediction(-1e-3, {})}, "time of bad is -1 ms")],
 )  # fmt: skip
 def test_what_cannot_be_drawn(given, said):
-    with pytest.raises(PictureError, match=said):
+    with pytest.raises(OptionError, match=said):
         plot_terms(given, new_axes())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.report.drawing import style
 from perfmodel.report.roofline import plot_roofline, styles_of
@@ -39,7 +39,7 @@ def test_kernels_differ_in_marker_or_colour():
 def test_without_a_roof_the_legend_says_so():
     assert "no roof is known" in labels(plot_roofline(POINTS, new_axes()))
     assert "peak, float32: 4 Top/s" in labels(plot_roofline((), new_axes(), facts=facts(**ROOFS)))
-    with pytest.raises(PictureError, match="neither a known roof nor a kernel"):
+    with pytest.raises(OptionError, match="neither a known roof nor a kernel"):
         plot_roofline((), new_axes())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import PictureError
+from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
 from perfmodel.report.sizes_picture import BANDS, plot_sizes, size_text
@@ -100,7 +100,7 @@ def test_a_narrow_range_has_linear_axes():
     ],
 )
 def test_what_cannot_be_drawn(given, parameter, said):
-    with pytest.raises(PictureError, match=said):
+    with pytest.raises(OptionError, match=said):
         plot_sizes(given, new_axes(), parameter=parameter)
 
 
