@@ -60,11 +60,9 @@ class DescribedError(PerfModelError):
     message: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         cls.message = " ".join(cls.message.split())
-        dataclass(eq=False)(cls)
-        if cls.__module__.startswith(f"{PACKAGE}."):  # users see, catch and pickle `perfmodel.errors.<name>`
-            cls.__module__ = PACKAGE
+        dataclass(eq=False)(cls)  # before the base changes the module, in which it looks for annotations
+        super().__init_subclass__(**options)
 
     def __post_init__(self) -> None:
         """Keep paths as text, as messages and JSON show them, and fill in the fields that are templates."""
