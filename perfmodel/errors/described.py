@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import dataclass_transform
 
-from perfmodel.errors.base import LONGEST, LONGEST_LIST, PACKAGE, PerfModelError
+from perfmodel.errors.base import LONGEST, LONGEST_LIST, PerfModelError
 
 
 class _ErrorText(Formatter):

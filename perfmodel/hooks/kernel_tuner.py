@@ -107,7 +107,7 @@ class Guide(Lazy):
             If `within` is below 1 or `top` below 1, or the shortest predicted time is not above zero.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
-            raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number above 0")
+            raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
         best = self.ranked[0][1]
         if within is not None and best <= 0:
             raise ResultsError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
