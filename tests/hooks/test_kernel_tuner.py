@@ -110,7 +110,7 @@ def test_a_restriction_is_called_in_three_ways_and_copied():
 
 @pytest.mark.parametrize("asked", [{"within": 0.5}, {"top": 0}, {"within": float("nan")}])
 def test_a_restriction_that_keeps_nothing_is_refused(asked):
-    with pytest.raises(ResultsError, match="keep nothing; give a factor and a number of of 1 or more"):
+    with pytest.raises(ResultsError, match="keep nothing; give a factor and a number of 1 or more"):
         guide().restriction(**asked)
 
 
