@@ -41,7 +41,6 @@ USERS = {
 }
 ARCHITECTURE = "docs/architecture.md"
 PLACES = ("perfmodel", "perfmodel/counts")
-UNTITLED = ("docs/changes.md",)
 #: The sections of the page of models, by the model's name.
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGES["docs/models.md"].text, re.DOTALL | re.MULTILINE))
 
@@ -178,19 +177,6 @@ def test_the_page_of_accuracy_shows_rows_of_the_comparison():
     assert 10 == len(own)
     for name, figures in own:
         assert f"| `{name}` | {figures}" in PAGES["docs/lab/families.md"].text
-
-
-def test_the_pages_for_users_are_few_and_short():
-    """docs/lab is for those who work on models, and as long as it needs to be."""
-    lengths = {name: len(page.text.split()) for name, page in USERS.items()}
-    assert len(lengths) <= 25
-    assert sum(lengths.values()) <= 35_000, lengths
-    assert len(PAGES["README.md"].text.splitlines()) <= 120
-
-
-def test_a_page_for_users_begins_with_its_question():
-    titles = {name: page.text.partition("\n")[0] for name, page in USERS.items() if name not in UNTITLED}
-    assert [] == [name for name, title in titles.items() if not re.fullmatch(r"# [A-Z].*\?", title)]
 
 
 def test_files_that_a_page_names_exist():
