@@ -105,12 +105,6 @@ def sep_offset_auto() -> Any:
     return [counts.accesses(direction="load")(n=9), counts.accesses(direction="store")(n=9)]
 
 
-def shape_none() -> Any:
-    arguments = [lp.GlobalArg("a", np.int32, shape=(None,)), lp.ValueArg("k,n", np.int32)]
-    counts = counted(make("{[i]: k<=i<n}", "a[i] = a[i] + 1", arguments))
-    return counts.accesses(array="a")(k=3, n=10)
-
-
 def skew_subgroup_hang() -> Any:
     counts, sizes = counted(hard.skewed_plane()), {"steps": 3, "n": 35, "m": 20}
     return [counts.accesses(array="u", granularity=unit)(**sizes) for unit in ("workitem", "subgroup")]
@@ -155,7 +149,7 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
     question.__name__: question
     for question in (
         atomic_lines_slow, c_instruction_accesses, float_of_inames, idle_lanes_shifted, modulo_footprint_hang,
-        nonzero_lane_lower_bound, reversed_flattened, sep_offset_auto, shape_none, skew_subgroup_hang,
+        nonzero_lane_lower_bound, reversed_flattened, sep_offset_auto, skew_subgroup_hang,
         stencil3d_halo_group_hang, stencil3d_subgroup_recursionerror, true_division_in_test, vector_types,
     )
 }

@@ -16,6 +16,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import NotCountableError
+from perfmodel.libraries import with_main
 from tests.corpus import kernels
 from tests.corpus.kernel import C64, F32, F64, I32, I64, line, make
 from tests.oracle import execute
@@ -261,7 +262,8 @@ def test_lanes_on_consecutive_cells() -> None:
     counts = count(unit, S)
     assert {"1"} == {str(row.stride) for row in counts.access_table}
     assert expected == {array: number for (_, _, array), number in accesses(counts, sizes).items()}
-    assert expected == {array: number for (_, _, array, _), number in peer_accesses(unit, sizes).items()}
+    if not with_main():  # there Loopy cannot evaluate its own count after fix_parameters
+        assert expected == {array: number for (_, _, array, _), number in peer_accesses(unit, sizes).items()}
 
 
 def test_a_temporary_in_global_memory() -> None:
@@ -363,7 +365,8 @@ def test_footprints() -> None:
     every_second = make("{[i]: 0<=i<n}", "c[2*i] = a[i]", assumes="n>=1", dtypes={"a": F32})
     counts = count(every_second, S)
     assert 200 == counts.footprint("a")(n=200) == counts.footprint("c", "store")(n=200)
-    assert {("a", "read"): 200, ("c", "write"): 200} == peer_footprints(every_second, {"n": 200})
+    if not with_main():  # there gather_access_footprints returns sets that Loopy's own count refuses
+        assert {("a", "read"): 200, ("c", "write"): 200} == peer_footprints(every_second, {"n": 200})
 
 
 def peer_footprints(unit: Any, sizes: dict[str, int]) -> dict[tuple[str, str], int]:
@@ -378,7 +381,9 @@ def test_footprint_with_gaps() -> None:
     unit = lp.split_iname(unit, "i", 1024, outer_tag="g.0", slabs=(0, 1))
     unit = lp.split_iname(unit, "i_inner", 256, outer_tag="unr", inner_tag="l.0")
     counts = count(unit, S)
-    assert 2**20 == counts.footprint("x")(n=2**20) == peer_footprints(unit, {"n": 2**20})["x", "read"]
+    assert 2**20 == counts.footprint("x")(n=2**20)
+    if not with_main():
+        assert 2**20 == peer_footprints(unit, {"n": 2**20})["x", "read"]
     assert 3 == round(1 / counts.utilization("x")(n=2**20))
 
 
@@ -574,7 +579,7 @@ def mem(unit: Any) -> object:
         (minimum, op, "TypeError"),
         (scalar_array, mem, "ValueError"),
         (gather, mem, "ValueError"),
-        (gather, lp.gather_access_footprints, "UnableToDetermineAccessRangeError"),
+        (gather, lp.gather_access_footprints, "LoopyError" if with_main() else "UnableToDetermineAccessRangeError"),
         (exponential, lp.gather_access_footprints, "UnsupportedExpressionError"),
         (callee, mem, "TypeError"),
         (callee, lp.gather_access_footprints, "NotImplementedError"),

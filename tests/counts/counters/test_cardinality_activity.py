@@ -41,16 +41,13 @@ def test_a_work_item_counts_once(code, is_active, n):
 
 
 def in_host_loops(code: str, loops: tuple[str, ...]) -> lp.TranslationUnit:
-    """A group of one work-item for each j; the host repeats the launch."""
+    """Return a kernel with one work-item in a group, for each j; the host repeats the launch because of the barrier."""
     unit = lp.make_kernel(
         f"{{ [j, {', '.join(loops)}]: 0 <= j < n and 0 <= {' <= '.join(loops)} < m }}",
-        f"for {', '.join(loops)}, j\n{code}\nend", [lp.GlobalArg("u, v", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+        f"for {', '.join(loops)}\nfor j\n{code}\nend\n... gbarrier {{dep_query=writes:*}}\nend",
+        [lp.GlobalArg("u, v", np.float32, shape="n"), ...], assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
     )  # fmt: skip
-    return lp.add_barrier(
-        lp.tag_inames(lp.prioritize_loops(unit, loops), {"j": "g.0"}), insn_before="writes:*", insn_after=None,
-        synchronization_kind="global", within_inames=frozenset(loops),
-    )  # fmt: skip
+    return lp.tag_inames(lp.prioritize_loops(unit, loops), {"j": "g.0"})
 
 
 @pytest.mark.parametrize(
