@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("libraries",), ("lazy", "threads"), ("io", "caches", "cluster", "documents"),
+    ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"),
     ("progress", "display"), ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"),
     ("quantities", "expressions"), ("models",),
     ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"),
@@ -24,7 +24,7 @@ ORDER = (
 BESIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
     "measuring": {
-        "errors", "io", "lazy", "threads", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
+        "errors", "io", "values", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
         "measuring", "progress", "cluster", "libraries", "processes",
     },
 }  # fmt: skip

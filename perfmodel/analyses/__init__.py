@@ -4,23 +4,6 @@ The analyses follow Kim et al. (2012), chapter 2 and sections 4.1.3 and 4.2. The
 :mod:`perfmodel.report` draws.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.analyses import (
-        active_lanes,
-        balance,
-        balanced,
-        benefits,
-        memory_hierarchy,
-        outliers,
-        report_data,
-        roofline,
-        work_flow,
-    )
-
-__getattr__ = loader(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

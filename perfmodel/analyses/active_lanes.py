@@ -21,7 +21,6 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Domain, Program
 from perfmodel.errors import FlowUnknownError
-from perfmodel.threads import alone
 
 TRIPS_UNKNOWN = "how far the trips of its lanes differ is not known"
 NOT_EXECUTED = "it is not executed"
@@ -48,7 +47,6 @@ class ActiveLanes:
         return len(self.shares) * self.by_subgroups - self.by_items
 
 
-@alone
 def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]) -> tuple[ActiveLanes | None, ...]:
     """Return the active lanes of each node of a kernel's graph; None of a node without operations and accesses.
 

@@ -1,12 +1,5 @@
 """Fitting and measuring together: calibrate a device, fit and judge what was measured, check the installation."""
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.calibration import calibrate, installation, kernel_choice, lacking, recommended, recounting
-
-__getattr__ = loader(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

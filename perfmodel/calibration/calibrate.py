@@ -30,7 +30,6 @@ from perfmodel.fitting.evaluated import evaluated_in_processes
 from perfmodel.fitting.throughput import save_roofs, with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
-from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import BRIEF_CHECK, CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.making import AllMade, expected_making_s, make_kernels
 from perfmodel.measuring.probes.campaign import measure_probes
@@ -41,6 +40,7 @@ from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Phase, Phases, Progress, Silent, task
 from perfmodel.store.files import read_probes
 from perfmodel.store.measurement import LOADED
+from perfmodel.values import FrozenValue
 
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
@@ -52,7 +52,7 @@ UNTESTED = "groups"
 
 
 @dataclass(frozen=True, eq=False)
-class FittedDevice(Lazy):
+class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
     Parameters

@@ -1,7 +1,7 @@
 """The command line: ``perfmodel <command> [--json]``.
 
 A command is a function of a module of this folder; its docstring is its help. It parses, calls the library and prints.
-What a command imports is loaded at its first use (:mod:`perfmodel.lazy`), so that ``perfmodel --help`` stays quick.
+Commands import what they need when they run, so that ``perfmodel --help`` is quick.
 """
 
 from perfmodel.cli.program import application, main

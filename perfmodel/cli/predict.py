@@ -18,7 +18,7 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
 from perfmodel.io import is_standard_output
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile
@@ -97,7 +97,7 @@ class AccuracyOptions:
 
 
 @dataclass(frozen=True)
-class _Request(Lazy):
+class _Request(FrozenValue):
     """What a command was asked to predict, with its options read."""
 
     asked: PredictionOptions

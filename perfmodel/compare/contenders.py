@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -23,11 +24,11 @@ from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
 from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
 from perfmodel.store.files import ROWS_FILE
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,7 +48,7 @@ LEVEL = 0.9
 
 
 @dataclass(frozen=True, repr=False)
-class Contender(Lazy):
+class Contender(FrozenValue):
     """A family on a device, compared with others on the same cases.
 
     Parameters

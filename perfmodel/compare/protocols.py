@@ -37,10 +37,10 @@ from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
 from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits, dealt
 from perfmodel.fitting.weights_file import FitOptions
-from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model
 from perfmodel.store import Measurement, Measurements
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,7 +72,7 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Lazy):
+class Evaluation(FrozenValue):
     """A family on a device by one protocol.
 
     Parameters

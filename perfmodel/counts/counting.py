@@ -37,7 +37,6 @@ from perfmodel.errors import (
     SubgroupSizeError,
 )
 from perfmodel.libraries import failure_in_library
-from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -172,25 +171,24 @@ def count(
         raise SubgroupSizeError(subgroup_size)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     scheduled = once(lambda: schedule.schedule(t_unit))
-    with ALONE:
-        try:
-            _warn_of_atomics(t_unit)
-            if check:
-                key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
-                remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
-            key = key_of(t_unit, *arguments, float(budget)) if cache else None
-            counts = remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
-            if statistics:
-                keys = counts.statistic_keys
-                if (within or tags) and unused(statistics, keys):
-                    with suppress(PerfModelError):  # the whole kernel may use them
-                        keys += extract(scheduled(), _fractions(statistics), declared or {}, Options())[1]
-                report(Report(unused(statistics, keys), keys))
-            return counts
-        except Exception as error:
-            if failure := failure_in_library(error):
-                raise failure from error
-            raise
+    try:
+        _warn_of_atomics(t_unit)
+        if check:
+            key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
+            remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
+        key = key_of(t_unit, *arguments, float(budget)) if cache else None
+        counts = remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+        if statistics:
+            keys = counts.statistic_keys
+            if (within or tags) and unused(statistics, keys):
+                with suppress(PerfModelError):  # the whole kernel may use them
+                    keys += extract(scheduled(), _fractions(statistics), declared or {}, Options())[1]
+            report(Report(unused(statistics, keys), keys))
+        return counts
+    except Exception as error:
+        if failure := failure_in_library(error):
+            raise failure from error
+        raise
 
 
 def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:

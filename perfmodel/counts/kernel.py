@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,7 @@ from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import columns_text, data_frame, html_table
 from perfmodel.documents import one_line, require
-from perfmodel.lazy import Lazy, cached_property
-from perfmodel.threads import ALONE, alone
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,7 +47,7 @@ ANY_INDEX = 1 << 62  # neighbouring indices: more than any array has
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCounts(Lazy):
+class KernelCounts(FrozenValue):
     """What a kernel executes, counted symbolically.
 
     Attributes
@@ -99,7 +98,6 @@ class KernelCounts(Lazy):
     # {{{ what was counted
 
     @cached_property
-    @alone
     def program(self) -> Program:
         """The domains, accesses and barriers that were counted."""
         if isinstance(self.source, Program):
@@ -131,7 +129,6 @@ class KernelCounts(Lazy):
         return None if dataflow is None else Flow(dataflow, self._cardinalities)
 
     @cached_property
-    @alone
     def nests(self) -> tuple[Nest, ...]:
         """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest.
 
@@ -143,7 +140,6 @@ class KernelCounts(Lazy):
         return nests_of(self._known_flow)
 
     @cached_property
-    @alone
     def compiled(self) -> KernelCounts:
         """The same kernel with the operations that a compiler leaves (:mod:`perfmodel.counts.nests.folded`).
 
@@ -172,7 +168,6 @@ class KernelCounts(Lazy):
         """The same kernel where the indices into each of :attr:`gathered` are known to be any of the array."""
         return self.spanning(ANY_INDEX)
 
-    @alone
     def spanning(self, indices: int) -> KernelCounts:
         """Return the same kernel where the indices into each of :attr:`gathered` have this span."""
         if not self.gathered:
@@ -206,13 +201,11 @@ class KernelCounts(Lazy):
         return self._answers[key]
 
     @cached_property
-    @alone
     def group_works(self) -> tuple[GroupWork | None, ...]:
         """How much each work-group executes, launch by launch; None where all do the same, or no formula tells it."""
         return tuple(group_works(self._cardinalities))
 
     @cached_property
-    @alone
     def executions(self) -> tuple[Count, Count]:
         """How often operations and accesses to shared memory are executed: by work-items, and by sub-groups.
 
@@ -232,7 +225,6 @@ class KernelCounts(Lazy):
         return executed("workitem"), executed("subgroup")
 
     @cached_property
-    @alone
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
@@ -272,7 +264,6 @@ class KernelCounts(Lazy):
         wanted = {"dtype": dtype, "kind": kind}
         return total(row.count for row in self.operation_table if rows.matches(row, wanted))
 
-    @alone
     def accesses(
         self, space: str | None = None, direction: str | None = None, array: str | None = None,
         dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
@@ -300,7 +291,6 @@ class KernelCounts(Lazy):
             self._answers[key] = total(counts, granularity)
         return self._answers[key]
 
-    @alone
     def footprint(self, array: str, direction: str | None = "load") -> Count:
         """Return the number of distinct cells of an array that are touched in a direction; with None in both together.
 
@@ -326,7 +316,6 @@ class KernelCounts(Lazy):
         filled = [row.filled if direction else self.cells_together(row)[1] for row in matching]
         return rows.Utilization(cells, tuple(count for count in filled if count is not None) or (cells,))
 
-    @alone
     def cells_together(self, row: AccessCount) -> tuple[Count | None, Count | None]:
         """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together.
 
@@ -344,7 +333,6 @@ class KernelCounts(Lazy):
         """The cells of arrays that are loaded and stored, by their names."""
         return {}
 
-    @alone
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup", direction: str | None = None, **sizes: int
     ) -> Count:
@@ -372,7 +360,6 @@ class KernelCounts(Lazy):
         values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
         return Lines(self._cardinalities, self._sites(array, direction), line_bytes, values).count(per)
 
-    @alone
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
         """Return the serialised sub-group accesses to an array in local memory.
 
@@ -465,10 +452,9 @@ class KernelCounts(Lazy):
             raise errors.TrafficCacheError(*numbers)
         if self.flow is None:
             raise errors.FlowUnknownError(self.name)
-        with ALONE:
-            if order not in self._traffic_plans:
-                plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
-                self._traffic_plans[order] = plan
+        if order not in self._traffic_plans:
+            plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
+            self._traffic_plans[order] = plan
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise errors.UnknownArrayError(array, plan.arrays)
@@ -478,7 +464,6 @@ class KernelCounts(Lazy):
     def _traffic_plans(self) -> dict[str, TrafficPlan]:
         return {}
 
-    @alone
     def idle_lanes(self) -> Count:
         """Return the lanes of the launch that do nothing.
 
@@ -609,7 +594,6 @@ class KernelCounts(Lazy):
         }
 
     @classmethod
-    @alone
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote.
 

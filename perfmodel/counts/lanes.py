@@ -23,7 +23,6 @@ from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of
 from perfmodel.counts.trace import addresses, values_at
 from perfmodel.errors import UntraceableError
-from perfmodel.threads import alone
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
@@ -85,7 +84,6 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
     return (np.diff(values, axis=-1, prepend=-IDLE) != 0) & (values != IDLE)
 
 
-@alone
 def lane_patterns(
     domain: Domain, access: Access, launch: Launch, sizes: Mapping[str, int], period: int
 ) -> LanePatterns | None:

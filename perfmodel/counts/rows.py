@@ -16,7 +16,6 @@ import islpy as isl
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.documents import MOST_LANES, shortened
 from perfmodel.errors import CountsFormatError
-from perfmodel.threads import ALONE
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 #: Types that a size may have; any other is taken as the widest.
@@ -86,8 +85,7 @@ class AccessCount:
         def __getattr__(self, name: str) -> Count | None:
             if name not in DEFERRED or "_cells" not in vars(self):
                 raise AttributeError(f"an AccessCount has no '{name}'")
-            with ALONE:
-                vars(self).update(zip(DEFERRED, vars(self)["_cells"](), strict=True))
+            vars(self).update(zip(DEFERRED, vars(self)["_cells"](), strict=True))
             return vars(self)[name]
 
     def __getstate__(self) -> dict[str, Any]:

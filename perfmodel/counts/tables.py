@@ -18,7 +18,6 @@ from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneS
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
-from perfmodel.threads import alone
 
 PARAM = isl.dim_type.param
 
@@ -143,7 +142,6 @@ def _cells(
 _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyDictionary()
 
 
-@alone
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
     """Return the counts of each launch, all its repeats together; they add up to those of the kernel.
 

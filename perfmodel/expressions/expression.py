@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Subexpression
 from perfmodel.expressions.trees import Derivative, children, function_of, variables
 from perfmodel.features import unit
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 UNKNOWN = "?"  # a unit that cannot be found
 _SAME = ("max", "min", "abs")  # functions whose values have the unit of their arguments
 
 @dataclass(frozen=True)
-class Expression(Lazy):
+class Expression(FrozenValue):
     """A checked expression, as :func:`parse` returns it; names are in the order of appearance.
 
     Parameters
@@ -130,7 +131,7 @@ class Expression(Lazy):
 
 
 @dataclass(frozen=True)
-class Expressions(Lazy):
+class Expressions(FrozenValue):
     """Expressions that are evaluated from the same values: a step that several of them have is computed once.
 
     Parameters

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, one_line, read_file, yaml_document
 from perfmodel.errors import DocumentError
 from perfmodel.facts.fact import Fact, checked_facts
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
@@ -58,7 +59,7 @@ _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu
 
 
 @dataclass(frozen=True)
-class DeviceFacts(Lazy):
+class DeviceFacts(FrozenValue):
     """All facts of one device.
 
     Parameters

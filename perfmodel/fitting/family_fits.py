@@ -34,10 +34,10 @@ from perfmodel.fitting.design import (
 from perfmodel.fitting.local_scale import lack_of_support, support_of
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
-from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import weight_name
 from perfmodel.store import Measurement, Measurements
+from perfmodel.values import FrozenValue
 
 #: The fold of samples: their groups are in no fit.
 SAMPLES = "samples"
@@ -236,7 +236,7 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyFits(Lazy):
+class FamilyFits(FrozenValue):
     """Every fit of a family to rows of a device's measurements, each made once and when it is needed.
 
     Parameters

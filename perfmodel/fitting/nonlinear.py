@@ -16,7 +16,7 @@ from perfmodel.fitting import least_squares
 from perfmodel.fitting.least_squares import Array, Groups, Solution, TrainingRows
 from perfmodel.fitting.linear import TUNING, row_weights, spread
 from perfmodel.fitting.weights_file import Mark
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 DECADES = 1.5
 """How many powers of ten the varied starting points lie to either side, at most."""
@@ -96,7 +96,7 @@ and then from the best that these led to."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Lazy):
+class Problem(FrozenValue):
     r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
     model: Expression

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.optimize import nnls
 
 from perfmodel.fitting.least_squares import Array, Flags, marks_of, solve_least_squares, standard_errors
 from perfmodel.fitting.weights_file import Mark
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 PASSES = 20
 """Passes of the search, and most steps after it."""
@@ -66,7 +67,7 @@ class ResourceModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _ResourceColumns(Lazy):
+class _ResourceColumns(FrozenValue):
     """A matrix, shape (n_rows, n), whose columns are taken apart once for many weights."""
 
     model: ResourceModel
@@ -166,7 +167,7 @@ def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem(Lazy):
+class _Problem(FrozenValue):
     """The rows of a fit, their columns scaled to a maximum of 1."""
 
     model: ResourceModel

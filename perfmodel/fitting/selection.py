@@ -42,7 +42,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -51,7 +51,7 @@ from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import WIDEST
 from perfmodel.fitting.local_scale import STRICT, Floats
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
@@ -198,7 +198,7 @@ class Scatter(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
-class VariantErrors(Lazy):
+class VariantErrors(FrozenValue):
     """Variants of one kernel at the same sizes.
 
     `logs` are of the measured times [log s], `errors` those of measured over predicted times [1], shape (n_variants,).

@@ -19,11 +19,11 @@ from perfmodel.display import in_words
 from perfmodel.errors import ConfigurationError, EmptySpaceError, MissingExtraError, ResultsError
 from perfmodel.hooks import predicted_times
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True, eq=False)
-class Guide(Lazy):
+class Guide(FrozenValue):
     """Predicts each configuration of a space, and tells Kernel Tuner.
 
     Parameters

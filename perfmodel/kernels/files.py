@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
@@ -25,8 +25,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.errors import KernelFileExecutionError, KernelFileTypeError, SpaceError
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
-from perfmodel.lazy import Lazy
-from perfmodel.threads import guest_streams
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -63,7 +62,7 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelFile(Lazy):
+class KernelFile(FrozenValue):
     """What a user's kernel file defines.
 
     `builders` holds by the name of each variant a function without arguments that returns its translation unit.
@@ -340,7 +339,7 @@ def surroundings(path: Path) -> Iterator[None]:
     sys.path.insert(0, str(folder))
     sys.argv, os._exit = [str(path)], refuse
     try:
-        with guest_streams():
+        with redirect_stdout(sys.stderr):
             yield
     except KeyboardInterrupt:
         raise

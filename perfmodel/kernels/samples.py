@@ -20,7 +20,7 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.kernels.kernel_class import KernelClass, Ladder, Parameters
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.sample/1"
 TAG = "samples"
@@ -30,7 +30,7 @@ RUNG = 2
 
 
 @dataclass(frozen=True, eq=False)
-class KeptKernel(Lazy):
+class KeptKernel(FrozenValue):
     """A kernel as it was generated and counted once: a line of the file of samples, of :data:`SCHEMA`.
 
     It stands in for generated code where a campaign compiles, checks and times.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import SpaceError
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -30,7 +30,7 @@ MOST_KEPT = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class Space(Lazy):
+class Space(FrozenValue):
     """All variants of a kernel that a function builds from parameters.
 
     Parameters

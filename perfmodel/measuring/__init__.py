@@ -8,33 +8,6 @@ does, and as the constant term of the models does. Arguments are set and buffers
 profiling times of the same runs are kept too. ``docs/measuring.md`` describes the whole protocol.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.measuring import isolation, remote, subject, supervised
-    from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
-    from perfmodel.measuring.load import wait_until_quiet
-    from perfmodel.measuring.lock import pin_threads
-    from perfmodel.measuring.run import measure
-    from perfmodel.progress import Progress, Silent
-
-_HOMES = {
-    **dict.fromkeys(
-        ("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign"), "campaign"
-    ),
-    **dict.fromkeys(("Progress", "Silent"), ".progress"),
-    "measure": "run",
-    "pin_threads": "lock",
-    "wait_until_quiet": "load",
-}
-
-__all__ = [
-    "CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign", "Progress", "Silent",
-    "measure", "pin_threads", "wait_until_quiet",
-]  # fmt: skip
-
-__getattr__ = loader(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,7 +21,6 @@ from perfmodel.errors import ArrayMemoryError, KernelArgumentError, PerfModelErr
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
 from perfmodel.store import Key, canonical
-from perfmodel.threads import guest_streams, redirected
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -55,7 +55,7 @@ class GeneratedCode:
     def _generated(self) -> Any:
         import loopy as lp
 
-        with redirected(stdout=io.StringIO()):  # Loopy prints a kernel that it refuses
+        with redirect_stdout(io.StringIO()):  # Loopy prints a kernel that it refuses
             return lp.generate_code_v2(self.t_unit)
 
     @cached_property
@@ -303,7 +303,7 @@ class Subject:
     @cached_property
     def generated(self) -> GeneratedCode | KeptKernel:
         """Its code; building it may fail."""
-        with stage("compile"), guest_streams():  # what a class prints is no result of a command
+        with stage("compile"), redirect_stdout(sys.stderr):  # what a class prints is no result of a command
             unit = self.kernel.build(**self.variant)
             generated = unit if isinstance(unit, KeptKernel) else GeneratedCode(unit)
             generated.hash  # noqa: B018 -- generates the code here, where a failure has its status

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -20,7 +21,6 @@ from typing import Any
 from perfmodel.documents import require
 from perfmodel.errors import FamilyFileError, KernelFileExecutionError, PerfModelError, UnknownFamilyError
 from perfmodel.models.model import EXPRESSION, Family, bind
-from perfmodel.threads import guest_streams
 
 __all__ = ["Family", "families", "find_family", "named_family"]
 
@@ -116,7 +116,7 @@ def _names(path: Path, content: bytes) -> dict[str, Any]:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses in the file look themselves up there
     try:
-        with guest_streams():
+        with redirect_stdout(sys.stderr):
             exec(compile(content, str(path), "exec"), vars(module))
     except BaseException:
         del sys.modules[module.__name__]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -21,8 +21,8 @@ from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, qu
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
+from perfmodel.values import FrozenValue
 
 EXPRESSION = "expr:"
 """Prefix of a family's definition where the rest of it is an expression."""
@@ -79,7 +79,7 @@ MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-
 
 
 @dataclass(frozen=True)
-class Family(Lazy):
+class Family(FrozenValue):
     r"""A model of run time whose weights are to be fitted.
 
     The run time is an expression in features of the kernel, quantities that the family computes, and weights.
@@ -319,7 +319,7 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 
 @dataclass(frozen=True, eq=False)
-class RunTime(Lazy):
+class RunTime(FrozenValue):
     """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`).
 
     `launch_s` is what the host's clock adds to the time [s]; None where weights are of the host's clock.

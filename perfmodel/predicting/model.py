@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +34,6 @@ from perfmodel.fitting.cautions import Caution, FromRelative, NoBounds, NotPosit
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.local_scale import WIDE
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, family_of, read_weights
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
 from perfmodel.predicting import relatives
@@ -42,7 +41,7 @@ from perfmodel.predicting.relatives import Ratio
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.relatives import NEVER_FREE
 from perfmodel.store.measurement import Clock
-from perfmodel.threads import ALONE
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -234,7 +233,7 @@ class RelatedWeight:
 
 
 @dataclass(frozen=True)
-class FittedModel(Lazy):
+class FittedModel(FrozenValue):
     """A model family with its weights for one device.
 
     Parameters
@@ -433,17 +432,16 @@ class FittedModel(Lazy):
         """
         check_level(level)
         require(sizes is None or isinstance(sizes, Mapping), "predict: sizes", sizes, "a mapping of names to sizes")
-        with ALONE:
-            counts = self.counted(kernel)
-            if self.facts is not None:
-                counts.check_launch(self.facts)
-            at = {**(sizes or {}), **more_sizes}
-            at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
-            model = self._refusing if strict and not self.strict else self
-            made = model._predicted(counts, at, level, allow_unmeasured)
-            if counts.gathered:
-                made = made.or_as_local_as(model._predicted(counts.most_local, at, level, True), counts.gathered)
-            return made if self.clock == "host" else made.by_device()
+        counts = self.counted(kernel)
+        if self.facts is not None:
+            counts.check_launch(self.facts)
+        at = {**(sizes or {}), **more_sizes}
+        at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
+        model = self._refusing if strict and not self.strict else self
+        made = model._predicted(counts, at, level, allow_unmeasured)
+        if counts.gathered:
+            made = made.or_as_local_as(model._predicted(counts.most_local, at, level, True), counts.gathered)
+        return made if self.clock == "host" else made.by_device()
 
     def _predicted(
         self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool

@@ -25,12 +25,12 @@ from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import WIDEST, check_level, scaled
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.files import built
-from perfmodel.lazy import Lazy
 from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -108,7 +108,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions(Lazy):
+class Predictions(FrozenValue):
     """Variants of a kernel at sizes.
 
     Parameters
@@ -431,7 +431,7 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class AnchoredModel(Lazy):
+class AnchoredModel(FrozenValue):
     """A fitted model for one kernel, scaled by what the kernel takes at a small size: the anchor."""
 
     model: FittedModel

@@ -33,8 +33,8 @@ from typing import TypeAlias
 from perfmodel.documents import read_file, value_of
 from perfmodel.features import matches
 from perfmodel.fitting.weights_file import FittedWeight
-from perfmodel.lazy import Lazy
 from perfmodel.quantities.relatives import GROUPS, are_related, groups_of, relatives_of
+from perfmodel.values import FrozenValue
 
 RELATIVES_FILE = Path(__file__).with_name("relatives.json")
 PRIOR = 3.0
@@ -103,7 +103,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, eq=False)
-class Ratios(Lazy):
+class Ratios(FrozenValue):
     """Weights of a family that are known of devices, by the type of the device, by its folder, by quantity [s]."""
 
     weights: Mapping[str, Mapping[str, Weights]]

@@ -1,12 +1,5 @@
 """Many variants of a kernel at once: in several processes of one machine, or on a cluster, by way of joblib."""
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.processes import counting, variants
-
-__getattr__ = loader(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -28,7 +28,6 @@ import cloudpickle
 from perfmodel import errors, progress as reports
 from perfmodel.counts.unused import report
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
-from perfmodel.threads import all_cores
 
 SENT = 2
 """Variants sent to each process: one that it does, and one to go on with."""
@@ -40,6 +39,8 @@ SEED = "6640"
 """Of Python's hashes, by which Loopy orders some of what it unrolls; Dask gives its workers the same."""
 COMES_S = 10.0
 """How long to wait for the first worker of a cluster [s]."""
+CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+"""The cores that this process could use when it started; empty where the system does not report them."""
 
 
 class Pool:
@@ -312,6 +313,22 @@ def processes_here(wanted: int, most: int | None = None) -> Iterator[OwnProcesse
     processes = OwnProcesses(count)
     with _ended(processes):
         yield processes
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """Let this thread, and processes that start in the block, use all cores: PoCL binds the thread that runs a kernel.
+
+    Only Linux binds threads; elsewhere nothing is done.
+    """
+    bound = os.sched_getaffinity(0) if CORES else set()
+    if CORES:
+        os.sched_setaffinity(0, CORES)
+    try:
+        yield
+    finally:
+        if CORES:
+            os.sched_setaffinity(0, bound)
 
 
 @contextmanager

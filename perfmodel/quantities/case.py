@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from perfmodel.display import in_words
 from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError, QuantitiesStoppedError
 from perfmodel.facts import DeviceFacts
 from perfmodel.features import PLAIN, Classes, Values
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True, eq=False)
-class Case(Lazy):
+class Case(FrozenValue):
     """A counted kernel at given sizes on a device.
 
     Parameters

@@ -20,19 +20,20 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from perfmodel.counts.nests.nest import Issue
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.issued import SizedAccess
 from perfmodel.quantities.occupancy import groups_held
 from perfmodel.quantities.reuse import AddressWalk, lines_fetched
 from perfmodel.quantities.traffic import WORD, last_cache
+from perfmodel.values import FrozenValue
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
@@ -113,7 +114,7 @@ Walks = tuple[list[SizedAccess], list[AddressWalk]]
 
 
 @dataclass(frozen=True)
-class _Unit(Lazy):
+class _Unit(FrozenValue):
     """The busiest unit of a case at one size."""
 
     case: Case

@@ -26,9 +26,9 @@ from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
 from perfmodel.facts import DeviceFacts
-from perfmodel.lazy import Lazy
 from perfmodel.store import exchange
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -157,7 +157,7 @@ class _ReadCounts(Mapping[str, "KernelCounts"]):
 
 
 @dataclass(frozen=True)
-class Measurements(Lazy):
+class Measurements(FrozenValue):
     """Records in the order of the store, and the counts that they name.
 
     Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok and its

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.analyses.roofline import COLUMNS as RATES, KernelPoint
 from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
-from perfmodel.lazy import Lazy
 from perfmodel.report.bounds import rates_text
 from perfmodel.store.measurement import LOADED
 from perfmodel.tuning.agreement import Agreement
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,7 +60,7 @@ class TunedVariant:
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned(Lazy):
+class Tuned(FrozenValue):
     """What is known of a kernel's variants after some have run.
 
     Parameters

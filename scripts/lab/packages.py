@@ -25,11 +25,11 @@ WHAT = {
     "counts": "kernel to formulas", "display": "values as text", "documents": "reads files safely",
     "errors": "all exceptions", "expressions": "language of models", "facts": "what a device is",
     "features": "formulas to numbers", "fitting": "times to weights", "hooks": "for other tuners", "io": "writes files",
-    "kernels": "classes of kernels", "lazy": "loads at first use", "measuring": "takes times",
+    "kernels": "classes of kernels", "measuring": "takes times",
     "models": "a file for each model", "opencl": "devices, drivers", "plot": "pm.plot",
     "predicting": "seconds, ranking", "processes": "many kernels at once", "progress": "bars",
-    "quantities": "occupancy, traffic", "report": "tables, pictures", "store": "measured rows", "threads": "locks",
-    "tuning": "times and tunes",
+    "quantities": "occupancy, traffic", "report": "tables, pictures", "store": "measured rows",
+    "tuning": "times and tunes", "values": "frozen values",
 }  # fmt: skip
 DEVICE = {"opencl", "measuring"}
 WIDTH, HEIGHT, FLOOR, GAP, THIN, MARGIN, SWEEPS = 150.0, 42.0, 84.0, 22.0, 12.0, 40.0, 24

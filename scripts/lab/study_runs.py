@@ -18,8 +18,9 @@ from scripts.lab.studies import Study, StudyData
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
-    from perfmodel.measuring import Campaign, Progress
+    from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
+    from perfmodel.progress import Progress
 
 #: Below the folder of test kernels: the kernels of the papers' experiments, which are in no score.
 PAPERS = "papers"

@@ -13,9 +13,9 @@ from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting import FitOptions
-from perfmodel.measuring import Silent
 from perfmodel.models import families, find_family
 from perfmodel.predicting.model import fit, load
+from perfmodel.progress import Silent
 from perfmodel.store import read
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,12 @@ import pytest
 
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.measuring import Silent, isolation
+from perfmodel.measuring import isolation
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.isolation import ROUNDS, prove_isolation
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
+from perfmodel.progress import Silent
 from tests.campaigns import SCALE
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16,

@@ -12,8 +12,9 @@ import pytest
 
 from perfmodel.errors import DeviceBusyError, OutputError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.measuring import Silent, lock
+from perfmodel.measuring import lock
 from perfmodel.measuring.lock import lock_path, locked
+from perfmodel.progress import Silent
 from tests.machine import ROOT
 
 GPU = DeviceFacts.from_mapping("NVIDIA H200", "NVIDIA CUDA", "1", {"device_type": Fact("gpu", "", "test")})
@@ -22,7 +23,8 @@ CPU = DeviceFacts.from_mapping("x", "PoCL", "1", {"device_type": Fact("cpu", "",
 HOLD = """
 import sys
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring import Silent, lock
+from perfmodel.measuring import lock
+from perfmodel.progress import Silent
 lock.gettempdir = lambda: sys.argv[1]
 with lock.locked(DeviceFacts("NVIDIA H200", "NVIDIA CUDA", "1", ()), Silent()):
     print("held", flush=True)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.measuring import Silent, making, measure
+from perfmodel.measuring import making, measure
 from perfmodel.measuring.campaign import Campaign, teams
 from perfmodel.measuring.making import make_kernels, name_of
 from perfmodel.measuring.subject import GeneratedCode
+from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
 

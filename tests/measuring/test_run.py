@@ -12,10 +12,10 @@ import perfmodel.measuring
 from perfmodel import store
 from perfmodel.errors import OutputError
 from perfmodel.kernels import Ladder
-from perfmodel.measuring import Silent
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import sample
+from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY, build, measured
 from tests.machine import device
 

@@ -13,10 +13,11 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Silent, bench, run
+from perfmodel.measuring import bench, run
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.load import LoadWatch
 from perfmodel.measuring.timing import Samples, now
+from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from perfmodel.errors import AssumptionError, ParameterError, PerfModelError
-from perfmodel.measuring import Silent
+from perfmodel.progress import Silent
 from perfmodel.store import Measurement, Visit
 from perfmodel.tuning.timing import building_s, counted_at, expected_s, place_of, time_variants, visit_s
 from perfmodel.tuning.trials import TRIALS

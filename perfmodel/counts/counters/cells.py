@@ -6,14 +6,13 @@ Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import cached_property, reduce
 
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.lazy import cached_property
 
 SET, IN, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.div
 Site = tuple[Domain, Access]

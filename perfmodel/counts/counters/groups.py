@@ -20,7 +20,7 @@ from perfmodel.counts.program.program import Domain, Launch
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.rows import total
-from perfmodel.lazy import Lazy
+from perfmodel.values import FrozenValue
 
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
@@ -33,7 +33,7 @@ def _coordinate(axis: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupWork(Lazy):
+class GroupWork(FrozenValue):
     """Operations and accesses of each work-group of a launch.
 
     Attributes

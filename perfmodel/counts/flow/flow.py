@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -31,8 +32,7 @@ from perfmodel.counts.flow.walkthrough import Walkthrough, before_access, work_o
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
-from perfmodel.lazy import Lazy, cached_property
-from perfmodel.threads import alone
+from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ ADDITION, SLOW = 2, 16  # a division or a function is slow
 
 
 @dataclass(frozen=True, eq=False)
-class Flow(Lazy):
+class Flow(FrozenValue):
     """The dataflow of a kernel.
 
     Examples
@@ -215,7 +215,6 @@ class Flow(Lazy):
     alike: Flow | None = field(default=None, compare=False, repr=False)  # of the same schedule: its walk is used
 
     @cached_property
-    @alone
     def _trips(self) -> Trips:
         return Trips(self.cardinalities)
 
@@ -307,7 +306,6 @@ class Flow(Lazy):
         """The statements and barriers with the arcs of control and of data between them."""
         return _flow_graph(self._by_operations)
 
-    @alone
     def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
         walk = Walkthrough(self.dataflow, self._trips, rules, arcs=arcs)
         walk.block(self.cardinalities.program.schedule, Position())
@@ -316,7 +314,6 @@ class Flow(Lazy):
     def _longest(self, rules: Rules) -> Chain:
         return self._chain(self._walk(rules).state.path(LATEST).terms)
 
-    @alone
     def _chain(self, terms: Mapping[Term, int]) -> Chain:
         counts: dict[Act, Count] = {}
         for (act, nest), amount in terms.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 
 import islpy as isl
 
@@ -17,7 +17,6 @@ from perfmodel.counts.points.set_counter import BudgetSpentError, limited
 from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
 from perfmodel.counts.program.serialisation import access_places
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.lazy import cached_property
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeGuard
 
 from perfmodel.counts.flow import execution
@@ -27,7 +28,6 @@ from perfmodel.counts.program.program import (
     has_barrier,
     instructions_in,
 )
-from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
 WORTH_RECALLING = 8  # executions of statements in a body; fewer are soon followed

@@ -21,6 +21,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby, takewhile
 
 from perfmodel.counts.program.program import (
@@ -35,7 +36,7 @@ from perfmodel.counts.program.program import (
     Statement,
     Step,
 )
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 MADE_OF: Mapping[str, Amounts] = {
@@ -118,7 +119,7 @@ class LeftOperation:
 
 
 @dataclass(frozen=True)
-class Changes(Lazy):
+class Changes(FrozenValue):
     """What loops change.
 
     Arrays do not overlap: Loopy says so to the compiler.

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 
 import islpy as isl
@@ -50,7 +51,7 @@ from perfmodel.counts.nests.nests import (
 )
 from perfmodel.counts.program.program import SHARED, Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 APART = 2**40  # bytes: further than equal addresses can be
 SAMPLES = 8  # places at which the digits of a group's number are tried
@@ -65,7 +66,7 @@ def issues_of(flow: Flow) -> tuple[Issue, ...]:
 
 
 @dataclass(frozen=True)
-class _Issues(Lazy):
+class _Issues(FrozenValue):
     flow: Flow
 
     @cached_property

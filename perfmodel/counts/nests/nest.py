@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -13,7 +14,7 @@ import islpy as isl
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Launch
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
 PARAM = isl.dim_type.param
@@ -22,7 +23,7 @@ NO_BYTES = Count.constant(0, "byte")
 
 
 @dataclass(frozen=True, eq=False)
-class Address(Lazy):
+class Address(FrozenValue):
     """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell."""
 
     start: Count  # where all inames are 0; it may be negative

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import islpy as isl
@@ -26,7 +27,7 @@ from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.errors import IncomparableCountsError
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ def nests_of(flow: Flow) -> tuple[Nest, ...]:
 
 
 @dataclass(frozen=True)
-class _Nests(Lazy):
+class _Nests(FrozenValue):
     flow: Flow
 
     @cached_property

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, KeysView, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from math import comb, gcd, lcm
 from typing import NamedTuple
 
 import islpy as isl
 
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 
@@ -312,7 +312,7 @@ class NamedFloor:
 
 
 @dataclass(frozen=True)
-class Polytope(Lazy):
+class Polytope(FrozenValue):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
     It is counted over the variables; other names are parameters.

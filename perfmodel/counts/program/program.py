@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
 import islpy as isl
 
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Dataflow(Lazy):
+class Dataflow(FrozenValue):
     """All statements of a kernel in the order of the schedule."""
 
     steps: tuple[Step, ...]
@@ -164,7 +165,7 @@ class Launch:
 
 
 @dataclass(frozen=True, eq=False)
-class Domain(Lazy):
+class Domain(FrozenValue):
     """The instances at which something is executed.
 
     Loops that data bound are not among the set's dimensions where their mean trip counts are known: ``trips`` is the

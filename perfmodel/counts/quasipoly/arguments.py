@@ -19,7 +19,6 @@ from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import CountTooHardError, InfiniteCountError, ParameterError, PerfModelWarning, SizeRangeError
-from perfmodel.threads import alone
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
@@ -174,7 +173,6 @@ class SummandsAtSizes:
         values = np.array([float(value.value) for value in results])
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
-    @alone
     def _sum(self, *point: int) -> ValueAtSize:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}

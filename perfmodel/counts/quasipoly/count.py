@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from numbers import Rational
 from typing import Any
 
@@ -19,8 +20,6 @@ from perfmodel.counts.points.summation import vanishes
 from perfmodel.counts.quasipoly import arguments, printing
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.documents import one_line, shortened
-from perfmodel.lazy import cached_property
-from perfmodel.threads import alone
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
@@ -113,7 +112,6 @@ class Count:
         text = f"{{ {value.numerator}/{value.denominator} }}"
         return cls(isl.PwQPolynomial(text), granularity=granularity)
 
-    @alone
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able dictionary from which :meth:`from_json` makes an equal count."""
         polynomial, assumptions = self._texts
@@ -124,7 +122,6 @@ class Count:
         }
 
     @classmethod
-    @alone
     def from_json(cls, data: Mapping[str, Any]) -> Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
@@ -144,7 +141,6 @@ class Count:
 
     # {{{ arithmetic
 
-    @alone
     def __add__(self, other: Count | Number) -> Count:
         if isinstance(other, (int, Fraction)) and other == 0:
             return self
@@ -187,14 +183,12 @@ class Count:
         """Return a count and the factor that gives this one: isl scales much faster than it adds."""
         return self._multiple or (self, Fraction(1))
 
-    @alone
     def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
         return Count(
             self.polynomial.scale_val(isl_value(factor)), assumptions, exact, self.granularity,
             tuple(summand.scaled(factor) for summand in self.unexpanded), reasons, _multiple=(self, factor),
         )
 
-    @alone
     def times(self, other: Count) -> Count:
         """Return the product as functions, with this count's granularity."""
         number = self._number.times(other._number)
@@ -218,7 +212,6 @@ class Count:
             return self.assumptions
         return self.assumptions.intersect(other.assumptions)
 
-    @alone
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Count):
             return NotImplemented
@@ -237,7 +230,6 @@ class Count:
     # {{{ evaluating
 
     @cached_property
-    @alone
     def parameters(self) -> tuple[str, ...]:
         """The size parameters that the count depends on, sorted."""
         if self._multiple and self._multiple[1]:
@@ -252,12 +244,10 @@ class Count:
         return bool(values) and not self.unexpanded and all(PARAMETER.search(value) for value in values)
 
     @cached_property
-    @alone
     def _summands(self) -> arguments.SummandsAtSizes:
         return arguments.SummandsAtSizes(self.unexpanded)
 
     @cached_property
-    @alone
     def function(self) -> QuasiPolynomial:
         """The polynomial as a value that can be evaluated."""
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
@@ -265,7 +255,6 @@ class Count:
         return printing.quasi_polynomial_of(self.polynomial)
 
     @cached_property
-    @alone
     def allowed(self) -> QuasiPolynomial:
         """The function that is 1 at the sizes that the assumptions allow, and 0 elsewhere."""
         return printing.indicator_of(self.assumptions)

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, Together, together
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 Number = float | Fraction
 Build = Callable[[Sequence[Number]], Any]
@@ -82,7 +83,7 @@ class DistinctCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedCounts(Lazy):
+class NamedCounts(FrozenValue):
     """Counts by name: dataclasses that hold counts, also in tuples and mappings, and are evaluated as a whole.
 
     Parameters

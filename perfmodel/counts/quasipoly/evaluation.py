@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Polynomial, Polytope
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 CHAIN = 200  # terms that are added by operators
 TOLERANCE = 1e-12  # relative error that is promised
@@ -48,7 +48,7 @@ class IntegerSum(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuasiPolynomial(Lazy):
+class QuasiPolynomial(FrozenValue):
     """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
 
     parameters: tuple[str, ...]

@@ -10,7 +10,7 @@ import io
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from copy import copy
 from dataclasses import dataclass, fields
 from math import prod
@@ -30,7 +30,6 @@ from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import memory_type, offset_of
-from perfmodel.threads import redirected
 
 # {{{ scheduling
 
@@ -221,6 +220,10 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 
 
+class _RedirectedInput(redirect_stdout[io.StringIO]):
+    _stream = "stdin"
+
+
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
     """Turn whatever Loopy raises on a kernel, beside warnings, into an IncompleteKernelError of one line.
@@ -228,7 +231,7 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
     Where Loopy fails it prints the whole kernel, and its scheduler asks the user for a hint: neither is let through.
     """
     try:
-        with redirected(stdin=io.StringIO(), stdout=io.StringIO()):
+        with _RedirectedInput(io.StringIO()), redirect_stdout(io.StringIO()):
             yield
     except (errors.PerfModelError, Warning):
         raise

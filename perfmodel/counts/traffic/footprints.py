@@ -16,13 +16,13 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, expm1, gcd, inf, log1p, prod
 from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
 from perfmodel.counts.traffic.references import CoupledLoop, LaunchReferences, Reference
-from perfmodel.lazy import cached_property
 
 ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 

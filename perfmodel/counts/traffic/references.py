@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise, starmap
 from math import prod
 from typing import Generic, TypeVar
@@ -38,7 +38,7 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.counts.traffic.digits import StepsByDigits, by_digits, digits_of
 from perfmodel.counts.traffic.order import Path, paths
-from perfmodel.lazy import Lazy, cached_property
+from perfmodel.values import FrozenValue
 
 SET = isl.dim_type.set
 UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
@@ -108,7 +108,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False)
-class LoopTree(Lazy):
+class LoopTree(FrozenValue):
     """The loops of a launch, the first of which stands for the launch itself, and the arrays of its references."""
 
     loops: tuple[TreeLoop, ...]

@@ -44,7 +44,6 @@ from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.counts.traffic.boxes import BoxLines, BoxSets, chance_to_stay, overlap
 from perfmodel.counts.traffic.footprints import Cache, Footprints, TouchedLines, joined
 from perfmodel.counts.traffic.references import Gap, LaunchReferences, references_of
-from perfmodel.threads import alone
 
 SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
 PAGE = 4096  # bytes; arrays in global memory begin on a page
@@ -470,7 +469,6 @@ class Traffic:
         """Return the lines at one size; errors are those of a :class:`~perfmodel.counts.quasipoly.count.Count`."""
         return self.at(sizes).lines(self.cache, self.array)
 
-    @alone
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
         """Return what gives the lines of all caches with lines of this length at one size; errors as of a call."""
         return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)

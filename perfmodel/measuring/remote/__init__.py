@@ -1,12 +1,5 @@
 """Campaigns on the devices of Dask workers; ``docs/scale.md`` describes how to use them."""
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.measuring.remote import workers
-
-__getattr__ = loader(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

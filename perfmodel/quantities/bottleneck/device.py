@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import gcd, inf, log2
 from types import MappingProxyType
 from typing import Any
@@ -25,10 +25,10 @@ from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL
+from perfmodel.values import FrozenValue
 
 UNBOUNDED = 1 << 44
 """Capacity of a cache that keeps everything [B]: it fetches each line once."""
@@ -50,7 +50,7 @@ POCL = "Portable Computing Language"
 
 
 @dataclass(frozen=True)
-class DeviceUnits(Lazy):
+class DeviceUnits(FrozenValue):
     """The device as the quantities see it.
 
     Its order is ``serial``: work-items of a group run one after another, a compiler vectorises some nests; or

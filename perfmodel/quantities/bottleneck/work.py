@@ -38,13 +38,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import (
     CompiledAccess,
     CompiledKernel,
@@ -57,6 +57,7 @@ from perfmodel.quantities.bottleneck.latencies import chain_latency, integer_lat
 from perfmodel.quantities.bottleneck.vectors import loop_lanes, writes_rows_out
 from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
+from perfmodel.values import FrozenValue
 
 PACKED, PAIRED = 4, 2
 """Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
@@ -86,7 +87,7 @@ Quantities = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
-class LaunchWork(Lazy):
+class LaunchWork(FrozenValue):
     """A launch of a kernel at given sizes on a device."""
 
     launch: CompiledLaunch[float]
@@ -121,7 +122,7 @@ class LaunchWork(Lazy):
 
 
 @dataclass(frozen=True)
-class NestWork(Lazy):
+class NestWork(FrozenValue):
     """A nest of a launch; :meth:`add` adds what it does to ``quantities``."""
 
     work: LaunchWork

@@ -1,12 +1,5 @@
 """The report of a device as one HTML file, which needs no server and no other file."""
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from perfmodel.lazy import loader
-
-if TYPE_CHECKING:
-    from perfmodel.report.html import page
-
-__getattr__ = loader(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import compare
 from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
-from perfmodel.lazy import Lazy
 from perfmodel.models import families
 from perfmodel.predicting.model import load
 from perfmodel.store import TESTS_FILE, Measurement, read
+from perfmodel.values import FrozenValue
 from scripts.lab.studies.claim import Claim
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class StudyData(Lazy):
+class StudyData(FrozenValue):
     """What a study looks at: its own measurements on a device, and that device's fitted models.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Names that are loaded at their first use, and values that are copied without what they have computed."""
+"""Public names are loaded at their first use, and values are copied and pickled without cached results."""
 
 from __future__ import annotations
 
@@ -20,36 +20,12 @@ import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import IncompleteKernelError
 from perfmodel.facts import DeviceFacts, read_device
-from perfmodel.lazy import Lazy, loader
 from perfmodel.opencl import Device
 from perfmodel.store import Measurements
+from perfmodel.values import FrozenValue
 from tests.machine import ROOT
 from tests.recorded import POCL
 from tests.tuning.test_tuned import tuned
-
-
-def test_a_name_comes_from_its_own_module():
-    load = loader("collections", {"Mapping": "abc"})
-    from collections.abc import Mapping
-
-    assert load("Mapping") is Mapping
-
-
-def test_a_name_that_is_not_listed_is_no_attribute():
-    with pytest.raises(AttributeError, match="module 'collections' has no attribute 'Sequence'"):
-        loader("collections", {"Mapping": "abc"})("Sequence")
-
-
-def test_a_module_of_a_package_is_loaded_at_its_first_use():
-    program = (
-        "import sys\nfrom perfmodel import calibration, report\n"
-        "assert 'perfmodel.report.sweeps' not in sys.modules\n"
-        "assert report.sweeps is sys.modules['perfmodel.report.sweeps']\n"
-        "assert not hasattr(report, 'nothing') and not hasattr(calibration, '__wrapped__')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert 0 == done.returncode, done.stderr
-
 
 #: Imports the packages alone, then all their public names.
 PUBLIC_NAMES = """
@@ -70,8 +46,6 @@ def test_every_public_name_of_a_package_can_be_loaded_and_none_is_loaded_before(
     done = subprocess.run([sys.executable, "-c", PUBLIC_NAMES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
-
-# {{{ values keep what they have computed, and are copied without it
 
 def double(rows: int) -> lp.TranslationUnit:
     """Return a kernel of which each work-item doubles one number after another."""
@@ -213,7 +187,7 @@ def test_every_frozen_value_that_computes_something_later_is_copied_without_it()
                 if "cached_property" in inside:
                     found[node.name] = getattr(import_module(module), node.name)
     assert len(found) > 20
-    assert TRAVELS == {name for name, kind in found.items() if not issubclass(kind, Lazy)}
+    assert TRAVELS == {name for name, kind in found.items() if not issubclass(kind, FrozenValue)}
 
 
 #: Predicts in other processes with a model and counts that were used here; the methods of both travel.
@@ -222,7 +196,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 import perfmodel as pm
 from tests.recorded import POCL
-from tests.test_lazy import answers_of_counts, answers_of_model, double
+from tests.test_values import answers_of_counts, answers_of_model, double
 if __name__ == "__main__":
     model, counts = pm.load(POCL / "bottleneck.json"), pm.count(double(2))
     answers_of_counts(counts), answers_of_model(model)
@@ -243,5 +217,3 @@ if __name__ == "__main__":
 def test_what_was_used_travels_to_processes_of_a_pool():
     done = subprocess.run([sys.executable, "-c", POOLS], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ["fork", "spawn"] == done.stdout.split(), done.stderr
-
-# }}}

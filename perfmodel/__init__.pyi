@@ -1,0 +1,24 @@
+from . import plot
+from .calibration.recommended import fit, load
+from .counts import Count, KernelCounts, count
+from .errors import PerfModelError
+from .kernels.space import Space
+from .measuring.run import measure
+from .models import Family, families
+from .models.model import Weight
+from .opencl import devices
+from .predicting.model import FittedModel, Prediction
+from .predicting.ranking import RankedVariant, Ranking, rank
+from .predicting.transfer import transferred
+from .processes.counting import count_all
+from .processes.variants import CountedVariants
+from .tuning import anchor
+from .tuning.tuned import Tuned
+from .tuning.tuning import tune
+
+__all__ = [
+    "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
+    "RankedVariant", "Ranking", "Space", "Tuned", "Weight", "anchor", "count", "count_all", "devices", "families",
+    "fit", "load", "measure", "plot", "rank", "transferred", "tune",
+]  # fmt: skip
+__version__: str

@@ -1,0 +1,21 @@
+from . import choice, device_folder
+from .design import Design, DesignFit, build_design, fit_to_design, noise_weights
+from .estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
+from .family_fits import FamilyFits, error_of_kernels, fit_weights, log_errors
+from .least_squares import Solution, solve_least_squares
+from .weights_file import (
+    FitOptions,
+    FittedWeight,
+    FittedWeights,
+    Residuals,
+    geometric_mean_error,
+    read_weights,
+    relative_errors,
+)
+
+__all__ = [
+    "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "OrdinaryLeastSquares",
+    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design", "choice",
+    "device_folder", "error_of_kernels", "fit_to_design", "fit_weights", "geometric_mean_error", "log_errors",
+    "noise_weights", "read_weights", "relative_errors", "solve_least_squares",
+]  # fmt: skip

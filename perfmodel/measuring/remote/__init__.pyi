@@ -1,0 +1,3 @@
+from . import workers
+
+__all__ = ["workers"]

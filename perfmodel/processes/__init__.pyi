@@ -1,0 +1,3 @@
+from . import counting, variants
+
+__all__ = ["counting", "variants"]
