@@ -1,4 +1,4 @@
-"""The directive ``public-names``, and links from every name in a docstring to where the site documents it.
+"""The directives ``public-names`` and ``fact-keys``, and links from names in docstrings to the pages that document them.
 
 Public names are loaded late and defined elsewhere than they are imported from, so that one value has several names.
 A reference is therefore followed to the value, and the value to the page that documents it. What perfmodel has
@@ -26,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
 import perfmodel
+from perfmodel.facts import KEYS
 
 PACKAGE = Path(perfmodel.__file__).parent
 NOTHING = object()
@@ -64,6 +65,21 @@ class PublicNames(Directive):
         node = nodes.section()
         node.document = self.state.document
         self.state.nested_parse(StringList(lines, package), self.content_offset, node)
+        return node.children
+
+
+class FactKeys(Directive):
+    """The table of the facts that models use: key, unit, meaning."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table of ``perfmodel.facts.KEYS``."""
+        facts = ((f"``{key}``", fact.unit or "1", fact.meaning) for key, fact in sorted(KEYS.items()))
+        lines = [".. list-table::", "   :header-rows: 1", ""]
+        for key, unit, meaning in [("key", "unit", "meaning"), *facts]:
+            lines += [f"   * - {key}", f"     - {unit}", f"     - {meaning}"]
+        node = nodes.section()
+        node.document = self.state.document
+        self.state.nested_parse(StringList(lines, "facts"), self.content_offset, node)
         return node.children
 
 
@@ -169,8 +185,9 @@ def keep_colons(_: Sphinx, what: str, *arguments: Any) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx of the directive and of the two hooks."""
+    """Register the directives and the two hooks."""
     app.add_directive("public-names", PublicNames)
+    app.add_directive("fact-keys", FactKeys)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon's 500
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
