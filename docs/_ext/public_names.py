@@ -1,4 +1,4 @@
-"""The directives ``public-names`` and ``fact-keys``, and links from names in docstrings to the pages that document them.
+"""The directives ``public-names`` and ``fact-keys``, and links from names in docstrings to pages that document them.
 
 Public names are loaded late and defined elsewhere than they are imported from, so that one value has several names.
 A reference is therefore followed to the value, and the value to the page that documents it. What perfmodel has
