@@ -20,7 +20,6 @@ from perfmodel.analyses.work_flow import WorkFlow, WorkNode
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Domain, Program
-from perfmodel.errors import FlowUnknownError
 
 TRIPS_UNKNOWN = "how far the trips of its lanes differ is not known"
 NOT_EXECUTED = "it is not executed"
@@ -55,8 +54,6 @@ def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]
 
     Raises
     ------
-    FlowUnknownError
-        If the counts were stored before dataflow was recorded.
     ParameterError, AssumptionError
         If a size is missing or breaks the assumptions.
 
@@ -73,8 +70,6 @@ def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]
     >>> store.by_items, store.by_subgroups, store.shares, store.utilization
     (10.0, 4.0, (0.25, 0.5, 0.75, 1.0), 0.625)
     """
-    if counts.flow is None:
-        raise FlowUnknownError(counts.name)
     counting = _Counting(counts.flow.cardinalities, sizes)
     return tuple(counting.of_instances(_instances(counts.program, node)) for node in graph.nodes)
 

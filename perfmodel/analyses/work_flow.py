@@ -21,7 +21,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.flow.flow import Flow, FlowNode
 from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Reading, Step
-from perfmodel.errors import FlowUnknownError, MissingFactError
+from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.instructions import ORDINARY
 from perfmodel.quantities.traffic import TRANSFER_FACTS
@@ -91,8 +91,6 @@ def work_flow(
 
     Raises
     ------
-    FlowUnknownError
-        If the counts were stored before dataflow was recorded.
     ParameterError, AssumptionError
         If a size is missing or breaks the assumptions.
 
@@ -109,8 +107,6 @@ def work_flow(
     >>> [(arc.source, arc.target, arc.variable) for arc in graph.dependences]
     [(1, 2, 'x'), (2, 3, 'y')]
     """
-    if counts.flow is None:
-        raise FlowUnknownError(counts.name)
     building = _Building(counts, counts.flow, sizes, line_bytes, banks)
     for number, node in enumerate(building.graph.nodes):
         building.add(number, node)

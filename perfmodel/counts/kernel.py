@@ -74,7 +74,7 @@ class KernelCounts(FrozenValue):
         The array arguments that are not accessed.
     types : mapping of str to str
         Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
-        default. Counts that were stored before types were recorded are taken to have ``int32``.
+        default.
     statistic_keys : tuple of str
         The keys of ``statistics`` that the counts use, and of those that would make them more exact.
     """
@@ -123,29 +123,22 @@ class KernelCounts(FrozenValue):
         return tuple((statement.domain, access) for statement in statements for access in statement.accesses)
 
     @cached_property
-    def flow(self) -> Flow | None:
-        """The dataflow of a work-item; None in counts stored before it was recorded."""
-        dataflow = self.program.dataflow
-        return None if dataflow is None else Flow(dataflow, self._cardinalities)
+    def flow(self) -> Flow:
+        """The dataflow of a work-item."""
+        return Flow(self.program.dataflow, self._cardinalities)
 
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
-        """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest.
-
-        Raises
-        ------
-        FlowUnknownError, PlacesUnknownError
-            The counts were stored before dataflow, or the places of instructions, were recorded.
-        """
-        return nests_of(self._known_flow)
+        """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest."""
+        return nests_of(self.flow)
 
     @cached_property
     def compiled(self) -> KernelCounts:
         """The same kernel with the operations that a compiler leaves (:mod:`perfmodel.counts.nests.folded`).
 
-        It is this value where the compiler leaves all, or where the counts were stored before operands were recorded.
+        It is this value where the compiler leaves all, or where the counts do not record operands.
         """
-        table = compiled_table(self.flow) if _records_operands(self.source) and self.flow is not None else None
+        table = compiled_table(self.flow) if _records_operands(self.source) else None
         if table is None:
             return self
         decisions = (row for row in self.operation_table if row.kind in DECISIONS)
@@ -177,8 +170,7 @@ class KernelCounts(FrozenValue):
             for statement in self.program.statements
         )
         copy = replace(self, source=replace(self.program, statements=statements))
-        if copy.flow is not None:  # a walk takes seconds for a large kernel
-            vars(copy)["flow"] = replace(copy.flow, alike=self.flow)
+        vars(copy)["flow"] = replace(copy.flow, alike=self.flow)  # a walk takes seconds for a large kernel
         return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
@@ -226,20 +218,8 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def issues(self) -> tuple[Issue, ...]:
-        """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
-
-        Raises
-        ------
-        FlowUnknownError, PlacesUnknownError
-            The counts were stored before dataflow, or the places of instructions, were recorded.
-        """
-        return issues_of(self._known_flow)
-
-    @property
-    def _known_flow(self) -> Flow:
-        if self.flow is None:
-            raise errors.FlowUnknownError(self.name)
-        return self.flow
+        """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together."""
+        return issues_of(self.flow)
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:
@@ -417,8 +397,6 @@ class KernelCounts(FrozenValue):
         ------
         TrafficCacheError, UnknownOrderError, UnknownArrayError
             There is no such cache, order or array in memory.
-        FlowUnknownError, PlacesUnknownError
-            The counts were stored before dataflow, or the places of instructions, were recorded.
 
         Notes
         -----
@@ -450,8 +428,6 @@ class KernelCounts(FrozenValue):
             raise errors.TrafficCacheError(*numbers)
         if sets and capacity // line_bytes % sets:
             raise errors.TrafficCacheError(*numbers)
-        if self.flow is None:
-            raise errors.FlowUnknownError(self.name)
         if order not in self._traffic_plans:
             plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
             self._traffic_plans[order] = plan
@@ -481,13 +457,8 @@ class KernelCounts(FrozenValue):
 
         Sequential trips multiply, parallel inames enter once; each count is of granularity ``"chain"``. :attr:`flow`
         gives the accesses and barriers of the chain too.
-
-        Raises
-        ------
-        FlowUnknownError
-            The counts were stored before dataflow was recorded.
         """
-        chain = self._known_flow.depth.rows
+        chain = self.flow.depth.rows
         return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:

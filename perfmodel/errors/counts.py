@@ -329,22 +329,6 @@ class CountsSchemaError(DescribedError, ValueError):
     that wrote them."""
 
 
-class FlowUnknownError(DescribedError, LookupError):
-    """Counts hold no dataflow, because an earlier version stored them."""
-
-    kernel: str
-    message = """the counts of '{kernel}' were stored without the kernel's dataflow, so chains and their parallelism are
-    not known; count the kernel again with perfmodel.count."""
-
-
-class PlacesUnknownError(DescribedError, LookupError):
-    """Counts do not say where in the schedule things are executed, because an earlier version stored them."""
-
-    kernel: str
-    message = """the counts of '{kernel}' were stored without the places of its instructions, so its nests and the order
-    of its accesses are not known; count the kernel again with perfmodel.count."""
-
-
 class ActCostError(DescribedError, ValueError):
     """The cost given for an operation or an access is negative or no number."""
 

@@ -40,7 +40,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.documents import json_text
-from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
+from perfmodel.errors import MissingCountsError, MissingFactError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
@@ -353,7 +353,7 @@ def takes_regression(family: Family) -> bool:
     return any(weight.fact in of_regression for weight in family.weights)
 
 
-_UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
+_UNKNOWN = (MissingCountsError, MissingFactError)
 
 
 def with_measured_facts(
@@ -363,9 +363,8 @@ def with_measured_facts(
 
     A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
     the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
-    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived, for example
-    because counts of an earlier version hold no dataflow, are left out. Roofs rest on `samples` too, where
-    they are given.
+    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived are left
+    out. Roofs rest on `samples` too, where they are given.
     """
     if not len(measurements):
         return measurements

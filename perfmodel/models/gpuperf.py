@@ -16,7 +16,7 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
 - instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over a launch's work-items; a
   division, a power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
-  use (:mod:`perfmodel.quantities.instructions`); both 1 in counts stored before dataflow was recorded.
+  use (:mod:`perfmodel.quantities.instructions`).
 - O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a sub-group executes beyond its
   mean work-item (:func:`perfmodel.quantities.instructions.divergence`). O_bank, likewise: an issue for each serialised
   access, where the number of ``banks`` is known.

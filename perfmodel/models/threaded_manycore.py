@@ -7,7 +7,7 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
 - Work :math:`T_1`: operations and accesses to local memory, "computation and access to fast memory take unit
   time" (section II.A). P cores: the lanes of all compute units.
 - Span :math:`T_\infty`: the same on the longest chain of a work-item. It bounds the time whatever the schedule is,
-  so the factor leaves it alone; the paper drops it (footnote 5), and so does this where dataflow is not recorded.
+  so the factor leaves it alone; the paper drops it (footnote 5).
 - Transactions M: an access by a row of neighbouring work-items is one for each chunk of C bytes
   (footnote 6). Data-dependent accesses are one each.
 - Threads per core: :math:`\mathcal{T} P = B_a T_r U` for U compute units, each with :math:`B_a` groups of :math:`T_r`

@@ -12,7 +12,6 @@ import numpy as np
 
 from perfmodel.counts import OperationCount
 from perfmodel.counts.program.program import DECISIONS
-from perfmodel.errors import FlowUnknownError
 from perfmodel.features import matches
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import launched
@@ -100,18 +99,16 @@ def work(case: Case) -> Any:
 
 def critical_path(case: Case) -> Any:
     """Return D, the operations and loads on the longest chain of dependences (Kim et al. 2012, section 2.2)."""
-    flow = case.counts.flow
-    if flow is None:
-        raise FlowUnknownError(case.counts.name)
-    return case.sum(*(row.count for row in flow.depth.rows if row.is_operation or row.kind == "load"))
+    rows = case.counts.flow.depth.rows
+    return case.sum(*(row.count for row in rows if row.is_operation or row.kind == "load"))
 
 
 def fast_critical_path(case: Case) -> Any:
     r"""Return :math:`T_\infty`, the operations and accesses to local memory on the longest chain.
 
-    Ma et al. (2014), Eq. 1. It is zero where dataflow is not recorded.
+    Ma et al. (2014), Eq. 1.
     """
-    rows = () if case.counts.flow is None else case.counts.flow.depth.rows
+    rows = case.counts.flow.depth.rows
     return case.sum(
         *(row.count for row in rows if row.is_operation or (row.where == "local" and row.kind in ("load", "store")))
     )
@@ -139,12 +136,9 @@ def first_instructions(case: Case) -> Any:
     """Return the instructions of a work-item before its first access to global memory, of the mean launch.
 
     They are those of :func:`instructions`, with one for the access's address. Without such an access they are all
-    instructions. Where dataflow is not recorded, they are the mean period between two accesses.
+    instructions.
     """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
-    if counts.flow is None:
-        moved = sum((case.value(row.count) for row in counts.access_table if row.space == "global"), 0.0)
-        return all_of_them / np.maximum(moved / launched(case)[0], 1)
     before: dict[tuple[str, str], Any] = {
         (row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows
     }
@@ -156,16 +150,10 @@ def first_instructions(case: Case) -> Any:
 
 
 def instruction_parallelism(case: Case) -> Any:
-    """Return how many instructions of a work-item can be in flight at once between barriers, at least 1.
-
-    It is 1 where dataflow is not recorded.
-    """
-    return 1.0 if case.counts.flow is None else np.maximum(case.value(case.counts.flow.instruction_parallelism), 1)
+    """Return how many instructions of a work-item can be in flight at once between barriers, at least 1."""
+    return np.maximum(case.value(case.counts.flow.instruction_parallelism), 1)
 
 
 def memory_parallelism(case: Case) -> Any:
-    """Return how many loads from global memory a work-item can start before it uses the first value, at least 1.
-
-    It is 1 where dataflow is not recorded.
-    """
-    return 1.0 if case.counts.flow is None else np.maximum(case.value(case.counts.flow.memory_parallelism), 1)
+    """Return how many loads from global memory a work-item can start before it uses the first value, at least 1."""
+    return np.maximum(case.value(case.counts.flow.memory_parallelism), 1)

@@ -5,12 +5,10 @@ They are the miss_ratio and the hit_lat of Kim et al. (2012), Eq. 4.12, which th
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from perfmodel.errors import FlowUnknownError, PlacesUnknownError
 from perfmodel.quantities.bottleneck.device import UNBOUNDED, cold_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
@@ -27,9 +25,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     (:func:`~perfmodel.quantities.bottleneck.device.cold_share`): kernels are run often. A cache of unknown size misses
     all that reach it. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share of the first, replace a ratio.
     """
-    first, memory = 1.0, 1.0
-    with suppress(FlowUnknownError, PlacesUnknownError):
-        first, memory = _fetched(case, np.where(requests > 0, requests, 1))
+    first, memory = _fetched(case, np.where(requests > 0, requests, 1))
     first = case.known("l1_miss_ratio", first)
     if case.knows("l2_miss_ratio"):
         return first, first * float(case.fact("l2_miss_ratio"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 import loopy as lp
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from perfmodel.analyses.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_lanes
 from perfmodel.analyses.work_flow import work_flow
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import FlowUnknownError
 from tests.corpus import kernels
 from tests.corpus.made import counted as corpus_counts
 
@@ -127,10 +125,3 @@ def test_lanes_of_the_corpus_add_up_to_the_executions_by_work_items() -> None:
         rows = rows_of(corpus_counts(kernel, kernel.cases[-1]), **kernel.cases[-1])
         assert [row.utilization for row in rows] == pytest.approx([sum(row.shares) / len(row.shares) for row in rows])
         assert all(max(row.shares) <= 1 + 1e-9 for row in rows), kernel.name
-
-
-def test_counts_without_dataflow_are_refused() -> None:
-    counts = counted("{ [i]: 0 <= i < n }", "y[i] = x[i]", {})
-    graph = work_flow(counts, {"n": 4})
-    with pytest.raises(FlowUnknownError):
-        active_lanes(replace(counts, source=replace(counts.program, dataflow=None)), graph, {"n": 4})

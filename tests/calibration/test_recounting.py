@@ -11,6 +11,7 @@ import pytest
 from perfmodel import store
 from perfmodel.calibration.recounting import recount, write
 from perfmodel.counts import count
+from perfmodel.counts.program.program import Dataflow
 from perfmodel.errors import StoreMissingError
 from perfmodel.measuring.subject import Subject
 from tests.campaigns import SCALE
@@ -49,7 +50,7 @@ def with_twice_the_operations(counts):
 
 
 def without_dataflow(counts):
-    return replace(counts, source=replace(counts.program, dataflow=None))
+    return replace(counts, source=replace(counts.program, dataflow=Dataflow(())))
 
 
 def test_counts_of_today_are_the_same(tmp_path, subject, counts):

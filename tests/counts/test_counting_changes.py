@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.counting import Change, changes, parts
+from perfmodel.counts.program.program import Dataflow
 from perfmodel.counts.quasipoly.count import Count
 
 
@@ -66,6 +67,6 @@ def test_footprints_are_compared(counts):
 
 
 def test_parts_of_the_program_are_told_apart(counts):
-    new = replace(counts, source=replace(counts.program, dataflow=None))
+    new = replace(counts, source=replace(counts.program, dataflow=Dataflow(())))
     assert () == changes(counts, new)
     assert ("source.dataflow",) == parts(counts, new)

@@ -205,7 +205,7 @@ def test_counts_that_lack_a_part_are_refused(name) -> None:
 
 def test_a_program_that_is_none_is_refused_when_it_is_needed() -> None:
     counts = KernelCounts.from_json({**count(axpy()).to_json(), "source": {"name": "a"}})
-    with pytest.raises(CountsFormatError, match="lacks 'parameters'"):
+    with pytest.raises(CountsFormatError, match="lacks 'domains'"):
         counts.lines("a")
 
 

@@ -8,7 +8,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
@@ -149,14 +149,6 @@ def test_one_long_work_item_takes_its_span():
     found = quantities(counts, device(max_groups_per_unit=1, compute_units=1, lanes_per_unit=640), n=1000)
     assert (64 * 2000 / 640, 1001) == (found["work_per_core"], found["span"])  # n sums after one product
     assert pytest.approx(1001e-9) == evaluated(FAMILY, found, w_operation=1e-9)
-
-
-def test_counts_without_dataflow_leave_the_span_out():
-    document = counted().to_json()
-    document["source"] = {key: value for key, value in document["source"].items() if key != "dataflow"}
-    counts = KernelCounts.from_json(document)
-    assert counts.flow is None
-    assert {**quantities(counted(), n=640), "span": 0.0} == quantities(counts, n=640)
 
 
 @pytest.mark.parametrize("key", ["compute_units", "max_groups_per_unit", "max_items_per_unit", "local_memory_bytes"])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import FlowUnknownError
+from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
@@ -67,13 +64,6 @@ def test_what_computes_nothing_has_no_time_below_zero():
     empty = counted("{[i]: 0 <= i < n}", "out[i] = 1.0f", parallel={"i": "g.0"})
     found = FAMILY.quantities(case(empty, n=100))
     assert (0, 0, 400) == (found["steps"], found["depth"], found["moved"])
-
-
-def test_counts_without_dataflow_are_told():
-    document = json.loads(json.dumps(chain().to_json()))
-    document["source"].pop("dataflow")
-    with pytest.raises(FlowUnknownError):
-        FAMILY.quantities(case(KernelCounts.from_json(document), n=16))
 
 
 def test_arrays_of_sizes_give_what_each_size_gives():

@@ -6,8 +6,6 @@ import math
 
 import pytest
 
-from perfmodel.counts import KernelCounts
-from perfmodel.errors import FlowUnknownError
 from perfmodel.quantities.instructions import (
     critical_path,
     fast_critical_path,
@@ -69,10 +67,3 @@ def test_independent_loads_and_operations_are_in_flight_at_once():
     assert 8 / 4 == instruction_parallelism(found)
 
 
-def test_counts_without_dataflow():
-    document = chain().to_json()
-    document["source"].pop("dataflow")
-    old = case(KernelCounts.from_json(document), n=16)
-    assert (1.0, 1.0, 0.0) == (instruction_parallelism(old), memory_parallelism(old), fast_critical_path(old))
-    with pytest.raises(FlowUnknownError):
-        critical_path(old)

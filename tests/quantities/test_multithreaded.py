@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FlowUnknownError, MissingFactError
+from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
@@ -382,6 +380,3 @@ def test_what_is_needed():
     facts = DeviceFacts.from_mapping("toy", "none", "0", {})
     with pytest.raises(MissingFactError, match="compute_units"):
         resources(counted(), facts, n=64)
-    counts = counted()
-    with pytest.raises(FlowUnknownError):
-        resources(replace(counts, source=replace(counts.program, dataflow=None)), n=64)

@@ -138,7 +138,7 @@ class Changes(FrozenValue):
     def writers(self) -> Mapping[str, Sequence[tuple[int, tuple[str, ...], Step, str]]]:
         """By variable: the instructions that write to it, as in :attr:`runs`, with their steps, and the space."""
         writers: dict[str, list[tuple[int, tuple[str, ...], Step, str]]] = defaultdict(list)
-        for step in self.program.dataflow.steps if self.program.dataflow else ():
+        for step in self.program.dataflow.steps:
             for writing in step.writings if step.name in self.runs else ():
                 writers[writing.variable].append((*self.runs[step.name], step, writing.space))
         return writers
@@ -179,7 +179,7 @@ class Values:
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
         """Yield the operations of statements that a compiler leaves.
 
-        Those of counts that were stored before operands were recorded are those of the generated code.
+        Where operands are not recorded, they are those of the generated code.
         """
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)

@@ -23,7 +23,6 @@ from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, moving_address_of
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, Place, Statement
-from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.errors import IncomparableCountsError
@@ -99,7 +98,7 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     """Return the statements of each nest, in the order of the schedule."""
     places = surroundings(flow.cardinalities.program.schedule, flow.dataflow.unrolled)
     nests: dict[Key, list[Statement]] = defaultdict(list)
-    for statement in statements_with_places(flow.cardinalities.program):
+    for statement in flow.cardinalities.program.statements:
         domain = statement.domain
         lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
         nests[places[domain.launch, statement.place], lanes].append(statement)

@@ -132,7 +132,7 @@ class Step:
     writings: tuple[Writing, ...]  # what it assigns
     acts: tuple[tuple[Act, int], ...]  # operations and accesses to global and local memory, with their number
     guarded: bool = False  # whether a test decides if it is executed
-    names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; of none in counts stored before
+    names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; empty where they are not recorded
 
 
 @dataclass(frozen=True)
@@ -294,9 +294,8 @@ class Access:
 class Statement:
     """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain.
 
-    ``place`` is where it stands in the schedule; it is empty in counts that were stored before it was recorded.
-    ``instruction`` is the instruction's identifier, "" for a test. ``computed`` has each of the operations; it is empty
-    in counts that were stored before it was recorded.
+    ``place`` is its position in the schedule, ``instruction`` the instruction's identifier, "" for a test. ``computed``
+    has each of the operations, or nothing where operands are not recorded.
     """
 
     domain: Domain
@@ -324,8 +323,8 @@ class BarrierSite:
 class Program:
     """A scheduled kernel, with all that counters need.
 
-    ``dataflow`` is None in counts that were stored before it was recorded. ``decisions`` are the comparisons and
-    selects of instructions and tests; they are not among the operations that statements and dataflow have.
+    ``decisions`` are the comparisons and selects of instructions and tests; they are not among the operations of
+    statements and dataflow.
     """
 
     name: str
@@ -335,6 +334,6 @@ class Program:
     statements: tuple[Statement, ...]
     barriers: tuple[BarrierSite, ...]
     schedule: tuple[Node, ...]
-    dataflow: Dataflow | None = None
+    dataflow: Dataflow = Dataflow(())
     statistics: tuple[Statistic, ...] = ()  # those that have a largest value
     decisions: tuple[Statement, ...] = ()

@@ -16,16 +16,14 @@ import islpy as isl
 
 from perfmodel.counts.program import program as values
 from perfmodel.counts.program.program import Access, BarrierSite, Domain, Loop, Node, Place, Program, Statement
-from perfmodel.errors import PlacesUnknownError
 
 Json = Any
-ADDED = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts")
-"""Fields that are written only where they are not empty."""
+OPTIONAL = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts")
+"""Fields that are left out where they are empty."""
 
 
 def write_program(program: Program) -> Json:
     """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
-    flow = program.dataflow
     domains = {statement.domain: None for statement in (*program.statements, *program.decisions)}
     numbers = {domain: number for number, domain in enumerate(domains)}
     return {
@@ -37,7 +35,7 @@ def write_program(program: Program) -> Json:
         "statements": [_write_statement(statement, numbers) for statement in program.statements],
         "barriers": [_by_field(site) for site in program.barriers],
         "schedule": [_write_node(node) for node in program.schedule],
-        **({} if flow is None else {"dataflow": write_dataflow(flow)}),
+        "dataflow": write_dataflow(program.dataflow),
         **({"statistics": _plain(tuple(map(tuple, program.statistics)))} if program.statistics else {}),
         **({"decisions": [_write_statement(each, numbers) for each in program.decisions]} if program.decisions else {}),
     }
@@ -53,9 +51,9 @@ def _write_statement(statement: Statement, numbers: Mapping[Domain, int]) -> Jso
 
 
 def _by_field(value: values.Launch | Domain | Access | BarrierSite) -> Json:
-    """Return a value's fields by their names, without those that were added later and are empty."""
+    """Return a value's fields by their names, without empty ones that may be left out."""
     given = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: _plain(part) for name, part in given.items() if name not in ADDED or part}
+    return {name: _plain(part) for name, part in given.items() if name not in OPTIONAL or part}
 
 
 def _plain(value: Any) -> Json:
@@ -94,8 +92,8 @@ def _write_node(node: Node) -> Json:
 
 
 def read_program(data: Mapping[str, Any]) -> Program:
-    """Read what :func:`write_program` wrote, now or before statements shared domains and had places."""
-    domains = [_read_domain(domain) for domain in data.get("domains", ())]
+    """Read what :func:`write_program` wrote."""
+    domains = [_read_domain(domain) for domain in data["domains"]]
     return Program(
         data["name"], tuple(data["parameters"]), isl.Set(data["assumptions"]),
         tuple(
@@ -114,7 +112,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
             for site in data["barriers"]
         ),
         tuple(_read_node(node) for node in data["schedule"]),
-        read_dataflow(data["dataflow"]) if "dataflow" in data else None,
+        read_dataflow(data["dataflow"]),
         tuple(
             values.Statistic(key, Fraction(value), tuple(map(isl.Set, most)))
             for key, value, most in data.get("statistics", ())
@@ -125,10 +123,10 @@ def read_program(data: Mapping[str, Any]) -> Program:
 
 def _read_statement(statement: Json, domains: Sequence[Domain]) -> Statement:
     return Statement(
-        domains[statement["domain"]] if domains else _read_domain(statement["domain"]),
+        domains[statement["domain"]],
         tuple(values.Operation(*operation) for operation in statement["operations"]),
         tuple(_read_access(access) for access in statement["accesses"]),
-        tuple(statement.get("place", ())), statement.get("instruction", ""),
+        tuple(statement["place"]), statement["instruction"],
         tuple(
             values.Computed(number, dtype, kind, lanes, tuple(operands))
             for number, dtype, kind, lanes, operands in statement.get("computed", ())
@@ -218,7 +216,7 @@ def loops_of(place: Place) -> tuple[str, ...]:
 def access_places(program: Program, launch: int) -> list[AccessPlace]:
     """Return the accesses of a launch to global memory in the order of execution; all loads come before all stores."""
     accesses = [
-        (statement, access) for statement in statements_with_places(program) if statement.domain.launch == launch
+        (statement, access) for statement in program.statements if statement.domain.launch == launch
         for access in statement.accesses if access.space == "global"
     ]
     accesses.sort(key=lambda pair: pair[1].direction == "store")
@@ -226,13 +224,6 @@ def access_places(program: Program, launch: int) -> list[AccessPlace]:
         AccessPlace(statement.domain, access, statement.place, number, statement.instruction)
         for number, (statement, access) in enumerate(accesses)
     ]
-
-
-def statements_with_places(program: Program) -> tuple[Statement, ...]:
-    """Return the statements of a program, unless it was stored before their places were recorded."""
-    if not all(statement.place for statement in program.statements):
-        raise PlacesUnknownError(program.name)
-    return program.statements
 
 
 def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Place]]:

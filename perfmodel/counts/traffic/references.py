@@ -33,7 +33,6 @@ from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
-from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.counts.traffic.digits import StepsByDigits, by_digits, digits_of
@@ -226,7 +225,7 @@ def references_of(
     around = paths(device, program.launches[launch], unrolled, order, lanes)
     frames = _Frames(cardinalities, launch, digits_of(program, launch))
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
-    for statement in statements_with_places(program):
+    for statement in program.statements:
         domain = statement.domain
         for access in statement.accesses if domain.launch == launch else ():
             if access.space != "private":

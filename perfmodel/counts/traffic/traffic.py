@@ -554,7 +554,7 @@ def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameter
     ``parameters`` are the sizes that counts depend on: a size that only the extent of an array has is not needed.
     """
     program = cardinalities.program
-    unrolled = () if program.dataflow is None else program.dataflow.unrolled
+    unrolled = program.dataflow.unrolled
     spans = {
         name: span for name, span in _spans(cardinalities).items()
         if span is not None and {*span.parameters} <= {*parameters}

@@ -40,7 +40,6 @@ from weakref import WeakKeyDictionary
 from perfmodel.counts import Count, KernelCounts, OperationCount
 from perfmodel.counts.nests.nest import NO_BYTES, Address, Nest, NestAccess, NestChain
 from perfmodel.counts.quasipoly.distinct import NamedCounts
-from perfmodel.errors import FlowUnknownError
 from perfmodel.quantities.instructions import is_call
 
 MOST_COPIES = 64
@@ -174,13 +173,7 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 
 
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
-    """Return a :class:`CompiledKernel`, to be evaluated at sizes; it is kept as long as the kernel's counts.
-
-    Raises
-    ------
-    FlowUnknownError, PlacesUnknownError
-        The counts were stored before dataflow, or the places of instructions, were recorded.
-    """
+    """Return a :class:`CompiledKernel`, to be evaluated at sizes; it is kept as long as the kernel's counts."""
     kernel = _compiled_kernels.get(counts)
     if kernel is None:
         kernel = _compiled_kernels[counts] = NamedCounts(_kernel(counts))
@@ -188,8 +181,6 @@ def compiled_kernel(counts: KernelCounts) -> NamedCounts:
 
 
 def _kernel(counts: KernelCounts) -> CompiledKernel[Count]:
-    if counts.flow is None:
-        raise FlowUnknownError(counts.name)
     nests: dict[str, list[Nest]] = defaultdict(list)
     for nest in counts.nests:
         nests[nest.launch].append(nest)

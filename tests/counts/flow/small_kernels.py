@@ -37,7 +37,6 @@ def counted(unit: lp.TranslationUnit, **options: Any) -> KernelCounts:
 
 def flow_of(unit: lp.TranslationUnit, **options: Any) -> Flow:
     flow = counted(unit, **options).flow
-    assert flow is not None
     return flow
 
 

@@ -16,7 +16,6 @@ from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, RSQRT, STORE,
 def test_dot_product_is_a_chain_of_additions() -> None:
     counts = counted(kernel("{[i]: 0 <= i < n}", "out = sum(i, a[i]*b[i])"))
     assert {"mul": 1, "add": 1000} == {row.kind: row.count(n=1000) for row in counts.depth()}
-    assert counts.flow is not None
     assert "n" == str(counts.flow.depth.operations(kind="add"))
     (recurrence,) = counts.flow.graph.recurrences
     assert ("i", (((ADD, ()), 1),), 1) == (recurrence.loop, recurrence.acts, recurrence.chains)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import loopy as lp
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import FlowUnknownError, PlacesUnknownError
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 
@@ -159,15 +157,6 @@ def test_the_issues_of_every_kernel_add_up_to_its_accesses(kernel: CorpusKernel)
             assert counts.accesses(space, granularity="subgroup")(**given) == sum(parts)
 
 
-def test_counts_that_were_stored_without_places_have_no_issues() -> None:
-    counts = doubled()
-    program = replace(
-        counts.program, statements=tuple(replace(one, place=()) for one in counts.program.statements)
-    )
-    with pytest.raises(PlacesUnknownError, match="count the kernel again"):
-        replace(counts, source=program).issues  # noqa: B018
-    with pytest.raises(FlowUnknownError):
-        replace(counts, source=replace(program, dataflow=None)).issues  # noqa: B018
 
 @pytest.mark.parametrize("width", [4, 8, 16, 32])
 def test_lanes_that_the_code_arranges_anew(width: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import loopy as lp
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.program.program import DECISIONS
-from perfmodel.errors import PlacesUnknownError
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 
@@ -191,12 +189,3 @@ def test_the_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) ->
         for row in counts.access_table:
             expected[row.space, row.direction, row.array] += row.count(**given)
         assert {key: value for key, value in expected.items() if value} == {k: v for k, v in found.items() if v}
-
-
-def test_counts_that_were_stored_without_places_have_no_nests() -> None:
-    counts = matmul()
-    program = replace(
-        counts.program, statements=tuple(replace(one, place=()) for one in counts.program.statements)
-    )
-    with pytest.raises(PlacesUnknownError, match="count the kernel again"):
-        replace(counts, source=program).nests  # noqa: B018

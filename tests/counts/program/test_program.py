@@ -1,4 +1,4 @@
-"""Derived numbers of the values of a program, by hand."""
+"""Derived values of programs that are written by hand."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from fractions import Fraction
 import islpy as isl
 import pytest
 
-from perfmodel.counts.program.program import Access, Domain, LaneStride, Launch
+from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node, Run, Wait, has_barrier, instructions_in
 
 POINTS = isl.Set("[n] -> { [j, l, k] : 0 <= j, l, k < n }")
-ONE = isl.PwQPolynomial("{ 1 }")
-
-
-@pytest.mark.parametrize(("shape", "size"), [((), 1), ((16,), 16), ((16, 4, 2), 128)])
-def test_work_items_of_a_group(shape: tuple[int, ...], size: int) -> None:
-    assert size == Launch("kernel", shape, (), isl.Set("{ [] }")).group_size
+OUTER = Loop("j", (Run("start"), Loop("k", (Run("add"), Wait("local"), Run("copy"))), Run("end")))
 
 
 @pytest.mark.parametrize(("trips", "chance", "factor"), [
     (None, Fraction(1), 1),
     (None, Fraction(1, 4), Fraction(1, 4)),
     (Fraction(6), Fraction(1, 4), Fraction(3, 2)),
-    (Fraction(0), Fraction(1), 0),  # a loop that never runs is no missing one
+    (Fraction(0), Fraction(1), 0),  # a loop that never runs differs from no loop
 ])  # fmt: skip
 def test_statistics_multiply(trips: Fraction | None, chance: Fraction, factor: Fraction) -> None:
-    assert factor == Domain(0, POINTS, ("", "l.0", ""), trips, chance).factor
+    domain = Domain(0, POINTS, ("", "l.0", ""), trips, chance)
+    assert (factor, ("j", "l", "k")) == (domain.factor, domain.names)
 
 
-def test_inames_are_in_the_order_of_the_dimensions() -> None:
-    assert ("j", "l", "k") == Domain(0, POINTS, ("", "l.0", "")).names
+def test_instructions_are_in_schedule_order() -> None:
+    kernel = DeviceKernel("kernel", (Run("first"), OUTER, Loop("j", (Run("last"),))))
+    assert ["first", "start", "add", "copy", "end", "last"] == list(instructions_in(kernel))
+    assert [] == list(instructions_in(Wait("global")))
 
 
-def test_an_access_without_a_stride_is_indirect() -> None:
-    known = Access("global", "load", "a", "float32", 32, None, True, None, None, (LaneStride(ONE, None, 1),), (), ONE)
-    unknown = Access("global", "load", "a", "float32", 32, None, False, None, None, (), (), ONE)
-    assert [False, True] == [known.indirect, unknown.indirect]
+@pytest.mark.parametrize(("node", "expected"), [
+    (OUTER, True), (DeviceKernel("kernel", (OUTER,)), True), (Wait("global"), True),
+    (Run("add"), False), (Loop("k", (Run("add"), Loop("j", ()))), False),
+])  # fmt: skip
+def test_barriers_are_found_at_any_depth(node: Node, expected: bool) -> None:
+    assert expected == has_barrier(node)

@@ -1,4 +1,4 @@
-"""Programs as JSON: a round trip gives equal values."""
+"""Programs as JSON and back, and the places of accesses and barriers in a schedule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import islpy as isl
+import loopy as lp
+import numpy as np
 
+from perfmodel.counts import count
 from perfmodel.counts.program.program import (
     Access,
     BarrierSite,
@@ -26,7 +29,7 @@ from perfmodel.counts.program.program import (
     Wait,
     Writing,
 )
-from perfmodel.counts.program.serialisation import read_program, write_program
+from perfmodel.counts.program.serialisation import access_places, barrier_places, loops_of, read_program, write_program
 
 ONE = isl.PwQPolynomial("{ 1 }")
 POINTS = isl.Set("[n] -> { [l, k] : 0 <= l < 16 and 0 <= k < n }")
@@ -36,6 +39,11 @@ ACCESS = Access(
     (LaneStride(ONE, None, 1), LaneStride(ONE, isl.Set("[n] -> { [l, k] : l = 3 }"), None)),
     (isl.PwQPolynomial("{ 16 }"), ONE), isl.PwQPolynomial("{ 0 }"),
 )
+# x[2*l - k + 1, where[l]] = a[k, l]*2, under a guard, and a statement without anything
+STORE = Step(
+    "add", (Reading("a", ((0, (("k", 1),)), None), (("global", "load"), ("float32", "mul"))),),
+    (Writing("x", ((1, (("k", -1), ("l", 2))), None), "global"),), ((("float32", "mul"), 2),), True, ("k", "l"),
+)
 PROGRAM = Program(
     "kernel", ("n",), isl.Set("[n] -> { : n >= 1 }"),
     (Launch("kernel", (16,), (isl.PwAff("[n] -> { [(n)] }"),), isl.Set("[n] -> { [] }")),),
@@ -44,19 +52,12 @@ PROGRAM = Program(
             Domain(0, POINTS, ("l.0", ""), Fraction(5, 2), Fraction(1, 3), False, frozenset({"k"})),
             (Operation("float32", "add", 2),),
             (ACCESS, replace(ACCESS, cells=None, cells_exact=False, shape=None, unit_axis=None, lane_stride=())),
+            (0, "k", 0), "add",
         ),
     ),
     (BarrierSite(0, "local", isl.Set("[n] -> { [k] : 0 <= k < n }"), ("",), Fraction(1, 2), False),),
     (DeviceKernel("kernel", (Loop("k", (Run("add"), Wait("local"))),)),),
-    Dataflow(
-        (
-            Step(
-                "add", (Reading("a", ((1, (("l", 2), ("k", -1))), None), (("global", "load"), ("float32", "add"))),),
-                (Writing("s", (), "private"),), ((("float32", "add"), 2),), True,
-            ),
-        ),
-        ("k",), ("l",),
-    ),
+    Dataflow((STORE, Step("nothing", (), (), ())), ("k",), ("l",)),
 )
 
 
@@ -64,17 +65,14 @@ def test_round_trip() -> None:
     document = json.loads(json.dumps(write_program(PROGRAM)))
     again = read_program(document)
     assert document == write_program(again)
-    for name in ("name", "parameters", "launches", "schedule", "dataflow"):
-        if name != "launches":
-            assert getattr(PROGRAM, name) == getattr(again, name)
+    for name in ("name", "parameters", "schedule", "dataflow"):
+        assert getattr(PROGRAM, name) == getattr(again, name)
     assert again.assumptions.is_equal(PROGRAM.assumptions)
-    assert (PROGRAM.launches[0].name, PROGRAM.launches[0].group_shape) == (
-        again.launches[0].name, again.launches[0].group_shape
-    )
     (before,), (after,) = PROGRAM.statements, again.statements
     assert after.domain.points.is_equal(POINTS)
-    assert before.operations == after.operations
     assert [False, True] == [access.indirect for access in after.accesses]
+    for name in ("operations", "place", "instruction"):
+        assert getattr(before, name) == getattr(after, name)
     for name in ("launch", "axes", "trips", "chance", "exact", "tied"):
         assert getattr(before.domain, name) == getattr(after.domain, name)
 
@@ -86,9 +84,46 @@ def test_the_form_on_disk_stays() -> None:
     )
     assert [["float32", "add", 2]] == document["statements"][0]["operations"]
     assert ("1/2", "5/2") == (document["barriers"][0]["factor"], document["domains"][0]["trips"])
+    path, cell = [["global", "load"], ["float32", "mul"]], [[1, [["k", -1], ["l", 2]]], None]
+    reading, writing = ["a", [[0, [["k", 1]]], None], path], ["x", cell, "global"]
+    assert document["dataflow"] == {
+        "steps": [["add", [reading], [writing], [["float32", "mul", 2]], True, ["k", "l"]],
+                  ["nothing", [], [], [], False]],
+        "unrolled": ["k"], "parallel": ["l"],
+    }  # fmt: skip
 
 
-def test_counts_of_before_dataflow_was_recorded() -> None:
-    document = write_program(replace(PROGRAM, dataflow=None))
-    assert "dataflow" not in document
-    assert read_program(document).dataflow is None
+def test_the_places_of_loads_and_stores() -> None:
+    """The launch holds the sum's start (0), the loop over k (2) with its update (0), and the store (4)."""
+    unit = lp.make_kernel(
+        "{ [i, k]: 0 <= i, k < n }", "y[i] = sum(k, a[i, k]*x[k])", lang_version=(2018, 2), assumptions="n >= 1"
+    )
+    unit = lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32, "x": np.float32}), {"i": "g.0"})
+    places = access_places(count(unit, cache=False).program, 0)
+    assert [("a", (2, "k", 0)), ("x", (2, "k", 0)), ("y", (4,))] == [(one.access.array, one.place) for one in places]
+    assert [0, 1, 2] == [one.number for one in places]
+    assert [("k",), ("k",), ()] == [loops_of(one.place) for one in places]
+
+
+def test_the_place_of_a_barrier() -> None:
+    """The launch holds the store to t (0), the barrier (2) and the load of t (4)."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < 16 }", ["t[i] = a[i] {id=first}", "b[i] = t[15 - i] {dep=first}"],
+        [lp.TemporaryVariable("t", np.float32, (16,), address_space=lp.AddressSpace.LOCAL), ...],
+        lang_version=(2018, 2),
+    )
+    unit = lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32}), {"i": "l.0"})
+    ((site, place),) = barrier_places(count(unit, cache=False).program, 0)
+    assert ("local", (2,)) == (site.scope, place)
+
+
+def test_statements_that_load_the_same_array_have_a_load_each() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", ["b[i] = a[i] {id=first}", "c[i] = a[i] + a[i+1] {id=second, dep=first}"],
+        [lp.GlobalArg("a", np.float32, shape="n+1"), lp.GlobalArg("b, c", np.float32, shape="n"), ...],
+        lang_version=(2018, 2), assumptions="n >= 1",
+    )  # fmt: skip
+    places = access_places(count(lp.tag_inames(unit, {"i": "g.0"}), cache=False).program, 0)
+    assert [("a", "first"), ("a", "second"), ("a", "second"), ("b", "first"), ("c", "second")] == [
+        (one.access.array, one.statement) for one in places
+    ]

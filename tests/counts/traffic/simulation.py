@@ -74,7 +74,6 @@ def requests_of(
 ) -> Requests:
     """Return all accesses of a launch, registers left out, in the order of the device."""
     device, shape = list(device_kernels(program.schedule))[launch], program.launches[launch]
-    assert program.dataflow is not None
     around = paths(device, shape, program.dataflow.unrolled, order, lanes)
     bases = _bases(program, sizes, line_bytes)
     accesses = [

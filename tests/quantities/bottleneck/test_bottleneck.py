@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts
-from perfmodel.errors import FlowUnknownError
 from perfmodel.facts import KEYS
 from perfmodel.features import FEATURE_NAMES
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, at_sizes, bottleneck_quantities
@@ -27,13 +25,6 @@ def test_arrays_of_sizes_give_what_each_size_gives() -> None:
         for column, n in enumerate((64, 128)):
             few = bottleneck_quantities(Case(counts, {"n": n, "k": k}, device("serial")))
             assert few == {name: float(value[row, column]) for name, value in many.items()}
-
-
-def test_counts_without_dataflow_are_refused() -> None:
-    document = copy().to_json()
-    document["source"].pop("dataflow")
-    with pytest.raises(FlowUnknownError):
-        bottleneck_quantities(Case(KernelCounts.from_json(document), {"n": 64}, device("serial")))
 
 
 def test_a_size_is_worked_out_once() -> None:
