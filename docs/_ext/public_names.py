@@ -1,4 +1,4 @@
-"""The directives ``public-names`` and ``fact-keys``, and links from names in docstrings to pages that document them.
+"""Directives for tables that the code has, and links from names in docstrings to the pages that document them.
 
 Public names are loaded late and defined elsewhere than they are imported from, so that one value has several names.
 A reference is therefore followed to the value, and the value to the page that documents it. What perfmodel has
@@ -27,6 +27,7 @@ from sphinx.util.nodes import make_refnode
 
 import perfmodel
 from perfmodel.facts import KEYS
+from perfmodel.kernels import discover
 
 PACKAGE = Path(perfmodel.__file__).parent
 NOTHING = object()
@@ -62,10 +63,7 @@ class PublicNames(Directive):
                 text = text_of_data(package, name).splitlines()
                 lines += [f".. py:data:: {package}.{name}", "", *(f"   {line}" for line in text)]
             lines += [""]
-        node = nodes.section()
-        node.document = self.state.document
-        self.state.nested_parse(StringList(lines, package), self.content_offset, node)
-        return node.children
+        return nested(self, lines)
 
 
 class FactKeys(Directive):
@@ -77,10 +75,30 @@ class FactKeys(Directive):
         lines = [".. list-table::", "   :header-rows: 1", ""]
         for key, unit, meaning in [("key", "unit", "meaning"), *facts]:
             lines += [f"   * - {key}", f"     - {unit}", f"     - {meaning}"]
-        node = nodes.section()
-        node.document = self.state.document
-        self.state.nested_parse(StringList(lines, "facts"), self.content_offset, node)
-        return node.children
+        return nested(self, lines)
+
+
+class KernelClasses(Directive):
+    """The table of the measurement kernels: class, group, tags, and the first sentence of the file's docstring."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table of the classes of ``measurement_kernels/``."""
+        lines = [".. list-table::", "   :header-rows: 1", ""]
+        rows = [("class", "group", "tags", "what it does")]
+        for kernel in discover(PACKAGE.parent / "measurement_kernels"):
+            text = sys.modules[kernel.build.__module__].__doc__ or ""
+            rows.append((f"``{kernel.name}``", kernel.group, ", ".join(kernel.tags), text.partition("\n")[0]))
+        for row in rows:
+            lines += [f"   {'*' if index == 0 else ' '} - {cell}" for index, cell in enumerate(row)]
+        return nested(self, lines)
+
+
+def nested(directive: Directive, lines: list[str]) -> list[nodes.Node]:
+    """Return the nodes of lines of reStructuredText."""
+    node = nodes.section()
+    node.document = directive.state.document
+    directive.state.nested_parse(StringList(lines, "made"), directive.content_offset, node)
+    return node.children
 
 
 @cache
@@ -188,6 +206,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives and the two hooks."""
     app.add_directive("public-names", PublicNames)
     app.add_directive("fact-keys", FactKeys)
+    app.add_directive("kernel-classes", KernelClasses)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon's 500
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
