@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```([\w{}-]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (?P<path>[\w/]+\.py)\n")
 COMMAND = re.compile(r"^(?:    )?(?:\.venv/bin/)?(?P<line>(?:perfmodel (?=-*[a-z])|scripts/).*)$")
 
