@@ -24,7 +24,7 @@ import numpy as np
 import perfmodel.models
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import MissingFactError, UnknownFeatureError
+from perfmodel.errors import FactsError, UnknownFeatureError
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
@@ -297,7 +297,7 @@ def missing_facts_are_told(one: Trial) -> None:
         told = None
         try:
             one.family.quantities(case)
-        except MissingFactError as error:
+        except FactsError as error:
             told = error
         assert told is None or told.key in KEYS, f"'{told.key}' is not in perfmodel.facts.fact"
         assert told is None or told.family == one.family.name

@@ -179,7 +179,7 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
     ------
     FamilyMismatchError
         If the model is of another family.
-    MissingFactError
+    FactsError
         If the compute units or the size of a transfer are not known.
     """
     if model.family.name != FAMILY:

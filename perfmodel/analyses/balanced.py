@@ -75,7 +75,7 @@ def conditions(
 
     Raises
     ------
-    MissingFactError
+    FactsError
         If ``compute_units`` or ``memory_bandwidth_bytes_per_s`` is not known.
     """
     if case.facts is not None and not any(map(case.knows, TRANSFER_FACTS)):

@@ -97,7 +97,7 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
     ------
     FamilyMismatchError
         If the model is of another family.
-    MissingFactError
+    FactsError
         If the compute units or the size of a transaction are not known.
     """
     family = find_family(FAMILY)

@@ -28,8 +28,9 @@ from scipy.stats import t as student
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.trace import Trace, trace
-from perfmodel.errors import CacheShapeError, MissingFactError
+from perfmodel.errors import CacheShapeError
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.quantities.case import missing_fact
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -135,11 +136,11 @@ class Hierarchy:
         The ways are its l1_ways and l2_ways, else 8 and 16. Its units are compute_units, at most the four that a sample
         of eight work-groups fills, and four where they are not known.
 
-        It raises MissingFactError if one of these is not known, and CacheShapeError if there can be no such cache.
+        It raises FactsError if one of these is not known, and CacheShapeError if there can be no such cache.
         """
         def fact(key: str) -> int:
             if facts is None or key not in facts:
-                raise MissingFactError(key, "stochastic_memory_hierarchy", "" if facts is None else facts.name)
+                raise missing_fact(key, "stochastic_memory_hierarchy", facts)
             return int(facts.value(key))
 
         def known(key: str, otherwise: int) -> int:

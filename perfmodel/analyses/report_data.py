@@ -30,8 +30,8 @@ from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
+    FactsError,
     ForeignDeviceError,
-    MissingFactError,
     NegativeTimeError,
     StoreMissingError,
     UnmeasuredFeatureError,
@@ -301,5 +301,5 @@ def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFea
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
     try:
         return largest(roofline_points(compared))
-    except MissingFactError:
+    except FactsError:
         return ()

@@ -26,7 +26,7 @@ import numpy as np
 from perfmodel.compare.comparison import volume
 from perfmodel.counts import KernelCounts
 from perfmodel.display import finite, in_words, percent
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import together
@@ -140,7 +140,7 @@ def points_of(
             name: kernel_point(Case(counts[name], sizes, facts, "roofline"), roofs, name, "", seconds)
             for name, seconds in times.items() if name in counts and seconds > 0
         }  # fmt: skip
-    except MissingFactError:
+    except FactsError:
         return {}
 
 
@@ -156,7 +156,7 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     """Return every measured case as a point below the roofs that the measurements' facts give.
 
-    It raises MissingFactError if the size of a transfer is not known.
+    It raises FactsError if the size of a transfer is not known.
     """
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
@@ -182,7 +182,7 @@ def points_at(
             for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), placed, strict=True):
                 sizes = in_words(rankings[i].sizes)
                 points[i][name] = KernelPoint(name, "", sizes, operations, moved, seconds, bound_s, BOUNDS[bound])
-    except MissingFactError:
+    except FactsError:
         return tuple({} for _ in rankings)
     return points
 
@@ -190,7 +190,7 @@ def points_at(
 def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
     """Return a counted kernel at given sizes, with its measured or predicted time [s], below roofs.
 
-    It raises MissingFactError if the size of a transfer is not known.
+    It raises FactsError if the size of a transfer is not known.
     """
     operations, moved, bound_s, bound = (values.item() for values in _placed(case, roofs))
     return KernelPoint(kernel, form, in_words(case.parameters), operations, moved, seconds, bound_s, BOUNDS[bound])

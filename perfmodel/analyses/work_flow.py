@@ -21,8 +21,8 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.flow.flow import Flow, FlowNode
 from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Reading, Step
-from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts
+from perfmodel.quantities.case import missing_fact
 from perfmodel.quantities.instructions import ORDINARY
 from perfmodel.quantities.traffic import TRANSFER_FACTS
 
@@ -264,7 +264,7 @@ class Latencies:
 
     @classmethod
     def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:
-        """Return a device's latencies; raise MissingFactError if one is not known, nor another fact that replaces it.
+        """Return a device's latencies; raise FactsError if one is not known, nor another fact that replaces it.
 
         They are the facts ``issue_s`` (else subgroup_size / (lanes_per_unit clock_hz)), ``arithmetic_latency_s`` (else
         ``register_latency_s``), ``special_latency_s`` (else that of arithmetic), ``memory_latency_s``,
@@ -272,14 +272,13 @@ class Latencies:
         ``departure_coalesced_s``, else an issue).
         """
         known = {} if facts is None else {key: fact.value for key, fact in facts.facts}
-        name = "" if facts is None else facts.name
 
         def first(*keys: str, default: float | None = None) -> float:
             for key in keys:
                 if key in known:
                     return float(known[key])  # type: ignore[arg-type]  # those asked for are numbers
             if default is None:
-                raise MissingFactError(keys[0], "work_flow_graph", name)
+                raise missing_fact(keys[0], "work_flow_graph", facts)
             return default
 
         lanes = first("lanes_per_unit", default=0.0) * first("clock_hz", default=0.0)

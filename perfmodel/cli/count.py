@@ -14,7 +14,7 @@ from perfmodel import analyses, display, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
-from perfmodel.errors import DocumentError, MissingFactError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import DocumentError, FactsError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
     from perfmodel.analyses.active_lanes import ActiveLanes
@@ -365,7 +365,7 @@ def _balanced_text(
     """Return whether the kernel is balanced, and what is against it."""
     try:
         against = analyses.balanced.conditions(graph, time, lanes, case, latencies).hindrances
-    except MissingFactError as error:
+    except FactsError as error:
         return f"balanced: not known without the fact '{error.key}'"
     return f"balanced: no, as {'; '.join(against)}" if against else "balanced: yes"
 

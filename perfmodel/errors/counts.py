@@ -329,15 +329,6 @@ class CountsSchemaError(DescribedError, ValueError):
     that wrote them."""
 
 
-class ActCostError(DescribedError, ValueError):
-    """The cost given for an operation or an access is negative or no number."""
-
-    act: object
-    found: object
-    message = """the cost of {act!r} is {found!r}; give a finite number from 0 up, in any one unit, such as its latency
-    in cycles."""
-
-
 class UntraceableError(DescribedError, ValueError):
     """The accesses of a kernel cannot be written out one by one."""
 

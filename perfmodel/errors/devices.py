@@ -70,26 +70,6 @@ class UnknownFactError(DescribedError, LookupError):
         )
 
 
-class MissingFactError(DescribedError, LookupError):
-    """A model family needs a fact that the device does not have."""
-
-    key: str
-    family: str
-    device: str  # empty where no facts were given at all
-    weight: str = ""  # the family's weight that can be fitted in place of the fact; empty where there is none
-
-    def __str__(self) -> str:
-        needing = f"the family '{self.family}'" if self.family else "the model"
-        where = f"the device '{self.device}' has no such fact" if self.device else "no device's facts were given"
-        fitted = f", or have {self.weight} fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
-        return (
-            f"{needing} needs the fact '{self.key}', and {where}; write it into facts.yaml beside the measurements "
-            f"(facts: {{{self.key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys), or "
-            f"take the facts of a published device there (published: NAME, and facts: {{}})"
-            f"{fitted if self.weight else ''}."
-        )
-
-
 class FactsFormatError(DescribedError, ValueError):
     """A document is no description of a device."""
 

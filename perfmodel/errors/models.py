@@ -114,27 +114,6 @@ class FamilyDiffersError(WeightsFileError):
     message = "weights file '{path}' {problem}; give the family as it was then, or fit again."
 
 
-class QuantitiesError(DescribedError, ValueError):
-    """The function ``quantities`` of a family does not do what the family declares."""
-
-    family: str
-    problem: str
-    message = """quantities() of the family '{family}' {problem}; it must return each declared quantity, as
-    docs/add-a-family.md says."""
-
-
-class QuantitiesStoppedError(DescribedError, RuntimeError):
-    """Something ended the function ``quantities`` of a family and did not say why, such as a limit of time."""
-
-    family: str
-    kernel: str
-    sizes: str
-    kind: str
-    message = """{kind} ended quantities() of the family '{family}' for the kernel '{kernel}'{sizes} and does not say
-    why. Give it more time where it limits the time: what the first evaluation of a kernel finds is kept for all sizes.
-    Else see its traceback."""
-
-
 class UnmeasuredFeatureError(DescribedError, ValueError):
     """A prediction is withheld: the kernel needs features that no measurement exercised."""
 

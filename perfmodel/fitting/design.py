@@ -206,7 +206,7 @@ def build_design(
         If a time is not positive and finite; it names the kernels.
     MissingCountsError
         If a measurement's counts are not there.
-    MissingFactError
+    FactsError
         If the family needs an unknown fact of the device, and the options do not say that it is fitted.
     ExpressionError
         If the family's expression cannot be used.

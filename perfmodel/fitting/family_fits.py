@@ -414,7 +414,7 @@ def fit_weights(
         If there are fewer usable measurements than features they exercise.
     ConfoundedFeaturesError
         If the rows cannot tell features apart and the options forbid to merge them.
-    MissingFactError
+    FactsError
         If the family needs an unknown fact of the device, and the options do not say that it is fitted.
 
     Warns

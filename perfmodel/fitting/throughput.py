@@ -40,7 +40,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.documents import json_text
-from perfmodel.errors import MissingCountsError, MissingFactError
+from perfmodel.errors import FactsError, MissingCountsError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
@@ -145,7 +145,7 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
 
     Raises
     ------
-    MissingFactError
+    FactsError
         If the number of compute units is not known.
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
@@ -321,7 +321,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
             continue
         try:
             value = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
-        except MissingFactError:  # the size of a transfer is unknown
+        except FactsError:  # the size of a transfer is unknown
             continue
         if value > 0:
             rates.append(_Rate(value / row.median, value, row))
@@ -353,7 +353,7 @@ def takes_regression(family: Family) -> bool:
     return any(weight.fact in of_regression for weight in family.weights)
 
 
-_UNKNOWN = (MissingCountsError, MissingFactError)
+_UNKNOWN = (MissingCountsError, FactsError)
 
 
 def with_measured_facts(

@@ -15,13 +15,13 @@ from pymbolic.primitives import Call, Variable
 
 from perfmodel.counts.tables import by_launch
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ExpressionError, MissingFactError
+from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
-from perfmodel.quantities.case import Case, computed
+from perfmodel.quantities.case import Case, computed, missing_fact
 from perfmodel.values import FrozenValue
 
 EXPRESSION = "expr:"
@@ -197,7 +197,7 @@ class Family(FrozenValue):
 
         Raises
         ------
-        QuantitiesError
+        FamilyError
             If the quantities are not what the family declares.
         """
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
@@ -441,7 +441,7 @@ def _scaled(part: Any, before: Any, after: Any) -> Any:
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    A fact that is unknown is a MissingFactError, unless `fit_facts` allows to fit its weight.
+    A fact that is unknown is a FactsError, unless `fit_facts` allows to fit its weight.
     """
     known = {}
     for weight in family.weights:
@@ -450,7 +450,7 @@ def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = F
         if facts is not None and weight.fact in facts:
             known[weight.name] = float(facts.value(weight.fact))
         elif not fit_facts:
-            raise MissingFactError(weight.fact, family.name, facts.name if facts else "", weight.name)
+            raise missing_fact(weight.fact, family.name, facts, weight.name)
     return known
 
 

@@ -427,7 +427,7 @@ class FittedModel(FrozenValue):
             If a size breaks an assumption of the kernel.
         LevelError
             If the level is not between 0 and 1.
-        MissingFactError, QuantitiesError
+        FactsError, FamilyError
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
         check_level(level)
@@ -588,7 +588,7 @@ class FittedModel(FrozenValue):
 
         Raises
         ------
-        ParameterError, MissingFactError, QuantitiesError
+        ParameterError, FactsError, FamilyError
             As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
@@ -781,7 +781,7 @@ def fit(
     ------
     UnknownFamilyError, BadTimesError, BadFeatureValuesError, TooFewRowsError
         If the family does not exist, or the measurements do not allow a fit.
-    ConfoundedFeaturesError, MissingFactError
+    ConfoundedFeaturesError, FactsError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
     require_rows(measurements)

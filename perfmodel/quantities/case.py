@@ -15,7 +15,7 @@ from perfmodel import features
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.flow.flow import Parallelism
 from perfmodel.display import in_words
-from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError, QuantitiesStoppedError
+from perfmodel.errors import FactsError, FamilyError, PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.features import PLAIN, Classes, Values
 from perfmodel.values import FrozenValue
@@ -95,12 +95,11 @@ class Case(FrozenValue):
 
         Raises
         ------
-        MissingFactError
+        FactsError
             If it is not known; the message says which family needs it and where to put it.
         """
         if not self.knows(key):
-            device = "" if self.facts is None else self.facts.name
-            raise MissingFactError(key, self.family, device)
+            raise missing_fact(key, self.family, self.facts)
         return self.known(key)
 
     def knows(self, *keys: str) -> bool:
@@ -112,39 +111,63 @@ class Case(FrozenValue):
         return otherwise if self.facts is None else self.facts.known(key, otherwise)
 
 
+def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str = "") -> FactsError:
+    """Return the error of a family whose fact is not known; a `weight` may be fitted in its place."""
+    needing = f"the family '{family}'" if family else "the model"
+    where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
+    fitted = f", or have {weight} fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
+    return FactsError(
+        f"{needing} needs the fact '{key}', and {where}",
+        f"write it into facts.yaml next to the measurements (facts: {{{key}: {{value: ..., unit: ..., source: ...}}}}; "
+        "docs/facts.md lists all keys), or use the facts of a published device there (published: NAME, and facts: {})"
+        f"{fitted if weight else ''}",
+        key=key, family=family,
+    )  # fmt: skip
+
+
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
     """Return what the function computes for a case: each declared quantity, zero or more, of the sizes' shape.
 
     Raises
     ------
-    QuantitiesStoppedError
-        If something without a message ends it, such as a limit of time.
-    QuantitiesError
-        If it raises or exits, returns no mapping, lacks a declared quantity, or has one that is no such number.
+    FamilyError
+        The function raises or exits, returns no mapping, lacks a declared quantity, or returns an invalid number.
     """
     try:
         values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # whatever a user's function raises, SystemExit too
+    except BaseException as error:  # a user's function may raise anything, SystemExit too
         message = " ".join(str(error).split())
-        if not message:
-            sizes = in_words({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
-            where = f" at {sizes}" if sizes else ""
-            raise QuantitiesStoppedError(case.family, case.counts.name, where, type(error).__name__) from error
-        raise QuantitiesError(case.family, f"raised {type(error).__name__} ({message})") from error
+        if message:
+            raise _family_error(case, f"raised {type(error).__name__} ({message})") from error
+        sizes = in_words({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
+        where = f" at {sizes}" if sizes else ""
+        raise FamilyError(
+            f"quantities() of the family '{case.family}' raised {type(error).__name__} without a message, for the "
+            f"kernel '{case.counts.name}'{where}",
+            "if a time limit stopped it, allow more time: the first evaluation of a kernel takes longest; "
+            "else see its traceback",
+        ) from error
     if not isinstance(values, Mapping):
-        returned = f"returned a value of type {type(values).__name__}, no mapping of names to numbers"
-        raise QuantitiesError(case.family, returned)
+        returned = f"returned a value of type {type(values).__name__}, not a mapping of names to numbers"
+        raise _family_error(case, returned)
     for name in declared:
         if name not in values:
-            raise QuantitiesError(case.family, f"did not return '{name}', which the family declares")
+            raise _family_error(case, f"did not return '{name}', which the family declares")
         value = values[name]
         if type(value) is float and 0 <= value < math.inf:
-            continue  # by far the most frequent case, and predictions have to be quick
+            continue  # the usual case, checked first because predictions have to be fast
         if problem := _problem(value, case):
-            raise QuantitiesError(case.family, f"returned '{name}' {problem}")
+            raise _family_error(case, f"returned '{name}' {problem}")
     return values
+
+
+def _family_error(case: Case, problem: str) -> FamilyError:
+    return FamilyError(
+        f"quantities() of the family '{case.family}' {problem}",
+        "it must return each declared quantity; docs/add-a-family.md describes how",
+    )
 
 
 def _problem(value: Any, case: Case) -> str:

@@ -72,7 +72,7 @@ def plot_roofline(
     ------
     OptionError
         If neither a roof of the device is known nor any kernel can be drawn.
-    MissingFactError
+    FactsError
         If the size of a transfer is not known.
     """
     known = facts is None or isinstance(facts, DeviceFacts)

@@ -8,7 +8,7 @@ from perfmodel.analyses.active_lanes import ActiveLanes, active_lanes
 from perfmodel.analyses.balanced import Conditions, conditions
 from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from tests.analyses.test_work_flow import ISSUE, TOY, counted, tile_of_every_second_word
@@ -56,6 +56,6 @@ def test_bank_conflicts_are_a_hazard_and_transactions_are_none() -> None:
 @pytest.mark.parametrize("missing", sorted(FACTS))
 def test_a_fact_that_is_missing_is_named(missing: str) -> None:
     known = {key: value for key, value in FACTS.items() if key != missing}
-    with pytest.raises(MissingFactError) as caught:
+    with pytest.raises(FactsError) as caught:
         judged(counted("{[i]: 0 <= i < n}", "y[i] = x[i] + 1"), {"n": 64}, **known)
     assert missing == caught.value.key

@@ -8,7 +8,7 @@ import pytest
 from perfmodel.analyses.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from perfmodel.counts import count
 from perfmodel.counts.trace import trace
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from tests.corpus import kernels
 from tests.counts.traced_kernels import counted, streaming
@@ -99,7 +99,7 @@ def test_data_dependent_accesses_of_a_gather_are_drawn_at_random() -> None:
 
 def test_hierarchy_of_a_device() -> None:
     facts = {"l1_bytes": Fact(16384, "B", "test"), "l2_bytes": Fact(786432, "B", "test")}
-    with pytest.raises(MissingFactError, match="cache_line_bytes"):
+    with pytest.raises(FactsError, match="cache_line_bytes"):
         Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
     facts["cache_line_bytes"] = Fact(128, "B", "test")
     assert CacheShape(16384, 128, 8) == Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).l1

@@ -19,7 +19,7 @@ from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
 from perfmodel.compare.protocols import RECORDED
 from perfmodel.display import in_words
-from perfmodel.errors import MissingFactError, PerfModelError
+from perfmodel.errors import FactsError, PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.models import find_family
@@ -166,7 +166,7 @@ def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
     assert 2 == result.exit_code
     assert "the family 'roofline' needs the fact" in result.stderr
     assert [] == list(tmp_path.iterdir())
-    with pytest.raises(MissingFactError, match="the family 'roofline' needs the fact"):
+    with pytest.raises(FactsError, match="the family 'roofline' needs the fact"):
         judge_family(POCL, find_family("roofline"), FitOptions(fit_facts=False))
 
 

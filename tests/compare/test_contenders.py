@@ -13,7 +13,7 @@ from joblib import parallel_config
 
 from perfmodel.compare import contenders as module, evaluate
 from perfmodel.compare.contenders import contenders
-from perfmodel.errors import MissingFactError, UnknownFamilyError
+from perfmodel.errors import FactsError, UnknownFamilyError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.models import Family
@@ -82,7 +82,7 @@ def test_fits_that_are_made_are_used(told, monkeypatch):
     made = {name: FamilyFits(measured, family, tests=tests) for name, family in module.families().items()}
     alone = contenders(Path("d"))
     for fits in made.values():
-        with suppress(MissingFactError):
+        with suppress(FactsError):
             fits.predict_without_group()
     monkeypatch.setattr(module, "recorded_folder", lambda *_, **__: pytest.fail("the folder was read again"))
     monkeypatch.setattr(Refits, "fit", lambda self, seen: self._made[np.sort(seen).tobytes()])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.errors import BadTimesError, MissingCountsError, MissingFactError
+from perfmodel.errors import BadTimesError, FactsError, MissingCountsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.design import build_design, fit_to_design, label
@@ -63,7 +63,7 @@ def test_a_weight_that_a_fact_gives_is_no_weight_of_the_model():
     table = build_design(rows(("add", 2), facts=known), OWN)
     assert {"w_wave": 2e-6} == dict(table.known)
     assert ("w_op_float32_add",) == table.model.weights
-    with pytest.raises(MissingFactError, match="launch_s"):
+    with pytest.raises(FactsError, match="launch_s"):
         build_design(rows(("add", 2), facts=UNITS), OWN, FitOptions(fit_facts=False))
 
 

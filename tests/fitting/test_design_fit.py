@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import MissingFactError, TooFewRowsError
+from perfmodel.errors import FactsError, TooFewRowsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design
 from perfmodel.models import Family, find_family
@@ -60,7 +60,7 @@ def test_what_rests_on_each_weight_is_what_a_prediction_says(name):
 
 
 def test_what_is_not_given_is_asked_for():
-    with pytest.raises(MissingFactError, match="launch_s"):
+    with pytest.raises(FactsError, match="launch_s"):
         fit(Rows(rows("empty").rows, KERNELS), FAMILY, options=FitOptions(fit_facts=False))
     with pytest.raises(TooFewRowsError):
         fit_to_design(build_design(rows(), FAMILY), FAMILY)

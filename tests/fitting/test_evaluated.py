@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits, build_design, evaluated
 from perfmodel.fitting.evaluated import Evaluated, evaluate_together, evaluated_in_processes, joined
@@ -76,7 +76,7 @@ def test_counts_are_read_once_and_quantities_evaluated_for_each_fact_that_they_m
 def test_a_family_that_lacks_a_fact_says_so_when_it_is_fitted() -> None:
     needy = replace(FAMILY, quantities=lambda case: {**quantities(case), "work": case.fact("banks")})
     evaluated = evaluate_together(rows(), (needy, LINEAR))
-    with pytest.raises(MissingFactError, match="banks"):
+    with pytest.raises(FactsError, match="banks"):
         build_design(rows(), needy, evaluate=evaluated)
     told = replace(rows(), facts=KNOWN.updated({"pace": Fact(1.0, "", "told"), "banks": Fact(4, "", "told")}))
     assert len(told.rows) == len(build_design(told, needy, evaluate=evaluated).times)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from perfmodel.errors import ConfoundedFeaturesError, MissingFactError, WeightsFileError
+from perfmodel.errors import ConfoundedFeaturesError, FactsError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
 from perfmodel.fitting.anchored import Anchored
@@ -122,7 +122,7 @@ def test_a_weight_that_the_device_s_facts_give_is_not_fitted():
 
 
 def test_a_fact_that_nobody_gave_is_named():
-    with pytest.raises(MissingFactError) as caught:
+    with pytest.raises(FactsError) as caught:
         fit_weights(overlapping(facts(other=1)), OVERLAP, FitOptions(fit_facts=False))
     assert "group_s" == caught.value.key
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
@@ -51,7 +51,7 @@ def seconds(family, found):
 
 
 def test_compute_units_have_to_be_known():
-    with pytest.raises(MissingFactError, match="compute_units"):
+    with pytest.raises(FactsError, match="compute_units"):
         PLAIN.quantities(Case(saxpy(1), {"n": 1024}, None, PLAIN.name))
 
 

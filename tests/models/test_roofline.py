@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
@@ -109,7 +109,7 @@ def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
 def test_a_roof_that_nobody_gave_is_told_or_fitted():
     made_up = {"global_transaction_bytes": Fact(64, "B", "made up")}
     known = DeviceFacts.from_mapping("toy", "none", "0", made_up)
-    with pytest.raises(MissingFactError) as caught:
+    with pytest.raises(FactsError) as caught:
         known_weights(FAMILY, known)
     assert "peak_flops_float32" == caught.value.key
     assert {} == known_weights(FAMILY, known, fit_facts=True)

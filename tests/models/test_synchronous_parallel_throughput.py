@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
@@ -82,7 +82,7 @@ def test_arrays_of_sizes_give_what_each_size_gives():
 
 def test_it_says_what_it_must_know():
     counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]")
-    with pytest.raises(MissingFactError, match="compute_units"):
+    with pytest.raises(FactsError, match="compute_units"):
         FAMILY.quantities(Case(counts, {"n": 64}, None, FAMILY.name))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
@@ -154,7 +154,7 @@ def test_one_long_work_item_takes_its_span():
 @pytest.mark.parametrize("key", ["compute_units", "max_groups_per_unit", "max_items_per_unit", "local_memory_bytes"])
 @pytest.mark.parametrize("family", [FAMILY, LINEAR])
 def test_it_says_what_it_must_know(tiled, family, key):
-    with pytest.raises(MissingFactError, match=f"{family.name}.*{key}|{key}.*{family.name}"):
+    with pytest.raises(FactsError, match=f"{family.name}.*{key}|{key}.*{family.name}"):
         quantities(tiled[1], device(key), family, n=512)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
@@ -378,5 +378,5 @@ def test_sizes_may_be_arrays():
 
 def test_what_is_needed():
     facts = DeviceFacts.from_mapping("toy", "none", "0", {})
-    with pytest.raises(MissingFactError, match="compute_units"):
+    with pytest.raises(FactsError, match="compute_units"):
         resources(counted(), facts, n=64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import (
     active_groups,
@@ -52,7 +52,7 @@ def test_registers_are_left_out_where_nobody_tells_them():
 def test_a_core_is_a_lane():
     assert 128 == cores(at(chain(), n=1))
     assert 4 * 32 == cores(at(chain(), facts(lanes_per_unit=None), n=1))  # the sub-group's
-    with pytest.raises(MissingFactError) as caught:
+    with pytest.raises(FactsError) as caught:
         cores(at(chain(), facts(compute_units=None), n=1))
     assert ("compute_units", "work_depth") == (caught.value.key, caught.value.family)
 

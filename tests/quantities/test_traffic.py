@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import MissingFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import (
@@ -110,7 +110,7 @@ def test_the_size_of_a_transfer_is_the_first_that_is_known():
     assert 64 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64))
     assert 128 == transfer_bytes(told(cache_line_bytes=128))
     for known in (told(), Case(ADD, {"n": 64}, None, "roofline")):
-        with pytest.raises(MissingFactError) as caught:
+        with pytest.raises(FactsError) as caught:
             transfer_bytes(known)
         assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
 

@@ -31,7 +31,7 @@ from perfmodel.counts.flow.trips import LoopNest, Trips
 from perfmodel.counts.flow.walkthrough import Walkthrough, before_access, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import ActCostError
+from perfmodel.errors import CountError
 from perfmodel.values import FrozenValue
 
 
@@ -245,13 +245,16 @@ class Flow(FrozenValue):
 
         Raises
         ------
-        ActCostError
+        CountError
             A cost is negative or not finite.
         """
         costs = costs or {}
         for act, cost in costs.items():
             if not (math.isfinite(cost) and cost >= 0):
-                raise ActCostError(act, cost)
+                raise CountError(
+                    f"the cost of {act!r} is {cost!r}",
+                    "give a finite number from 0 up, in any one unit, such as its latency in cycles",
+                )
         exact = {act: Fraction(float(cost)) for act, cost in costs.items()}
         scale = math.lcm(*(cost.denominator for cost in exact.values()))
         whole = {act: int(cost * scale) for act, cost in exact.items()}  # sums of integers are exact

@@ -107,7 +107,7 @@ def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Confi
 
     Raises
     ------
-    MissingFactError
+    FactsError
         If the device's limits on work-groups and work-items are not known.
     """
     if data.measured is None:

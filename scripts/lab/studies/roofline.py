@@ -61,7 +61,7 @@ def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:
     ------
     WeightsFileError
         If the device's folder has no weights of ``work_depth``.
-    MissingFactError
+    FactsError
         As of :func:`perfmodel.analyses.balance.judge_balance`.
     """
     rows = sorted(data.tests, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))

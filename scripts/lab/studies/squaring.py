@@ -39,7 +39,7 @@ def predicted(data: StudyData, n: int = N, variants: Iterable[dict[str, int]] = 
 
     Raises
     ------
-    MissingFactError
+    FactsError
         If the device's limits on work-groups and work-items are not known.
     WeightsFileError
         If the device's folder has no weights of the family.

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import compare
-from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
+from perfmodel.errors import FactsError, UnmeasuredFeatureError
 from perfmodel.models import families
 from perfmodel.predicting.model import load
 from perfmodel.store import TESTS_FILE, Measurement, read
@@ -94,7 +94,7 @@ def predictions(kernel: Any, sizes: Mapping[str, int], models: Mapping[str, Fitt
     """Return what models, by their families, predict of a kernel or its counts; one that withholds it is missing."""
     found = {}
     for name, model in models.items():
-        with suppress(MissingFactError, UnmeasuredFeatureError):
+        with suppress(FactsError, UnmeasuredFeatureError):
             found[name] = model.predict(kernel, sizes)
     return found
 

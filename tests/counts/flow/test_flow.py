@@ -14,7 +14,7 @@ import pytest
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import SHARED
-from perfmodel.errors import ActCostError
+from perfmodel.errors import CountError
 from tests.corpus import CorpusKernel, kernels
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -132,9 +132,8 @@ def test_costs_decide_which_chain_is_the_longest() -> None:
 @pytest.mark.parametrize("cost", [-1.0, math.inf, math.nan])
 def test_bad_costs_are_refused(cost: float) -> None:
     flow = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", "out[i] = a[i]")))
-    with pytest.raises(ActCostError, match=r"the cost of 'load'.* finite number") as caught:
+    with pytest.raises(CountError, match=r"the cost of 'load'.* finite number"):
         flow.chain({"load": cost})
-    assert "load" == caught.value.act
 
 # }}}
 
