@@ -1,7 +1,6 @@
-"""What bounds a kernel on a device: balance, benefits, roofline points, work flow graphs and caches.
+"""What bounds a kernel on a device: balance, benefits and roofline points, after Kim et al. (2012).
 
-The analyses follow Kim et al. (2012), chapter 2 and sections 4.1.3 and 4.2. They return numbers, which
-:mod:`perfmodel.report` draws.
+The analyses return numbers, which :mod:`perfmodel.report` draws.
 """
 
 import lazy_loader

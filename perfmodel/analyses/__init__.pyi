@@ -1,6 +1,3 @@
-from . import active_lanes, balance, balanced, benefits, memory_hierarchy, outliers, report_data, roofline, work_flow
+from . import balance, benefits, outliers, report_data, roofline
 
-__all__ = [
-    "active_lanes", "balance", "balanced", "benefits", "memory_hierarchy", "outliers", "report_data", "roofline",
-    "work_flow",
-]  # fmt: skip
+__all__ = ["balance", "benefits", "outliers", "report_data", "roofline"]

@@ -1,28 +1,22 @@
-"""``perfmodel count``: what a kernel executes, as expressions, at given sizes, as tables and as pictures."""
+"""``perfmodel count``: what a kernel executes, as expressions, at given sizes and as tables."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
-from perfmodel import analyses, display, report
+from perfmodel import display, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
-from perfmodel.errors import DocumentError, FactsError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.active_lanes import ActiveLanes
-    from perfmodel.analyses.work_flow import Latencies, Timeline, WorkFlow
     from perfmodel.counts import AccessCount, Count, KernelCounts
     from perfmodel.counts.nests.nest import Nest
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.quantities.case import Case
 
 SCHEMA = "perfmodel.count/1"
 SWEEP_SCHEMA = "perfmodel.count-sweep/1"
@@ -43,16 +37,6 @@ DeclaredFile = Annotated[
     Path | None, Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.")
 ]
 Work = Annotated[float, Option("--budget", help="How much work a formula may take; 1 is about a second.")]
-Graph = Annotated[
-    Path | None,
-    Option(
-        "--graph", metavar="FILE.png|.svg|.dot",
-        help="Draw the work flow graph and active lanes, with --facts also where it stalls.",
-    ),
-]
-Memory = Annotated[
-    Path | None, Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts.")
-]
 
 
 def count_command(
@@ -61,9 +45,6 @@ def count_command(
     subgroup_size: SubgroupSize = 32,
     csv: options.Csv = False,
     nests: Nests = False,
-    graph: Graph = None,
-    memory: Memory = None,
-    facts: options.DeviceFile = None,
     dtype: DataTypes = None,
     declared_file: DeclaredFile = None,
     budget: Work = 1.0,
@@ -73,11 +54,8 @@ def count_command(
 
     With several sizes, a table of numbers.
     """
-    _check_pictures(graph, memory)
-    points, device = numbers.size_points(size), options.facts_of(facts)
+    points = numbers.size_points(size)
     several = len(points) > 1 or csv
-    if several and (graph is not None or memory is not None):
-        raise OptionError("a picture was asked for with several sizes or --csv", "give one size, without --csv")
     output.no_csv_beside_json(csv)
     counted = options.counted_variants(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
@@ -95,12 +73,6 @@ def count_command(
         output.print_document({**head, **output.withheld_document(errors)})
     else:
         _print_variants(shown, at, nests, errors)
-    for name, (counts, _) in shown.items():
-        with redirect_stdout(sys.stderr if output.settings().json else sys.stdout):
-            if graph is not None:
-                _draw_graph(counts, at, output.of_variant(graph, name, len(shown) > 1), device)
-            if memory is not None:
-                _draw_memory(counts, at, output.of_variant(memory, name, len(shown) > 1), device)
 
 
 def _of_each(
@@ -314,83 +286,3 @@ def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> d
     at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
     values = features.evaluate(counts, at)
     return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
-
-
-def _check_pictures(graph: Path | None, memory: Path | None) -> None:
-    """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them."""
-    if graph is not None:
-
-        output.check_format(graph, report.kernel_pictures.GRAPH_FORMATS)
-    if memory is not None:
-
-        output.check_format(memory)
-
-
-def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
-    """Draw the work flow graph, and print which lanes are active and where an average sub-group stalls."""
-    from perfmodel.quantities.case import Case
-
-    graph = analyses.work_flow.work_flow_on(counts, at, facts)
-    lanes = analyses.active_lanes.active_lanes(counts, graph, at)
-    if facts is None:
-        report.kernel_pictures.draw_work_flow(graph, path, lanes=lanes)
-        print(f"work flow graph: {path} (without --facts it has no latencies)")
-        _print_lanes(graph, lanes, counts.subgroup_size)
-        return
-    latencies = analyses.work_flow.Latencies.of(facts, counts.subgroup_size)
-    time = analyses.work_flow.timeline(graph, latencies)
-    report.kernel_pictures.draw_work_flow(graph, path, time, lanes)
-    print(f"work flow graph: {path}")
-    print(
-        f"an average sub-group, alone: {display.seconds_text(time.seconds)}, of which it waits "
-        f"{display.seconds_text(sum(time.stalled))}; {time.hiding:.1f} together would hide the waits"
-    )
-    output.print_text(_balanced_text(graph, time, lanes, Case(counts, at, facts), latencies))
-    title = report.kernel_pictures.title
-    rows = [
-        (
-            title(graph.nodes[arc.target]), f"for {title(graph.nodes[arc.source])}",
-            display.percent(seconds / time.seconds),
-        )
-        for arc, seconds in time.waits[:5] if time.seconds
-    ]  # fmt: skip
-    if rows:
-        print(display.columns_text(rows, left=2))
-    _print_lanes(graph, lanes, counts.subgroup_size)
-
-
-def _balanced_text(
-    graph: WorkFlow, time: Timeline, lanes: Sequence[ActiveLanes | None], case: Case, latencies: Latencies
-) -> str:
-    """Return whether the kernel is balanced, and what is against it."""
-    try:
-        against = analyses.balanced.conditions(graph, time, lanes, case, latencies).hindrances
-    except FactsError as error:
-        return f"balanced: not known without the fact '{error.key}'"
-    return f"balanced: no, as {'; '.join(against)}" if against else "balanced: yes"
-
-
-def _print_lanes(graph: WorkFlow, lanes: Sequence[ActiveLanes | None], width: int) -> None:
-    """Print how many lanes are active in each step, and why that is not known of some."""
-    print(f"instructions executed, and active lanes of the {width} of a sub-group:")
-    print(display.fitted_text(report.kernel_pictures.lanes_rows(graph, lanes), 2, (), output.table_width()))
-    for why in dict.fromkeys(row.unknown for row in lanes if row is not None and row.unknown):
-        named = {node.statement for node, row in zip(graph.nodes, lanes, strict=True) if row and row.unknown == why}
-        output.print_text(f"left out: {', '.join(sorted(named))}, as {why}")
-
-
-def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
-    """Draw the distribution of hit rates, and print their means."""
-    rates = analyses.memory_hierarchy.hit_rates(counts, at, analyses.memory_hierarchy.Hierarchy.of(facts))
-    device = "" if facts is None else f" on {facts.name}"
-    title = f"{counts.name}{device}" + (f", {sizes_text(at)}" if at else "")
-    report.kernel_pictures.draw_memory_hierarchy(rates, path, title)
-    print(f"hit rates: {path}")
-    rows = []
-    for level, hits in (("l1", rates.l1), ("l2", rates.l2)):
-        low, high = rates.interval(level)
-        mean = sum(hits) / len(hits)
-        rows.append((level, f"{100 * mean:.2f} %", f"90 % interval {100 * low:.2f} to {100 * high:.2f} %"))
-    print(display.columns_text(rows))
-    if rates.drawn:
-        print(f"data give the index into {', '.join(rates.drawn)}: cells were drawn evenly from the whole array")

@@ -34,9 +34,6 @@ OfRoof = Annotated[
     float | None,
     Option("--of-roof", metavar="SHARE", help="End once a variant reaches this share of the device's roof, as 0.8."),
 ]
-Strategy = Annotated[
-    str, Option("--strategy", help="`model`, or `stepwise`: always the one change of a space that gains most.")
-]
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
@@ -47,7 +44,6 @@ def tune_command(
     size: options.Sizes = None,
     budget: Budget = None,
     of_roof: OfRoof = None,
-    strategy: Strategy = "model",
     tolerance: options.Tolerance = None,
     check: options.Check = "outputs",
     keep: Keep = None,
@@ -67,9 +63,8 @@ def tune_command(
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof,
-        strategy=strategy, keep=store,
-        kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
-        compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
+        keep=store, kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference,
+        tolerance=tolerance, compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
         progress=output.CommandBar(failures=False), watch=_step_printer(),
     )  # fmt: skip
     begin_result()

@@ -20,9 +20,8 @@ from perfmodel.counts.points.factors import merged, without_dimensions
 from perfmodel.counts.program.program import Access, Domain, Launch
 from perfmodel.counts.quasipoly.arguments import at_sizes
 from perfmodel.counts.quasipoly.evaluation import evaluated
-from perfmodel.counts.quasipoly.printing import indicator_of
-from perfmodel.counts.trace import addresses, values_at
-from perfmodel.errors import UntraceableError
+from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
+from perfmodel.errors import CountError
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
@@ -84,6 +83,35 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
     return (np.diff(values, axis=-1, prepend=-IDLE) != 0) & (values != IDLE)
 
 
+def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
+    """Return a function's values at points; it is a map without parameters to one dimension."""
+    polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
+    program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
+    return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
+
+
+def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
+    """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
+    program = quasi_polynomial_of(function)
+    return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
+
+
+def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
+    """Return the map from the points of an access to its address in the array, in units of the access.
+
+    Raises CountError if one execution reaches several cells.
+    """
+    cells = at_sizes(cells, sizes).intersect_domain(points)
+    if not cells.is_single_valued():
+        problem = f"one access to '{access.array}' reaches several cells at once"
+        raise CountError(problem, "write it as a loop over single cells")
+    strides = [value_of(stride, sizes) for stride in access.strides]
+    axes = [f"x{k}" for k in range(len(strides))]
+    products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
+    address = " + ".join([str(value_of(access.offset, sizes) + access.shifted(sizes)), *products])
+    return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{address}] }}"))
+
+
 def lane_patterns(
     domain: Domain, access: Access, launch: Launch, sizes: Mapping[str, int], period: int
 ) -> LanePatterns | None:
@@ -95,7 +123,7 @@ def lane_patterns(
     cells = access.cells.add_dims(IN, len(whole.axes) - len(domain.axes))
     try:
         address = addresses(access, cells, isl.Set.universe(points.get_space()), sizes)
-    except UntraceableError:  # one execution reaches several cells
+    except CountError:  # one execution reaches several cells
         return None
     for k, name in enumerate(names):
         points, address = points.set_dim_name(SET, k, name), address.set_dim_name(IN, k, name)

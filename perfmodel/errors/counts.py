@@ -329,23 +329,6 @@ class CountsSchemaError(DescribedError, ValueError):
     that wrote them."""
 
 
-class UntraceableError(DescribedError, ValueError):
-    """The accesses of a kernel cannot be written out one by one."""
-
-    what: str
-    advice: str
-    message = "the memory trace cannot be written out: {what}; {advice}."
-
-
-class TraceTooLongError(DescribedError, ValueError):
-    """A work-group executes one access too often for it to be written out."""
-
-    found: int
-    most: int
-    message = """one access is executed up to {found} times by a work-group, and {most} are traced at most; take smaller
-    sizes that still fill the caches."""
-
-
 class CountTooHardError(DescribedError, ValueError):
     """A count has no formula within the budget, and takes too much work at the given sizes too."""
 

@@ -92,16 +92,6 @@ class FactsFileError(FactsFormatError):
     {{value: 2.6e+9, unit: Hz, source: lscpu}}' (docs/facts.md lists keys and units)."""
 
 
-class CacheShapeError(DescribedError, ValueError):
-    """A cache has no whole number of sets, or a size that is not positive."""
-
-    size_bytes: int
-    line_bytes: int
-    ways: int
-    message = """a cache of {size_bytes} B with lines of {line_bytes} B and {ways} ways holds no set; all three must be
-    positive, and one line for each way must fit in."""
-
-
 class SchedulerError(DescribedError, ConnectionError):
     """A Dask scheduler does not answer."""
 

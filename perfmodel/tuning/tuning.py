@@ -30,7 +30,6 @@ from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.belief import Race, belief_of
-from perfmodel.tuning.stepwise import next_step
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
@@ -51,8 +50,6 @@ BUDGET = "the budget is used"
 UNKNOWN_ROOF = "calibrate the device, or fit its folder again (perfmodel fit --all), which keeps its roofs"
 ROOF = "the best is as near to the device's roof as was asked for"
 MOST = "as many variants ran as were allowed"
-STEPS = "no parameter is left to change"
-STRATEGIES = "model", "stepwise"
 
 
 @statistics_of_variants()
@@ -67,7 +64,6 @@ def tune(
     level: float = 0.9,
     within: float = 0.02,
     of_roof: float | None = None,
-    strategy: str = "model",
     budget_s: float | None = None,
     most: int | None = None,
     keep: str | Path | None = None,
@@ -112,9 +108,6 @@ def tune(
         Share by which a variant has to be faster than another to matter [1].
     of_roof
         End once a variant reaches this share of what the device's roofs allow [1], as 0.8; None for no such rule.
-    strategy
-        ``model``, as above, or ``stepwise``: always the one change of a parameter that gives the fastest code, as
-        Kim et al. search (:mod:`perfmodel.tuning.stepwise`); it takes a space, and no prediction.
     budget_s
         No variant is begun later than this after the start [s], counting included; None for no limit.
     most
@@ -160,7 +153,7 @@ def tune(
         If the space makes no sense; a size is left out, unknown, or no integer; `level` is not between 0 and 1.
     TuningError
         If there are no variants, none can be predicted, `within` or `of_roof` is no share, a roof is asked for and
-        not known, or `strategy` is unknown, or takes a space and there is none.
+        not known.
     NoWeightsError
         If no model is given and none is found.
     AnchorDeviceError, BrokenDeviceError, DeviceBusyError
@@ -181,15 +174,11 @@ def tune(
         raise TuningError(f"within is {within!r}", "give a share of at least 0 and below 1, as 0.02 for 2 %")
     if of_roof is not None and not 0 < of_roof <= 1:
         raise TuningError(f"of_roof is {of_roof!r}", "give a share above 0 and up to 1, as 0.8 for 80 %")
-    if strategy not in STRATEGIES:
-        raise TuningError(f"strategy is {strategy!r}", f"give one of {', '.join(STRATEGIES)}")
     began = monotonic()
     require(isinstance(variants, (Mapping, Space)) or callable(variants), "tune: variants", variants,
             "a Space, a mapping of names to kernels, or a function with space=")  # fmt: skip
     require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
     named, made = _named(variants, space, restrictions)
-    if strategy == "stepwise" and made is None:
-        raise TuningError("strategy 'stepwise' changes parameters, and there is no space", "give a space of parameters")
     if model is None:
         from perfmodel.calibration.recommended import load
 
@@ -205,8 +194,6 @@ def tune(
         watcher = watch or (lambda tuned: None)
         course = _Course(trials, model, at, level, within, of_roof, most, began, budget_s, watcher)
         course.predict(progress or Silent(), None if made is None else made.coordinates, jobs)
-        if strategy == "stepwise" and made is not None:
-            course.steps = dict(zip(named, made.configurations, strict=True))
         if keep is not None:
             course.recall(store.read(keep).current)
         return course.finished()
@@ -269,7 +256,6 @@ class _Course:
     aside: set[str] = field(default_factory=set)
     confirmed: set[str] = field(default_factory=set)
     counting_s: float = 0.0
-    steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # parameters of each variant, if they decide
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
         """Count and predict all variants; one that cannot be is noted as failed."""
@@ -323,8 +309,8 @@ class _Course:
 
     def _race(self) -> str:
         """Run variants until the best is known; return why no more ran."""
-        while (place := self._following) is not None:
-            if self.race.settled >= self.level and not self.steps:
+        while (place := self.race.following) is not None:
+            if self.race.settled >= self.level:
                 return KNOWN
             if self._late:
                 return BUDGET
@@ -334,15 +320,7 @@ class _Course:
                 return ROOF
             self._visit(self.names[place])
             self.watch(self._known(""))
-        return STEPS if self.steps else ALL
-
-    @property
-    def _following(self) -> int | None:
-        """Place of the variant to run next; None where none is left."""
-        if not self.steps:
-            return self.race.following
-        known = [self.steps[name] for name in self.names]
-        return next_step(known, self.race.times) if known else None
+        return ALL
 
     @property
     def _may_run(self) -> bool:

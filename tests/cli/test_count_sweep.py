@@ -34,7 +34,6 @@ def test_columns_follow_each_other_on_a_narrow_terminal(perfmodel, monkeypatch):
 def test_bad_input(perfmodel):
     for options, part in (
         (("-p", "n=128,100"), "breaks the kernel's assumption"),
-        (("-p", "n=128,256", "--graph", "g.dot"), "a picture was asked for with several sizes"),
         (("-p", "n=128,256", "--json", "--csv"), "--json and --csv both"),
     ):
         result = perfmodel("count", "kernel.py", *options)

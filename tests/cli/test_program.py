@@ -78,9 +78,9 @@ def test_options_are_few():
 
     Later came `tune --of-roof`, which saves the runs that cannot gain much, and `measure --statistics`, for gathers;
     `roofline FILE -p --statistics`, for one's own kernels, and `report --keep`, for their measured times;
-    `time` and `tune --check`, for variants whose layouts differ; `tune --strategy`, for the search of Kim et al.;
+    `time` and `tune --check`, for variants whose layouts differ;
     `--strict` of `predict`, `rank`, `time` and `tune`, for who takes no cost from relatives; `calibrate --all`.
     """
     group = typer.main.get_group(application())
     parameters = [p for command in group.commands.values() for p in command.params if p.name not in SHARED]
-    assert len([p for p in parameters if p.param_type_name == "option"]) <= 146
+    assert len([p for p in parameters if p.param_type_name == "option"]) <= 142

@@ -149,7 +149,6 @@ FILES = (
     _case("count", ("kernel.py",), f"count kernel.py -p n={SIZE} --json", counted),
     _case("count declared", ("declared.json",),
           f"count opaque.py -p n={SIZE} --declared declared.json --json", declared),
-    _case("count graph", ("facts.yaml",), f"count kernel.py -p n={SIZE} --graph out.dot --facts facts.yaml"),
     _case("export", ("store/measurements.jsonl",), "export --from store -o -", exported),
     _case("export T4", (*STORE, "store/device.json"), "export --from store -o t4.json", exported_t4),
     _case("evaluate", ("store/test.jsonl", *STORE), "evaluate --from store --json", json_printed),

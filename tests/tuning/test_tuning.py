@@ -250,22 +250,3 @@ def test_processes_predict_what_this_one_predicts():
         assert "16" == one.best.name
         assert "constraint" == next(row.status for row in one.tried if row.name == "broken")
     assert [row.predicted for row in here.skipped] == [row.predicted for row in there.skipped]
-
-
-def test_stepwise_changes_one_parameter_after_the_other():
-    """Repeats of 400 are the baseline; 16 is the better step, then groups of 64 with it. The space has 6 variants."""
-    found = pm.tune(
-        summed, SIZES, space={"repeats": (400, 1000, 16), "group": (32, 64)}, strategy="stepwise", compare=False,
-        model=model(op_float64_add=1e-9), campaign=SHORT,
-    )  # fmt: skip
-    assert tuning.STEPS == found.ended
-    assert 5 == len(found.tried)
-    assert "repeats=16" in found.best.name
-    assert ["repeats=400 group=32"] == [one.name for one in found.tried][:1]
-
-
-def test_a_strategy_that_is_unknown_or_without_a_space_is_told():
-    with pytest.raises(TuningError, match="give one of model, stepwise"):
-        found_by({"one": lambda: summed(16)}, strategy="luck")
-    with pytest.raises(TuningError, match="there is no space"):
-        found_by({"one": lambda: summed(16)}, strategy="stepwise")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.lanes import addresses, values_at
 from perfmodel.counts.nests.nest import address_of
-from perfmodel.counts.trace import addresses, enumerate_points, fixed, values_at
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
+from tests.counts.enumerated import enumerate_points, fixed
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),

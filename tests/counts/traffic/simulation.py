@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.lanes import addresses, value_of, values_at
 from perfmodel.counts.program.program import Access, Launch, Program, Statement, device_kernels
-from perfmodel.counts.trace import PAGE, SET, addresses, drawn_addresses, enumerate_points, fixed, value_of, values_at
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import Path, paths
+from tests.counts.enumerated import PAGE, SET, drawn_addresses, enumerate_points, fixed
 
 Ints = NDArray[np.int64]
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from perfmodel.analyses.memory_hierarchy import CacheShape, hits
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels import KernelClass, discover
-from tests.counts.traffic.simulation import Moved, accesses_of, requests_of, simulated, total
+from tests.counts.traffic.simulation import Moved, accesses_of, simulated, total
 from tests.machine import ROOT
 
 pytestmark = [
@@ -108,15 +107,3 @@ def test_all_classes(order: str) -> None:
     print(f"{order}: {len(far)} of {len(found)} cases are further off than {NEAR:.0%}", *far, sep="\n")  # noqa: T201
     assert len(found) > 100
     assert 0.9 <= 1 - len(far) / len(found), "\n".join(far)
-
-
-@pytest.mark.parametrize("cache", CACHES[:2])
-def test_the_simulation_finds_the_hits_of_the_memory_hierarchy(cache: Cache) -> None:
-    counts = count(CLASSES["matmul_naive"].build(work_group=(16, 16)))
-    (moved,) = simulated(counts, {"n": 32}, (cache,))
-    requests = requests_of(counts.program, 0, {"n": 32}, "serial", 64)
-    assert 2 * 32**3 + 32**2 == len(requests.line)
-    ways = cache.lines // cache.sets
-    missed = ~hits(requests.line, CacheShape(64 * cache.lines, 64, ways))
-    expected = {name: int(missed[requests.array == k].sum()) for k, name in enumerate(requests.names)}
-    assert expected == {name: one.fetched for name, one in moved.items()}

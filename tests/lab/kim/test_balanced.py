@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.active_lanes import ActiveLanes, active_lanes
-from perfmodel.analyses.balanced import Conditions, conditions
-from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from tests.analyses.test_work_flow import ISSUE, TOY, counted, tile_of_every_second_word
+from scripts.lab.kim.active_lanes import ActiveLanes, active_lanes
+from scripts.lab.kim.balanced import Conditions, conditions
+from scripts.lab.kim.work_flow import timeline, work_flow
+from tests.lab.kim.test_work_flow import ISSUE, TOY, counted, tile_of_every_second_word
 
 FACTS = {"compute_units": 2.0, "memory_bandwidth_bytes_per_s": 1.0}
 

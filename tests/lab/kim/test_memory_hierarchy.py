@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.analyses.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from perfmodel.counts import count
-from perfmodel.counts.trace import trace
 from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
+from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
+from scripts.lab.kim.trace import trace
 from tests.corpus import kernels
-from tests.counts.traced_kernels import counted, streaming
+from tests.lab.kim.traced_kernels import counted, streaming
 
 FLOAT = np.float32
 LINE = 64

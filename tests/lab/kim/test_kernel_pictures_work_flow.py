@@ -8,21 +8,13 @@ from pathlib import Path
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.active_lanes import ActiveLanes
-from perfmodel.analyses.work_flow import WorkFlow, timeline, work_flow
 from perfmodel.counts import count
 from perfmodel.display import seconds_text
-from perfmodel.errors import PictureFormatError
-from perfmodel.report.kernel_pictures import (
-    MOST_ROWS,
-    dot_text,
-    draw_work_flow,
-    lanes_rows,
-    merged,
-    title,
-    work_flow_figure,
-)
-from tests.analyses.test_work_flow import TOY, counted
+from perfmodel.errors import PerfModelError
+from scripts.lab.kim.active_lanes import ActiveLanes
+from scripts.lab.kim.pictures import MOST_ROWS, dot_text, draw_work_flow, lanes_rows, merged, title, work_flow_figure
+from scripts.lab.kim.work_flow import WorkFlow, timeline, work_flow
+from tests.lab.kim.test_work_flow import TOY, counted
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +94,6 @@ def test_text_names_every_node_and_arc(graph: WorkFlow) -> None:
 
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     graph = work_flow(counted("{[i]: 0 <= i < n}", "y[i] = x[i]"), {"n": 64})
-    with pytest.raises(PictureFormatError, match="is no picture") as caught:
+    with pytest.raises(PerfModelError, match="is no picture") as caught:
         draw_work_flow(graph, tmp_path / "graph.jpg")
     assert (".png", ".svg", ".dot") == caught.value.allowed

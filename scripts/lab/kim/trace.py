@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.lanes import addresses, value_of, values_at
 from perfmodel.counts.program.program import Access, Place, Program
 from perfmodel.counts.program.serialisation import AccessPlace, access_places, barrier_places, loops_of
 from perfmodel.counts.quasipoly.arguments import at_sizes, held, whole
 from perfmodel.counts.quasipoly.evaluation import evaluated
-from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
-from perfmodel.errors import ParameterError, TraceTooLongError, UntraceableError
+from perfmodel.counts.quasipoly.printing import indicator_of
+from perfmodel.errors import CountError, SizeError
 
 SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Ints = NDArray[np.int64]
@@ -43,6 +44,12 @@ def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] |
     return held(at_sizes(points, sizes), values or {}, SET)
 
 
+def too_long(number: int) -> CountError:
+    """Return the error of an access that a work-group executes too often to be traced."""
+    problem = f"one access is executed up to {number} times by a work-group, and {MOST} are traced at most"
+    return CountError(problem, "take smaller sizes that still fill the caches")
+
+
 def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
     """Return the points of a bounded set without parameters, each dimension's values, and their number."""
     names = list(points.get_var_names(SET))
@@ -51,7 +58,7 @@ def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
     ends = [(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python()) for k in range(len(names))]
     number = prod(high - low + 1 for low, high in ends)
     if number > MOST:
-        raise TraceTooLongError(number, MOST)
+        raise too_long(number)
     axes = np.meshgrid(*(np.arange(low, high + 1, dtype=np.int64) for low, high in ends), indexing="ij")
     columns = {name: axis.ravel() for name, axis in zip(names, axes, strict=True)}
     program = indicator_of(points.move_dims(PARAM, 0, SET, 0, len(names)).params())
@@ -59,13 +66,6 @@ def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
         return columns, number
     inside = evaluated(program, [columns[name] for name in program.parameters], number) != 0
     return {name: column[inside] for name, column in columns.items()}, int(inside.sum())
-
-
-def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
-    """Return a function's value at the points; it is a map without parameters to one dimension."""
-    polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
-    program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
-    return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
 
 
 def first_lines(program: Program, sizes: Mapping[str, int], line_bytes: int) -> dict[str, int]:
@@ -80,20 +80,6 @@ def first_lines(program: Program, sizes: Mapping[str, int], line_bytes: int) -> 
     return lines
 
 
-def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
-    """Return the map from the points of an access to its address in the array, in units of the access."""
-    cells = at_sizes(cells, sizes).intersect_domain(points)
-    if not cells.is_single_valued():
-        raise UntraceableError(
-            f"one access to '{access.array}' reaches several cells at once", "write it as a loop over single cells"
-        )
-    strides = [value_of(stride, sizes) for stride in access.strides]
-    axes = [f"x{k}" for k in range(len(strides))]
-    products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
-    place = " + ".join([str(value_of(access.offset, sizes) + access.shifted(sizes)), *products])
-    return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
-
-
 def drawn_addresses(
     access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int,
     along: NDArray[np.float64] | float = 0.0,
@@ -105,7 +91,7 @@ def drawn_addresses(
     """
     extents = _extents(access, sizes)
     if extents is None:
-        raise UntraceableError(
+        raise CountError(
             f"data give the index into '{access.array}', whose shape is not known", "declare the array's shape"
         )
     cells = max(int(np.prod(extents)), 1)
@@ -123,12 +109,6 @@ def rows_of(item: Ints, mean: Fraction) -> tuple[Ints, Ints]:
     """
     starts, ends = (one * mean.numerator // mean.denominator for one in (item, item + 1))
     return starts, ends - starts
-
-
-def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
-    program = quasi_polynomial_of(function)
-    return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 
 def _extents(access: Access, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
@@ -177,7 +157,7 @@ class Runs(NamedTuple):
         for name, mean in loops:
             starts, times = rows_of(last, mean)
             if (number := int(times.sum())) > MOST:
-                raise TraceTooLongError(number, MOST)
+                raise too_long(number)
             turn = np.arange(number) - np.repeat(np.cumsum(times) - times, times)
             place = np.repeat(place, times)
             turns, cells = ({loop: np.repeat(column, times) for loop, column in of.items()} for of in (turns, cells))
@@ -334,13 +314,13 @@ def _data_loops(placed: AccessPlace) -> tuple[tuple[str, Fraction], ...]:
     means = dict(domain.means) or dict.fromkeys(loops[:1], domain.trips)
     names = ", ".join(f"'{loop}'" for loop in loops)
     if not loops or {*loops} != {*means}:
-        raise UntraceableError(
+        raise CountError(
             f"data decide how often the loops {names} around an access to '{access.array}' run, and only the product "
             "of their means is known",
             "count the kernel again, which keeps each of them",
         )
     if access.walks and len(access.strides) != 1:
-        raise UntraceableError(
+        raise CountError(
             f"data decide how often {names} run, which go along an axis of '{access.array}', an array of several axes",
             "trace a variant in which they go along a flat array",
         )
@@ -448,13 +428,11 @@ def trace(
 
     Raises
     ------
-    ParameterError
-        A size is missing or no natural number.
-    UntraceableError
+    SizeError
+        A size is missing or not a natural number.
+    CountError
         A loop whose length is data goes along an axis of an array of several, or an indirect access is to an array of
-        unknown shape.
-    TraceTooLongError
-        A work-group has too many accesses.
+        unknown shape; or a work-group has too many accesses.
 
     Examples
     --------
@@ -469,7 +447,7 @@ def trace(
     values = {name: whole(name, value, counts.parameters) for name, value in sizes.items()}
     for name in counts.parameters:
         if name not in values:
-            raise ParameterError(name, "was left out", counts.parameters)
+            raise SizeError(f"the size '{name}' is missing", f"give {', '.join(counts.parameters)}")
     lines = first_lines(counts.program, values, line_bytes)
     return tuple(
         LaunchRequests(counts, launch, values, line_bytes, lines, seed).trace(groups)

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfmodel.analyses.active_lanes import ActiveLanes
-from perfmodel.analyses.work_flow import LINE_BYTES, Latencies, Timeline, WorkFlow
 from perfmodel.display import percent, seconds_text
 from perfmodel.facts import Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units, launched
 from perfmodel.quantities.traffic import TRANSFER_FACTS, global_bytes
+from scripts.lab.kim.active_lanes import ActiveLanes
+from scripts.lab.kim.work_flow import LINE_BYTES, Latencies, Timeline, WorkFlow
 
 TOLERANCE = 0.1
 """Largest share of a hazard that counts as none, and largest difference of two times that count as equal."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.analyses.memory_hierarchy import HitRates
-from perfmodel.errors import PictureFormatError
-from perfmodel.report.kernel_pictures import draw_memory_hierarchy, hit_rates_figure
+from perfmodel.errors import PerfModelError
+from scripts.lab.kim.memory_hierarchy import HitRates
+from scripts.lab.kim.pictures import draw_memory_hierarchy, hit_rates_figure
 
 RATES = HitRates(
     l1=(0.5, 0.6, 0.7), l2=(0.2, 0.2, 0.2), by_array=(("x", 0.75, 0.125), ("y", 0.0, 1.0)), requests=640, groups=4
@@ -49,6 +49,6 @@ def test_the_name_gives_the_format(tmp_path: Path) -> None:
     assert b"\x89PNG" == (tmp_path / "rates.png").read_bytes()[:4]
     draw_memory_hierarchy(RATES, tmp_path / "rates.svg", "gather")
     assert (tmp_path / "rates.svg").read_bytes().startswith(b"<?xml")
-    with pytest.raises(PictureFormatError, match="png or") as caught:
+    with pytest.raises(PerfModelError, match="png or") as caught:
         draw_memory_hierarchy(RATES, tmp_path / "rates.txt", "gather")
     assert (".png", ".svg") == caught.value.allowed

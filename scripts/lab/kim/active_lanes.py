@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from perfmodel.analyses.work_flow import WorkFlow, WorkNode
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Domain, Program
+from scripts.lab.kim.work_flow import WorkFlow, WorkNode
 
 TRIPS_UNKNOWN = "how far the trips of its lanes differ is not known"
 NOT_EXECUTED = "it is not executed"
@@ -54,7 +54,7 @@ def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]
 
     Raises
     ------
-    ParameterError, AssumptionError
+    SizeError
         If a size is missing or breaks the assumptions.
 
     Examples
@@ -62,7 +62,7 @@ def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]
     Lane i of the only sub-group makes i + 1 of 4 trips:
 
     >>> import loopy as lp, numpy as np
-    >>> from perfmodel.analyses.work_flow import work_flow
+    >>> from scripts.lab.kim.work_flow import work_flow
     >>> from perfmodel.counts import count
     >>> unit = lp.make_kernel("{ [i, j]: 0 <= i < 4 and 0 <= j <= i }", "y[i, j] = 2", lang_version=(2018, 2))
     >>> counts = count(lp.tag_inames(unit, {"i": "l.0"}), subgroup_size=4)

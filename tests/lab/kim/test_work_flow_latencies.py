@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.work_flow import Latencies
 from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
+from scripts.lab.kim.work_flow import Latencies
 
 
 def test_latencies_of_a_device() -> None:

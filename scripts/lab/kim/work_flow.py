@@ -91,7 +91,7 @@ def work_flow(
 
     Raises
     ------
-    ParameterError, AssumptionError
+    SizeError
         If a size is missing or breaks the assumptions.
 
     Examples

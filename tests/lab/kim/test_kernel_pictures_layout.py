@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import count
-from perfmodel.report.kernel_pictures import frames, lanes, merged
-from tests.analyses.test_work_flow import TOY, counted
+from scripts.lab.kim.pictures import frames, lanes, merged
+from scripts.lab.kim.work_flow import timeline, work_flow
+from tests.lab.kim.test_work_flow import TOY, counted
 
 
 def test_frames_and_lanes() -> None:

@@ -1,6 +1,6 @@
 r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
 
-The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace`). The order in which
+The requests of each sub-group and their order are known (:mod:`scripts.lab.kim.trace`). The order in which
 requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
 
 1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all merges are equally
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.trace import Trace, trace
-from perfmodel.errors import CacheShapeError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import missing_fact
+from scripts.lab.kim.trace import Trace, trace
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -43,7 +43,7 @@ SAMPLED = 8
 class CacheShape:
     """A cache: its size and line in bytes, and its ways (the lines of a set).
 
-    Lines that do not fill a whole set are left out. It raises CacheShapeError if one of the three is not positive, or
+    Lines that do not fill a whole set are left out. It raises FactsError if one of the three is not positive, or
     the cache is smaller than one set.
 
     Examples
@@ -58,7 +58,9 @@ class CacheShape:
 
     def __post_init__(self) -> None:
         if min(self.size_bytes, self.line_bytes, self.ways) <= 0 or self.sets < 1:
-            raise CacheShapeError(self.size_bytes, self.line_bytes, self.ways)
+            shape = f"a cache of {self.size_bytes} B with lines of {self.line_bytes} B and {self.ways} ways"
+            advice = "give positive numbers, and a size of at least one line for each way"
+            raise FactsError(f"{shape} holds no set", advice)
 
     @property
     def sets(self) -> int:
@@ -136,7 +138,7 @@ class Hierarchy:
         The ways are its l1_ways and l2_ways, else 8 and 16. Its units are compute_units, at most the four that a sample
         of eight work-groups fills, and four where they are not known.
 
-        It raises FactsError if one of these is not known, and CacheShapeError if there can be no such cache.
+        It raises FactsError if one of these is not known, or there can be no such cache.
         """
         def fact(key: str) -> int:
             if facts is None or key not in facts:
@@ -205,7 +207,7 @@ def hit_rates(
     """Trace a sample of work-groups and send it through the caches in random orders.
 
     `groups` work-groups of each launch are traced. The caches are empty when a launch begins. Equal seeds give
-    equal rates. Raises what :func:`perfmodel.counts.trace.trace` raises.
+    equal rates. Raises what :func:`scripts.lab.kim.trace.trace` raises.
     """
     return traced_hit_rates(trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed), hierarchy, orders, seed)
 

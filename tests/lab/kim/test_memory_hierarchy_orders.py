@@ -9,10 +9,10 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from perfmodel.analyses.memory_hierarchy import CacheShape, Hierarchy, hit_rates, traced_hit_rates
-from perfmodel.counts.trace import Trace
-from tests.counts.test_trace_rows import listing
-from tests.counts.traced_kernels import counted
+from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, hit_rates, traced_hit_rates
+from scripts.lab.kim.trace import Trace
+from tests.lab.kim.test_trace_rows import listing
+from tests.lab.kim.traced_kernels import counted
 
 LINE = 64
 #: The lines that two sub-groups of one work-group request, in their order.

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from perfmodel.tuning.stepwise import next_step
+from scripts.lab.kim.stepwise import next_step
 from scripts.lab.studies.fmm import search
 
 NAMES = "abcd"

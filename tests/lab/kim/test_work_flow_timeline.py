@@ -6,9 +6,9 @@ import loopy as lp
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import KernelCounts, count
-from tests.analyses.test_work_flow import ADD, FLOAT, ISSUE, MEMORY, SPECIAL, TOY, counted
+from scripts.lab.kim.work_flow import timeline, work_flow
+from tests.lab.kim.test_work_flow import ADD, FLOAT, ISSUE, MEMORY, SPECIAL, TOY, counted
 
 
 def seconds(counts: KernelCounts, **sizes: int) -> float:

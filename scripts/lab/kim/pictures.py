@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.analyses.active_lanes import ActiveLanes
-from perfmodel.analyses.memory_hierarchy import HitRates
-from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
 from perfmodel.display import percent, seconds_text
 from perfmodel.io import write_whole
 from perfmodel.report import drawing
 from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION, Axes, Figure
+from scripts.lab.kim.active_lanes import ActiveLanes
+from scripts.lab.kim.memory_hierarchy import HitRates
+from scripts.lab.kim.work_flow import Timeline, WorkFlow, WorkNode
 
 GRAPH_FORMATS = (".png", ".svg", ".dot")
 WIDTH = 3.0  # of a node's box, where rows are 1 apart
@@ -35,7 +35,7 @@ def draw_work_flow(
 ) -> None:
     """Write a work flow graph as a ``.png`` or ``.svg`` picture (:func:`work_flow_figure`), or as a Graphviz ``.dot``.
 
-    It raises PictureFormatError if the name ends otherwise.
+    Raises an error if the name ends otherwise.
     """
     suffix = drawing.checked_format(path, GRAPH_FORMATS)
     if suffix == ".dot":
@@ -86,7 +86,7 @@ def work_flow_figure(graph: WorkFlow, time: Timeline | None = None, lanes: NodeL
     Transitions are grey, on the left where a loop begins its next iteration; data dependences are
     blue lines on the right, dashed where the value comes from an earlier iteration. With a timeline
     the arcs of the critical path are red, and bars show how long each node issues and waits. With
-    the active lanes of the nodes (:func:`~perfmodel.analyses.active_lanes.active_lanes`) a heat map
+    the active lanes of the nodes (:func:`~scripts.lab.kim.active_lanes.active_lanes`) a heat map
     has a cell for each lane of a sub-group, the darker the more often the lane is active.
     """
     beside = (time is not None) + bool(lanes)

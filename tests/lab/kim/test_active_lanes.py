@@ -9,9 +9,9 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.analyses.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_lanes
-from perfmodel.analyses.work_flow import work_flow
 from perfmodel.counts import KernelCounts, count
+from scripts.lab.kim.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_lanes
+from scripts.lab.kim.work_flow import work_flow
 from tests.corpus import kernels
 from tests.corpus.made import counted as corpus_counts
 

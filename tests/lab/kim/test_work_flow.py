@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.work_flow import Latencies, work_flow, work_flow_on
 from perfmodel.counts import KernelCounts, count
 from perfmodel.facts import DeviceFacts, Fact
+from scripts.lab.kim.work_flow import Latencies, work_flow, work_flow_on
 
 ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER = 1.0, 10.0, 40.0, 400.0, 30.0, 50.0
 TOY = Latencies(ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER, ISSUE)

@@ -1,0 +1,105 @@
+"""``python -m scripts.lab.kim``: pictures, what is printed with them, and the search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.lab.kim import __main__ as command
+from scripts.lab.kim.stepwise import search
+
+KERNEL = "from measurement_kernels import matmul_tiled\n\n\ndef kernel():\n    return matmul_tiled.KERNEL.build()\n"
+SIZES = [word for name in "lmn" for word in ("-p", f"{name}=64")]
+LATENCIES = "facts:\n" + "".join(
+    f"  {key}: {{value: 1.0e-8, unit: s, source: test}}\n"
+    for key in ("issue_s", "arithmetic_latency_s", "memory_latency_s", "local_latency_s")
+)
+DATA = """
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    text = "if x[i] > 0\\n y[i] = 2*x[i] {id=put}\\nend"
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", text, assumptions="n >= 1", lang_version=(2018, 2))
+    return lp.tag_inames(lp.add_dtypes(unit, {"x": np.float32}), {"i": "g.0"})
+"""
+FACTS = """
+facts:
+  l1_bytes: {value: 16384, unit: B, source: test}
+  l2_bytes: {value: 786432, unit: B, source: test}
+  cache_line_bytes: {value: 128, unit: B, source: test}
+"""
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Return a function that runs the command in a folder with a kernel and facts: its status, output and errors."""
+    for name, text in (("kernel.py", KERNEL), ("data.py", DATA), ("toy.yaml", FACTS), ("own.yaml", LATENCIES)):
+        (tmp_path / name).write_text(text)
+
+    def run(*arguments: str, kernel: str = "kernel.py", sizes: list[str] = SIZES) -> tuple[int, str, str]:
+        status = command.main([str(tmp_path / kernel), *sizes, *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+def test_the_graph_without_and_with_facts(run, tmp_path: Path) -> None:
+    graph = ("--graph", str(tmp_path / "graph.svg"))
+    plain, timed = run(*graph), run(*graph, "--facts", "tesla-k40m")
+    assert (0, 0) == (plain[0], timed[0])
+    assert "without --facts it has no latencies" in plain[1]
+    assert "together would hide the waits" in timed[1]
+    assert "balanced: no, as " in timed[1]
+    assert "'compute_units'" in run(*graph, "--facts", str(tmp_path / "own.yaml"))[1]
+    for _, printed, _ in (plain, timed):  # 64^3 multiplications and additions, none of them guarded
+        *_, line = (line for line in printed.splitlines() if line.startswith(("1 add, 1 mul", "1 mul, 1 add")))
+        assert ["524288", "16384", "100.0", "%"] == line.split()[-4:]
+    assert (tmp_path / "graph.svg").exists()
+
+
+def test_what_data_leave_out_is_named(run, tmp_path: Path) -> None:
+    asked = ["--graph", str(tmp_path / "g.dot")]
+    _, printed, _ = run(*asked, kernel="data.py", sizes=["-p", "n=64"])
+    assert "left out: put, as the probability of 'x[i] > 0' is not known" in printed
+    _, printed, _ = run(*asked, "--statistics", "x[i] > 0=0.5", kernel="data.py", sizes=["-p", "n=64"])
+    assert "at least 1.6 %" in printed  # half of one of 32 lanes
+    assert "left out" not in printed
+
+
+def test_hit_rates(run, tmp_path: Path) -> None:
+    path = tmp_path / "rates.png"
+    status, printed, _ = run("--memory", str(path), "--facts", str(tmp_path / "toy.yaml"))
+    assert 0 == status
+    assert "90 % interval" in printed
+    assert path.exists()
+    status, _, error = run("--memory", str(path))
+    assert 2 == status
+    assert "l1_bytes" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--graph", "a.txt"), "let its name end in .png or .svg or .dot"),
+        (("--memory", "a.dot"), "let its name end in .png or .svg"),
+        ((), "give --graph, --memory or --search"),
+        (("--search",), "has no space of variants"),
+    ],
+)
+def test_bad_input_ends_in_one_line(run, arguments, part) -> None:
+    status, printed, error = run(*arguments)
+    assert (2, "", 1) == (status, printed, len(error.splitlines()))
+    assert part in error
+
+
+def test_the_search_runs_one_change_after_the_other() -> None:
+    """Repeats of 400 are the baseline; 16 is the better step, then groups of 64 with it. The space has 6 variants."""
+    space = [{"repeats": repeats, "group": group} for repeats in (400, 1000, 16) for group in (32, 64)]
+    names = [f"{one['repeats']} {one['group']}" for one in space]
+    found = search(space, names, lambda name: eval(name.replace(" ", "/")))
+    assert ["400 32", "400 64", "1000 32", "16 32", "16 64"] == list(found)
+    assert "16 64" == min(found, key=found.__getitem__)
