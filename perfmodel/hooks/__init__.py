@@ -1,8 +1,7 @@
-"""Hooks into the tuners that people have: Kernel Tuner and Triton's autotuner.
+"""Use perfmodel from Kernel Tuner, and read the results of other tuners.
 
-:mod:`~perfmodel.hooks.kernel_tuner` gives Kernel Tuner a restriction and a searching order,
-:mod:`~perfmodel.hooks.triton` gives Triton a ``perf_model``, and :mod:`~perfmodel.hooks.importing` makes records of
-the results of other tuners. None of them imports the tool that it is for, before it is used.
+:mod:`~perfmodel.hooks.kernel_tuner` gives Kernel Tuner a restriction and a search order;
+:mod:`~perfmodel.hooks.importing` makes measurements of other tuners' results. Kernel Tuner is imported only when used.
 """
 
 import lazy_loader
