@@ -11,6 +11,10 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfmodel.errors import OutputError
 
 #: Environment variable: the folder of all caches.
 VARIABLE = "XDG_CACHE_HOME"
@@ -23,7 +27,7 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 def settle_caches() -> None:
     """Point this process's caches to a temporary folder, removed at its end, where the usual one cannot be used.
 
-    Call it before Loopy is imported. It raises CacheError if no temporary folder can be used either.
+    Call it before Loopy is imported. It raises OutputError if no temporary folder can be used either.
     """
     base = cache_folder()
     if usable(base):
@@ -40,9 +44,15 @@ def settle_caches() -> None:
         if usable(Path(folder)):
             os.environ[VARIABLE] = folder
             return
-    from perfmodel.errors import CacheError
+    raise cache_error("caches cannot be kept there or in a temporary folder")
 
-    raise CacheError(base, "caches cannot be kept there, nor in a temporary folder")
+
+def cache_error(problem: str) -> OutputError:
+    """Return the error to raise where no folder of caches can be used."""
+    from perfmodel.errors import OutputError  # import perfmodel must not take longer
+
+    advice = f"make room there, or let {VARIABLE} name a folder that you may write to"
+    return OutputError(f"cannot write '{cache_folder()}': {problem}", advice)
 
 
 def cache_folder() -> Path:

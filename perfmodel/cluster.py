@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import MissingExtraError, SchedulerError, TlsError, WorkerVersionError
+from perfmodel.errors import SchedulerError, TlsError, WorkerVersionError, extra_needed
 
 #: A scheduler that does not answer so long is taken for gone [s].
 ANSWERS_S = 5.0
@@ -107,7 +107,7 @@ def dask() -> Any:
     try:
         import distributed
     except ImportError:
-        raise MissingExtraError("dask.distributed", "scale") from None
+        raise extra_needed("dask.distributed", "scale") from None
     return distributed
 
 

@@ -12,7 +12,7 @@ from html import escape
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import MissingExtraError
+from perfmodel.errors import extra_needed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -172,7 +172,7 @@ def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
     try:
         import pandas as pd
     except ImportError as error:
-        raise MissingExtraError("pandas", "pandas") from error
+        raise extra_needed("pandas", "pandas") from error
     return pd.DataFrame(list(records), columns=None if columns is None else list(columns))
 
 

@@ -34,9 +34,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.counts import AccessCount, Count, KernelCounts
-from perfmodel.counts.quasipoly.arguments import check_exact, check_range
+from perfmodel.counts.quasipoly.arguments import check_exact, check_range, size_error
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
-from perfmodel.errors import ParameterError, UnknownFeatureError
+from perfmodel.errors import SizeError, UnknownNameError
 
 __all__ = [
     "FEATURE_NAMES", "Classes", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names",
@@ -145,7 +145,7 @@ def feature(name: str) -> Feature:
 
     Raises
     ------
-    UnknownFeatureError
+    UnknownNameError
         If no feature has that name.
 
     Examples
@@ -159,7 +159,10 @@ def feature(name: str) -> Feature:
         match = pattern.fullmatch(name)
         if match is not None:
             return Feature(name, unit, definition.format(**match.groupdict()))
-    raise UnknownFeatureError(name)
+    raise UnknownNameError(
+        f"there is no feature '{name}'",
+        "names are like op_float32_add, global_load_32_stride1, local_load_32, barrier_local, work_groups, launches",
+    )
 
 
 def unit(name: str) -> str:
@@ -372,7 +375,7 @@ def _local_end(row: AccessCount) -> str:
         return "_indirect"
     try:
         return f"_{local_class(row.stride())}"
-    except ParameterError:  # a function of the sizes
+    except SizeError:  # a function of the sizes
         return "_varying"
 
 
@@ -381,7 +384,7 @@ def _settled_class(row: AccessCount) -> str | None:
         return "indirect"
     try:
         stride = row.stride()
-    except ParameterError:  # a function of the sizes
+    except SizeError:  # a function of the sizes
         return None
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
@@ -437,10 +440,10 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
 
     Raises
     ------
-    ParameterError
+    SizeError
         If a size parameter is left out, is unknown to the kernel, is not a non-negative integer, or is too large to
         be exact as a double (above 2**53).
-    SizeRangeError
+    SizeError
         If a size is larger than the type of the kernel's argument holds.
     AssumptionError
         If a size breaks the kernel's assumptions.
@@ -470,10 +473,10 @@ def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
     for name in allowed:
         if name not in parameters:
             misspelt = f", and '{unknown[0]}' is unknown" if unknown else ""
-            raise ParameterError(name, f"is missing{misspelt}", allowed)
+            raise size_error(name, f"is missing{misspelt}", allowed)
     for name in parameters:
         if name in unknown:
-            raise ParameterError(name, "is unknown", allowed)
+            raise size_error(name, "is unknown", allowed)
         check_exact(name, parameters[name], allowed)
         check_range(name, parameters[name], allowed, counts.types.get(name, "int32"))
 

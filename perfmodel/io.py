@@ -16,11 +16,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
+from perfmodel.errors import OutputError
 
 STANDARD_OUTPUT = "-"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Numbers of system errors that say that a disk, or a user's share of it, is full."""
+"""System errors of a full disk, or of a user's full share of it."""
+ADVICE = {
+    errno.EISDIR: "name a file in it",
+    **dict.fromkeys(FULL, "the earlier content is unchanged: make room, or give a path on another disk"),
+}
 SAFE = frozenset(" _-+=.,@()[]")
 """Characters of a user's name that a file's name keeps, beside letters and digits."""
 LONGEST = 160
@@ -78,10 +82,11 @@ def check_place(path: str | Path) -> None:
         raise output_error(path, error) from error
 
 
-def output_error(path: str | Path, error: OSError) -> OutputError:
-    """Return the error that says what to do where the system did not let a file be written."""
-    kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}
-    return kind.get(error.errno or 0, OutputError)(path, error.strerror or str(error))
+def output_error(path: str | Path, error: OSError, advice: str = "") -> OutputError:
+    """Return the error to raise where the system did not allow a file to be written, with the reason."""
+    if not advice:
+        advice = ADVICE.get(error.errno or 0, "give a path that you may write to")
+    return OutputError(f"cannot write '{path}': {error.strerror or error}", advice, path=str(path))
 
 
 def _print(content: bytes) -> None:

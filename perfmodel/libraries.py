@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perfmodel.errors import LibraryVersionError, PerfModelError
+from perfmodel.errors import PerfModelError, VersionError, listed
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -49,7 +49,7 @@ MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 """Puts Barvinok's algorithm into islpy; it is installed last, since it brings the same module."""
 
 
-def failure_in_library(error: Exception) -> LibraryVersionError | None:
+def failure_in_library(error: Exception) -> VersionError | None:
     """Return the error to raise where a library of another version may have failed; None where all are in range."""
     wrong = [wanted for wanted in bounded() if not fits(wanted, installed(wanted.name))]
     if not wrong or isinstance(error, PerfModelError):
@@ -58,13 +58,15 @@ def failure_in_library(error: Exception) -> LibraryVersionError | None:
     commands = [f"{INSTALL} {' '.join(repr(str(one)) for one in plain)}"] if plain else []
     if barvinok or any(one.name == "islpy" and installed(_BARVINOK) for one in plain):
         commands.append(MENDING_COMMAND)
-    return LibraryVersionError(
-        f"{type(error).__name__}: {error}", tuple(f"{one.name} {installed(one.name)}" for one in wrong),
-        tuple(map(str, wrong)), " && ".join(commands),
+    command = " && ".join(commands)
+    found = listed(f"{one.name} {installed(one.name)}" for one in wrong)
+    return VersionError(
+        f"a library failed ({type(error).__name__}: {error}) with {found}; perfmodel needs {listed(wrong)}",
+        f"run {command}", command=command,
     )  # fmt: skip
 
 
-def failure_below(error: Exception, path: Path) -> LibraryVersionError | None:
+def failure_below(error: Exception, path: Path) -> VersionError | None:
     """Return the same for an error that running a user's file raised; None where the file itself is at fault.
 
     The file is, unless the error was raised elsewhere than beside it, or says that a library lacks a name.

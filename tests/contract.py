@@ -24,7 +24,7 @@ import numpy as np
 import perfmodel.models
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import FactsError, UnknownFeatureError
+from perfmodel.errors import FactsError, UnknownNameError
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
@@ -365,7 +365,7 @@ def its_file_is_short_and_cites(one: Trial) -> None:
 def _is_feature(name: str) -> bool:
     try:
         features.unit(name)
-    except UnknownFeatureError:
+    except UnknownNameError:
         return False
     return True
 

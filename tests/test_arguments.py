@@ -10,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import ArgumentError, ParameterError, PerfModelError
+from perfmodel.errors import ArgumentError, PerfModelError, SizeError
 from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_terms
 from perfmodel.report.roofline import plot_roofline
 from perfmodel.report.sizes_picture import plot_sizes
@@ -167,6 +167,6 @@ def test_one_size_of_any_kind(size, model):
 )  # fmt: skip
 def test_sizes_that_are_none(sizes, said, model):
     for call in (lambda: LOADS.evaluate({"n": sizes}), lambda: model.predict(COUNTS, n=sizes)):
-        with pytest.raises(ParameterError, match="'n'") as found:
+        with pytest.raises(SizeError, match="'n'") as found:
             call()
         assert said in str(found.value) or "type bool" in str(found.value)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from perfmodel import io
-from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
+from perfmodel.errors import OutputError
 from perfmodel.io import check_place, file_part, replace_file, shipped, write_whole
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def test_a_place_that_cannot_be_written(tmp_path, place, write, expected):
 
 def test_the_error_names_the_path_and_what_the_system_said(tmp_path):
     (tmp_path / "file").write_text("old")
-    with pytest.raises(OutputError, match=r"below': Not a directory; give a place that you may write to") as caught:
+    with pytest.raises(OutputError, match=r"below': Not a directory; give a path that you may write to") as caught:
         write_whole(tmp_path / "file" / "below", b"new")
     assert str(tmp_path / "file" / "below") == caught.value.path
     assert isinstance(caught.value.__cause__, OSError)
@@ -107,7 +107,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))  # the system takes a part of what follows
     try:
-        with pytest.raises(OutputFullError, match="make room, or give a place on another disk"):
+        with pytest.raises(OutputError, match="make room, or give a path on another disk"):
             write_whole(target, bytes(2**20))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -116,7 +116,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
 
 
 def test_a_folder_is_answered_with_what_to_give(tmp_path):
-    with pytest.raises(OutputFolderError, match=r"directory; name a file in it"):
+    with pytest.raises(OutputError, match=r"directory; name a file in it"):
         write_whole(tmp_path, b"new")
 
 
@@ -226,7 +226,7 @@ def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
     target.write_text("old")
     target.chmod(0o444)
     monkeypatch.setattr("perfmodel.io.os.access", lambda place, mode: not (target == place and mode == os.W_OK))
-    with pytest.raises(OutputError, match="the file may not be written; give a place that you may write to"):
+    with pytest.raises(OutputError, match="the file may not be written; give a path that you may write to"):
         write_whole(target, b"new")
     assert "old" == target.read_text()
 

@@ -14,7 +14,7 @@ import perfmodel as pm
 from perfmodel import libraries
 from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
-from perfmodel.errors import KernelFileExecutionError, LibraryVersionError, OptionError
+from perfmodel.errors import KernelFileExecutionError, OptionError, VersionError
 from perfmodel.kernels.files import load_file
 from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library, installed
 
@@ -51,7 +51,7 @@ def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_a_newer_islpy_is_named_with_its_range_and_the_command_that_replaces_it(versions, monkeypatch):
     versions["islpy"] = "2026.2.2"
     monkeypatch.setattr(counting.schedule, "schedule", fails)
-    with pytest.raises(LibraryVersionError) as raised:
+    with pytest.raises(VersionError) as raised:
         count(kernel(), cache=False)
     text = str(raised.value)
     assert "\n" not in text
@@ -64,7 +64,7 @@ def test_an_older_loopy_that_cannot_be_imported_is_named_too(versions, monkeypat
     versions["loopy"] = "2020.2.1"
     monkeypatch.setattr(pm, "_load", fails_to_import)
     found = r"NewerError.* with loopy 2020\.2\.1; perfmodel needs loopy<2026,>=2025"
-    with pytest.raises(LibraryVersionError, match=found):
+    with pytest.raises(VersionError, match=found):
         pm.__getattr__("count")
 
 
@@ -84,10 +84,10 @@ def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, mo
     (tmp_path / "own_module.py").write_text("1/0\n")
     path = tmp_path / "kernels.py"
     path.write_text(f"{text}\n")
-    with pytest.raises(LibraryVersionError if told else KernelFileExecutionError) as raised:
+    with pytest.raises(VersionError if told else KernelFileExecutionError) as raised:
         load_file(path)
     if told:
-        assert "with loopy 2024.1; perfmodel needs loopy<2026,>=2025.2: run " in str(raised.value)
+        assert "with loopy 2024.1; perfmodel needs loopy<2026,>=2025.2; run " in str(raised.value)
     else:
         assert "loopy" not in str(raised.value)
     versions.clear()

@@ -157,7 +157,7 @@ def report_data(
     ------
     StoreMissingError, ForeignDeviceError
         If there are no measurements, or they are of another device than the weights.
-    ParameterError, LevelError
+    SizeError, LevelError
         If a size of the variants is left out or unknown, or the level is not between 0 and 1.
     """
     advance("reading")

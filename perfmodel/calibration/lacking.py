@@ -17,7 +17,7 @@ from perfmodel.calibration.kernel_choice import classes_for
 from perfmodel.calibration.recommended import CANDIDATES
 from perfmodel.compare.protocols import folds_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import ParameterError, PerfModelError, UnmadeFeatureError
+from perfmodel.errors import PerfModelError, SizeError, UnmadeFeatureError
 from perfmodel.fitting import FamilyFits
 from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.kernels import KernelClass, Ladder, Variant
@@ -91,14 +91,14 @@ def lacking(
     """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something.
 
     Families that cannot be evaluated for a kernel, for want of a fact or of its dataflow, are passed over. The first
-    error is raised where none can be for any kernel, and a ParameterError always is.
+    error is raised where none can be for any kernel, and a SizeError always is.
     """
     counted, found = tuple(counted), dict[str, set[str]]()
     problem: PerfModelError | None = None
     for (name, model), counts in product(models.items(), counted):
         try:
             lacks = model.lacking(counts, sizes)
-        except ParameterError:
+        except SizeError:
             raise
         except PerfModelError as error:
             problem = problem or error

@@ -17,7 +17,7 @@ from typer import Argument, Option
 
 from perfmodel import analyses, calibration, compare, fitting, predicting, report
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, OutputFolderError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import OptionError, OutputError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.io import check_place, is_standard_output, write_whole
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def report_command(
     output.one_output(out=out)
     report.html.page.check_extra()
     if out.is_dir():
-        raise OutputFolderError(out, "it is a folder")
+        raise OutputError(f"cannot write '{out}': it is a folder", "name a file in it")
     check_place(out)
     if kernel is None and (size or statistic or keep):
         raise _no_kernel("report")

@@ -12,7 +12,7 @@ from perfmodel import display, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, read_file
-from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import DocumentError, OptionError, PerfModelError, SizeError
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, Count, KernelCounts
@@ -80,13 +80,13 @@ def _of_each(
 ) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
     """Return what a function makes of each variant's counts, and by name why there is nothing of the others.
 
-    A ParameterError is raised, and the first error where there is nothing of any variant.
+    A SizeError is raised, and the first error where there is nothing of any variant.
     """
     made, errors = {}, dict(options.errors_of(counted))
     for name, counts in counted.items():
         try:
             made[name] = make(counts)
-        except ParameterError:  # sizes are wrong for all of them
+        except SizeError:  # sizes are wrong for all of them
             with options.about(name, counted):
                 raise
         except PerfModelError as error:

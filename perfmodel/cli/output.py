@@ -220,7 +220,7 @@ def print_document(document: Any) -> None:
 
     Raises
     ------
-    NotFiniteError
+    DocumentError
         If it holds NaN or infinity; nothing is printed then.
     """
     text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")  # which a stream would show as \\x7f

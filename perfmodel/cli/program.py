@@ -20,7 +20,7 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from perfmodel import errors
-from perfmodel.caches import cache_folder, settle_caches
+from perfmodel.caches import cache_error, settle_caches
 from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
 from perfmodel.cli.streams import careful_streams, tell_status
 from perfmodel.errors import PerfModelError
@@ -140,7 +140,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             _refuse(_system_refusal(error))
         except MemoryError:
-            _refuse(errors.OutOfMemoryError())
+            _refuse(errors.OutOfMemoryError("out of memory", "give less at once; written files are intact"))
         except Exception as error:
             if type(error).__module__ != "sqlite3":
                 from perfmodel.libraries import failure_in_library
@@ -149,7 +149,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
                     _refuse(failure)
                 raise
             # Loopy's caches: the disk was full only later, for example.
-            _refuse(errors.CacheError(cache_folder(), str(error)))
+            _refuse(cache_error(str(error)))
         except KeyboardInterrupt:
             _end_undisturbed()
             print("perfmodel: interrupted", file=sys.stderr)

@@ -30,7 +30,7 @@ from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     AtomicUpdateWarning,
     BudgetError,
-    IncomparableCountsError,
+    CountError,
     PerfModelError,
     SpanError,
     StatisticsError,
@@ -135,7 +135,7 @@ def count(
         The budget is not a positive number.
     SubgroupSizeError
         The sub-group size is no integer from 1 to 1024.
-    LibraryVersionError
+    VersionError
         Counting failed in a library whose version is not the one that works.
 
     Warns
@@ -287,7 +287,7 @@ def _changes_in(table: str, old: KernelCounts, new: KernelCounts) -> Iterator[Ch
         was, now = left.get((row, value)), right.get((row, value))
         try:
             equal = was == now
-        except IncomparableCountsError:  # no formulas; a difference of the texts is all that is known
+        except CountError:  # no formulas; a difference of the texts is all that is known
             equal = False
         if not equal:
             texts = ["none" if count is None else str(count) for count in (was, now)]

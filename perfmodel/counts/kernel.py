@@ -226,14 +226,17 @@ class KernelCounts(FrozenValue):
         return Cardinalities(self.program, self.subgroup_size, self.budget)
 
     def check_launch(self, facts: DeviceFacts) -> None:
-        """Raise a LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
+        """Raise a KernelError where a work-group does not fit on a device, as far as its facts are known."""
         needs = {
             "max_work_group_size": (prod(self.launch.group_shape), "work-items"),
             "local_memory_bytes": (self.launch.local_bytes, "bytes of local memory"),
         }
         for key, (needed, what) in needs.items():
             if key in facts and needed > facts.value(key):
-                raise errors.LaunchLimitError(self.name, needed, what, facts.name, facts.value(key))
+                raise errors.KernelError(
+                    f"a work-group of '{self.name}' needs {needed} {what}, and '{facts.name}' has {facts.value(key)}",
+                    "make the work-groups smaller",
+                )
 
     # }}}
 
@@ -252,15 +255,14 @@ class KernelCounts(FrozenValue):
 
         Raises
         ------
-        UnknownArrayError
+        UnknownNameError
             ``array`` is given, and the kernel has no such array.
         ValueError
             The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
         """
-        if granularity not in rows.GRANULARITIES:
-            raise errors.UnknownGranularityError(granularity, rows.GRANULARITIES)
+        _check_choice("granularity", granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
-            raise errors.UnknownArrayError(array, self._arrays())
+            raise _unknown_array(array, self._arrays())
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
             return total(row.count for row in self.access_table if rows.matches(row, wanted))
@@ -281,7 +283,7 @@ class KernelCounts(FrozenValue):
                 found = self.cells_together(row)[0] if direction is None else row.footprint
                 if found is not None:
                     return found
-        raise errors.UnknownArrayError(array, self._arrays())
+        raise _unknown_array(array, self._arrays())
 
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the share of cells used among those that lie between the used ones.
@@ -335,8 +337,7 @@ class KernelCounts(FrozenValue):
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
-        if per not in UNITS:
-            raise errors.UnknownGranularityError(per, UNITS)
+        _check_choice("per", per, UNITS)
         values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
         return Lines(self._cardinalities, self._sites(array, direction), line_bytes, values).count(per)
 
@@ -395,7 +396,7 @@ class KernelCounts(FrozenValue):
 
         Raises
         ------
-        TrafficCacheError, UnknownOrderError, UnknownArrayError
+        ArgumentError, UnknownNameError
             There is no such cache, order or array in memory.
 
         Notes
@@ -421,19 +422,19 @@ class KernelCounts(FrozenValue):
         >>> [counts.traffic("a", capacity)(n=64).fetched for capacity in (2048, 8192)]
         [4096.0, 256.0]
         """
-        if order not in ORDERS:
-            raise errors.UnknownOrderError(order, ORDERS)
-        numbers = capacity, line_bytes, sets
-        if not all(isinstance(number, int) for number in numbers) or not 0 < line_bytes <= capacity or sets < 0:
-            raise errors.TrafficCacheError(*numbers)
-        if sets and capacity // line_bytes % sets:
-            raise errors.TrafficCacheError(*numbers)
+        _check_choice("order", order, ORDERS)
+        integers = all(isinstance(number, int) for number in (capacity, line_bytes, sets))
+        if not integers or not 0 < line_bytes <= capacity or sets < 0 or (sets and capacity // line_bytes % sets):
+            raise errors.ArgumentError(
+                f"a cache of {capacity} B with lines of {line_bytes} B and {sets} sets is not possible",
+                "give at least one line, and lines that are a multiple of the sets, or sets=0 for one set",
+            )
         if order not in self._traffic_plans:
             plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
             self._traffic_plans[order] = plan
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
-            raise errors.UnknownArrayError(array, plan.arrays)
+            raise _unknown_array(array, plan.arrays)
         return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
 
     @cached_property
@@ -465,7 +466,7 @@ class KernelCounts(FrozenValue):
         wanted = {"array": array, "direction": direction}
         sites = [(domain, access) for domain, access in self.access_maps if rows.matches(access, wanted)]
         if not sites:
-            raise errors.UnknownArrayError(array, self._arrays())
+            raise _unknown_array(array, self._arrays())
         return sites
 
     def barriers(self, scope: str = "local") -> Count:
@@ -530,7 +531,7 @@ class KernelCounts(FrozenValue):
         ------
         MissingExtraError
             pandas is not installed.
-        ParameterError, AssumptionError
+        SizeError, AssumptionError
             As of calling a :class:`~perfmodel.counts.Count`.
         """
         at = {**(sizes or {}), **more_sizes}
@@ -570,13 +571,15 @@ class KernelCounts(FrozenValue):
 
         Raises
         ------
-        CountsSchemaError
+        DocumentError
             If the document has another schema.
-        CountsFormatError
+        DocumentError
             If it lacks a part, or a part is not what it should be.
         """
         if document.get("schema") != SCHEMA:
-            raise errors.CountsSchemaError(document.get("schema"), SCHEMA)
+            raise errors.DocumentError(
+                f"has schema {document.get('schema')!r}; this version reads {SCHEMA!r}", "count the kernel again"
+            )
         with rows.reading_counts():
             return cls(
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
@@ -601,6 +604,16 @@ class KernelCounts(FrozenValue):
         return hashlib.sha256(text.encode()).hexdigest()
 
     # }}}
+
+
+def _check_choice(argument: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise errors.ArgumentError(f"{argument} is {value!r}", f"give {errors.listed(allowed, ' or ')}")
+
+
+def _unknown_array(array: str, allowed: tuple[str, ...]) -> errors.UnknownNameError:
+    problem = f"the kernel does not access an array '{array}' in this way"
+    return errors.UnknownNameError(problem, f"choose one of: {errors.listed(allowed)}")
 
 
 def _is_of_unknown_span(access: Access) -> bool:

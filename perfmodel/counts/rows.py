@@ -15,7 +15,7 @@ import islpy as isl
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.documents import MOST_LANES, shortened
-from perfmodel.errors import CountsFormatError
+from perfmodel.errors import DocumentError
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 #: Types that a size may have; any other is taken as the widest.
@@ -227,29 +227,29 @@ _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
 
 @contextmanager
 def reading_counts() -> Iterator[None]:
-    """Raise what goes wrong in a document of counts as a CountsFormatError."""
+    """Raise what goes wrong in a document of counts as a DocumentError."""
     try:
         yield
     except KeyError as error:
-        raise CountsFormatError(f"lacks {shortened(error.args[0])}") from error
+        raise DocumentError(f"lacks {shortened(error.args[0])}") from error
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, isl.Error) as error:
-        if isinstance(error, CountsFormatError):
+        if isinstance(error, DocumentError):
             raise
         said = shortened(" ".join(str(error).split()), 200, quoted=False)
-        raise CountsFormatError(f"holds a part that is no count ({said})") from error
+        raise DocumentError(f"holds a part that is no count ({said})") from error
 
 
 def size_types(types: Any) -> dict[str, str]:
     """Return the types of arguments by their names, if each is a type of integers."""
     if not isinstance(types, dict) or not all(isinstance(kind, str) and kind in INTEGERS for kind in types.values()):
-        raise CountsFormatError(f"has types = {shortened(types)}; they are {', '.join(INTEGERS)}, by argument")
+        raise DocumentError(f"has types = {shortened(types)}; they are {', '.join(INTEGERS)}, by argument")
     return types
 
 
 def lanes_of(size: Any) -> int:
     """Return the size of sub-groups, if it can be one."""
     if type(size) is not int or not 1 <= size <= MOST_LANES:
-        raise CountsFormatError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
+        raise DocumentError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
     return size
 
 # }}}

@@ -41,7 +41,8 @@ class PerfModelError(Exception):
     def __init__(self, problem: str = "", advice: str = "", **details: Any) -> None:
         super().__init__(problem, advice)  # the arguments with which a pickled exception is made again
         self.problem, self.advice = problem, advice
-        vars(self).update(details)
+        for name, value in details.items():
+            setattr(self, name, value)
 
     def __str__(self) -> str:
         text = "; ".join(part.strip().rstrip(".;") for part in (self.problem, self.advice) if part)
@@ -67,12 +68,38 @@ class SizeError(PerfModelError, ValueError):
     """A size of the kernel is missing, unknown, or not allowed by its assumptions."""
 
 
+class AssumptionError(PerfModelError, ValueError):
+    """A size breaks an assumption of the kernel.
+
+    Attributes
+    ----------
+    assumption : str
+        In isl's notation.
+    values : dict of str to int
+        The sizes.
+    indices : tuple of int
+        Positions in the flattened, broadcast array of sizes; empty for one size.
+    """
+
+    assumption: str
+    values: dict[str, int]
+    indices: tuple[int, ...]
+
+
+class ArgumentError(PerfModelError, ValueError, TypeError):
+    """A function was called with a value that it does not accept."""
+
+
 class UnknownNameError(PerfModelError, LookupError):
     """No array, variant, family, device or feature has this name."""
 
 
 class VersionError(PerfModelError, RuntimeError):
     """A library has a version that perfmodel does not work with."""
+
+
+class MissingExtraError(PerfModelError, ImportError):
+    """An optional library is not installed."""
 
 
 class FactsError(PerfModelError, ValueError):
@@ -99,6 +126,23 @@ class ResultsError(PerfModelError, ValueError):
     """Results of another tuner cannot be read or assigned to variants."""
 
 
+class OutputError(PerfModelError, OSError):
+    """A file or folder cannot be written."""
+
+
+class OutOfMemoryError(PerfModelError, RuntimeError):
+    """There is not enough memory."""
+
+
+class DocumentError(PerfModelError, ValueError):
+    """A document (JSON, YAML) cannot be read or written; ``problem`` is a predicate: "has the key 'n' twice".
+
+    Readers of files put the file's name before it. ``newer`` is true where a newer version of perfmodel wrote it.
+    """
+
+    newer = False
+
+
 class StoreError(PerfModelError, ValueError):
     """A store of measurements or counts is missing, damaged, or of another device."""
 
@@ -117,6 +161,14 @@ class FitError(PerfModelError, ValueError):
 
 class PredictionError(PerfModelError, ValueError):
     """A kernel's time cannot be predicted with these weights."""
+
+
+def extra_needed(library: str, extra: str) -> MissingExtraError:
+    """Return the error to raise where a library of one of perfmodel's extras is not installed."""
+    clone = f"in a clone: pip install -e '.[{extra}]'"
+    return MissingExtraError(
+        f"this needs {library}, which is not installed", f"run pip install 'perfmodel[{extra}]', or {clone}"
+    )
 
 
 def clipped(value: object, most: int = LONGEST) -> str:

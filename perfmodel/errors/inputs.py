@@ -37,24 +37,6 @@ class JobsError(DescribedError, ValueError):
     message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
 
 
-class ArgumentError(DescribedError, TypeError):
-    """A function of the interface was given a value of a type that it does not take."""
-
-    argument: str  # as a call writes it
-    found: str
-    allowed: str
-    message = "{argument} is {found}; give {allowed}."
-
-
-class MissingExtraError(DescribedError, ImportError):
-    """A library that is needed only for this is not installed."""
-
-    library: str
-    extra: str  # of perfmodel, which installs the library
-    message = """this needs {library}, which is not installed; install it with: pip install 'perfmodel[{extra}]', or in
-    a clone: pip install -e '.[{extra}]'."""
-
-
 class KernelFileMissingError(DescribedError, FileNotFoundError):
     """There is no such kernel file or folder, or nothing in it."""
 

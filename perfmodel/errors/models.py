@@ -9,14 +9,6 @@ from perfmodel.errors.base import PerfModelWarning, underlined
 from perfmodel.errors.described import DescribedError, DescribedNameError
 
 
-class UnknownFeatureError(DescribedError, ValueError):
-    """No feature has this name."""
-
-    name: str
-    message = """no feature is called '{name}'; names are like op_float32_add, global_load_32_stride1, local_load_32,
-    barrier_local, work_groups, launches."""
-
-
 class UnmadeFeatureError(DescribedError, ValueError):
     """No measurement kernel can be made for a feature."""
 
@@ -135,18 +127,6 @@ class NegativeTimeError(DescribedError, ValueError):
     message = """'{family}' predicts {seconds:.3g} s for '{kernel}'{where}, and no run takes less than zero; below zero
     are {terms}. Take the family that calibration recommends, fit without weights below zero (perfmodel fit
     --nonnegative), or measure what the kernel needs (perfmodel measure --for)."""
-
-
-class LaunchLimitError(DescribedError, ValueError):
-    """A kernel's work-groups are too large for a device."""
-
-    kernel: str
-    needed: int
-    what: str
-    device: str
-    allowed: int
-    message = """a work-group of '{kernel}' needs {needed} {what}, and '{device}' has {allowed}; make the work-groups
-    smaller."""
 
 
 class NotTransferableError(DescribedError, ValueError):

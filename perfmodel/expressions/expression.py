@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pymbolic.primitives import Call, If, Power, Product, Quotient, Sum, Variable
 
-from perfmodel.errors import UnknownFeatureError
+from perfmodel.errors import UnknownNameError
 from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Subexpression
 from perfmodel.expressions.trees import Derivative, children, function_of, variables
@@ -250,7 +250,7 @@ def _sum_of(features: Collection[str]) -> Subexpression:
 def _is_feature(name: str) -> bool:
     try:
         unit(name)
-    except UnknownFeatureError:
+    except UnknownNameError:
         return False
     return True
 

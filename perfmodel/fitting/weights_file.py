@@ -355,7 +355,7 @@ def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWei
         raise WeightsFileError(str(path), f"has '{name}' = {weight.value!r}, not from {low} to {high}")
     try:
         unit = family.weight_unit(name)
-    except errors.UnknownFeatureError as error:
+    except errors.UnknownNameError as error:
         raise WeightsFileError(str(path), f"has '{name}', which is no feature") from error
     if weight.unit != unit:
         raise WeightsFileError(str(path), f"has '{name}' in {weight.unit}, not {unit}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from perfmodel import predicting
 from perfmodel.display import in_words
-from perfmodel.errors import ConfigurationError, EmptySpaceError, MissingExtraError, ResultsError
+from perfmodel.errors import ConfigurationError, EmptySpaceError, ResultsError, extra_needed
 from perfmodel.hooks import predicted_times
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
 from perfmodel.values import FrozenValue
@@ -138,7 +138,7 @@ class Guide(FrozenValue):
         try:
             from kernel_tuner.strategies.wrapper import OptAlgWrapper
         except ModuleNotFoundError:
-            raise MissingExtraError("Kernel Tuner", "kernel-tuner") from None
+            raise extra_needed("Kernel Tuner", "kernel-tuner") from None
         places = {in_order(configuration): place for place, (configuration, _) in enumerate(self.ranked)}
         return OptAlgWrapper(PredictedFirst(tuple(self.tune_params), places))
 

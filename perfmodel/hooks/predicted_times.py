@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
-from perfmodel.errors import ConfigurationError, KernelFileExecutionError, LaunchLimitError, PerfModelError
+from perfmodel.errors import ConfigurationError, KernelError, KernelFileExecutionError, PerfModelError
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -67,13 +67,13 @@ class PredictedTimes:
         ------
         ConfigurationError
             As of :meth:`counts`.
-        UnmeasuredFeatureError, ParameterError, ...
+        UnmeasuredFeatureError, SizeError, ...
             As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
         """
         counts = self.counts(configuration)
         try:
             return float(self.model.predict(counts, sizes, allow_unmeasured=self.allow_unmeasured).seconds)
-        except LaunchLimitError:
+        except KernelError:
             return math.inf
 
 

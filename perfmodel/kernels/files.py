@@ -323,7 +323,7 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
 def surroundings(path: Path) -> Iterator[None]:
     """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
 
-    KernelFileExecutionError says that the block raised, or asked to end the process, and LibraryVersionError that a
+    KernelFileExecutionError says that the block raised, or asked to end the process, and VersionError that a
     library outside of its range did. An interrupt is raised as it is.
     """
     folder, arguments, leave = path.absolute().parent, sys.argv, os._exit

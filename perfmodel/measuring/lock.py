@@ -17,9 +17,9 @@ from types import MappingProxyType
 
 from filelock import FileLock, Timeout
 
-from perfmodel.errors import DeviceBusyError, OutputError
+from perfmodel.errors import DeviceBusyError
 from perfmodel.facts import DeviceFacts
-from perfmodel.io import replace_file
+from perfmodel.io import output_error, replace_file
 from perfmodel.progress import Progress
 
 #: A campaign that waits looks for the lock at this interval [s]; more often would disturb the one that runs.
@@ -58,7 +58,7 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
     except OSError as error:
         if isinstance(error, DeviceBusyError):
             raise
-        raise OutputError(str(path), error.strerror or str(error)) from error
+        raise output_error(path, error) from error
     try:
         yield
     finally:

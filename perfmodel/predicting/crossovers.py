@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError
+from perfmodel.errors import AssumptionError, NoCommonSizeError, PerfModelError, SizeError
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
@@ -100,7 +100,7 @@ def crossover(
     ------
     NoCommonSizeError
         If no size in the range meets what both variants assume.
-    UnmeasuredFeatureError, ParameterError
+    UnmeasuredFeatureError, SizeError
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     asked = Predicting(model, allow_unmeasured=allow_unmeasured)
@@ -128,7 +128,7 @@ def leads_of(
     ------
     PerfModelError
         The first error if no variant can be predicted.
-    NoCommonSizeError, ParameterError
+    NoCommonSizeError, SizeError
         As of :func:`crossover`.
     """
     def compared(*kernels: KernelCounts) -> _Compared:
@@ -139,7 +139,7 @@ def leads_of(
         try:
             ends = compared(counts).probed(low, high)
             compared(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
-        except ParameterError:  # sizes are wrong for all of them
+        except SizeError:  # sizes are wrong for all of them
             raise
         except PerfModelError as error:
             withheld[name] = error

@@ -419,9 +419,9 @@ class FittedModel(FrozenValue):
             If the kernel needs such a feature.
         NegativeTimeError
             If the time is below zero, at some of the sizes at least.
-        LaunchLimitError
+        KernelError
             If its work-groups have more work-items or local memory than the device is known to allow.
-        ParameterError
+        SizeError
             If a size is left out, unknown, negative or no integer.
         AssumptionError
             If a size breaks an assumption of the kernel.
@@ -588,7 +588,7 @@ class FittedModel(FrozenValue):
 
         Raises
         ------
-        ParameterError, FactsError, FamilyError
+        SizeError, FactsError, FamilyError
             As of :meth:`predict`.
         """
         values = self.family.values(Case(counts, sizes, self.facts, self.family.name))

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.quasipoly.arguments import check_exact
+from perfmodel.counts.quasipoly.arguments import check_exact, size_error
 from perfmodel.counts.unused import statistics_of_variants
-from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError
+from perfmodel.errors import AnchorError, AssumptionError, PerfModelError, SizeError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import WIDEST, check_level, scaled
@@ -49,13 +49,13 @@ def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
     arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in sizes.items()}
     for name, values in arrays.items():
         if values.size and values.dtype.kind not in "iu":  # an empty list has no integers to be told by
-            raise ParameterError(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
+            raise size_error(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
     try:
         shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
         problem = f"has a shape that does not fit the others ({shapes})"
-        raise ParameterError(next(iter(arrays)), problem, tuple(arrays)) from None
+        raise size_error(next(iter(arrays)), problem, tuple(arrays)) from None
     return {name: np.broadcast_to(values, shape).ravel().astype(np.int64) for name, values in arrays.items()}
 
 
@@ -210,7 +210,7 @@ class Predicting:
         ------
         LevelError
             If the level is not between 0 and 1.
-        ParameterError
+        SizeError
             If sizes are left out, unknown, negative or no integers: they are wrong for all variants.
         PerfModelError
             The first error that is not spared.
@@ -243,7 +243,7 @@ class Predicting:
             for name, outcome in outcomes:
                 if isinstance(outcome, Predicted):
                     yield name, self._anchored(name, outcome)
-                elif isinstance(outcome, ParameterError):
+                elif isinstance(outcome, SizeError):
                     raise outcome
                 elif isinstance(outcome, self.spared):
                     yield name, outcome

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.display import columns_text, data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.errors import PerfModelError
 from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
@@ -201,7 +202,7 @@ def rank(
     ------
     UnmeasuredFeatureError
         If a variant needs a feature that no measurement exercised.
-    ParameterError, AssumptionError
+    SizeError, AssumptionError
         If a size is left out, unknown, no integer, or not one that a variant assumes.
     AnchorError
         If anchors are given, and none for some variant.
@@ -218,7 +219,7 @@ def rank(
     at = {**(sizes or {}), **more_sizes}
     for name, value in at.items():
         if np.ndim(value):
-            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(at))
+            raise size_error(name, "is an array; variants are ranked at one size", tuple(at))
     spared = () if jobs is None else PerfModelError
     model = replace(model, strict=True) if strict else model
     asked = Predicting(model, level, allow_unmeasured, anchors, spared, jobs=jobs, progress=progress)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.errors import MissingExtraError, OptionError, PerfModelError
+from perfmodel.errors import OptionError, PerfModelError, extra_needed
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import FittedModel
@@ -74,7 +74,7 @@ def table(
     ------
     PerfModelError
         The first error, if nothing can be predicted. Nothing is written then.
-    ParameterError
+    SizeError
         If a size is left out, unknown, negative or no integer, or arrays do not fit together.
     OptionError
         If there is no such library, or `rows` is not positive.
@@ -139,7 +139,7 @@ def _frame(library: str, count: int) -> _Finish:
 
             frames = pl
     except ImportError as error:
-        raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
+        raise extra_needed(library, "pandas" if library == "pandas" else "scale") from error
 
     def text(codes: NDArray[np.int32], words: Sequence[str]) -> Any:
         """Return the column of words at some places among them."""
@@ -176,7 +176,7 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingExtraError("pyarrow", "scale") from error
+        raise extra_needed("pyarrow", "scale") from error
 
     @contextmanager
     def writing() -> Iterator[None]:

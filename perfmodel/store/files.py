@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.documents import Schema, json_text, require, value_of
-from perfmodel.errors import DocumentError, ForeignDeviceError, NewerDocumentError, NewerSchemaError, StoreMissingError
+from perfmodel.errors import DocumentError, ForeignDeviceError, StoreFormatError, StoreMissingError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
 from perfmodel.facts.doubts import with_probed_facts
 from perfmodel.facts.probe_run import SCHEMA, ProbeRun
@@ -170,7 +170,7 @@ def read(path: Path | str) -> Measurements:
     ------
     StoreMissingError
         There is none at `path`.
-    NewerSchemaError
+    StoreFormatError
         A newer version of perfmodel wrote it.
     StoreFormatError
         No line of a file can be read, or ``device.json`` is no description of a device.
@@ -267,10 +267,10 @@ def _check_owner(path: Path, file: FileIO, device: str, platform: str) -> None:
     for number, line in enumerate(_lines(file), start=1):
         try:
             first = read_row(line)
-        except NewerDocumentError as error:
-            raise NewerSchemaError(path, number, error.found, error.known) from error
-        except DocumentError:  # torn and soon set aside, or damaged; `read` reports it
-            continue
+        except DocumentError as error:
+            if error.newer:
+                raise StoreFormatError(path, number, error.problem) from error
+            continue  # torn and soon set aside, or damaged; `read` reports it
         _compare(path, (first.device, first.platform), (device, platform))
         return
 
@@ -370,7 +370,7 @@ def append_probe(path: Path | str, run: ProbeRun) -> None:
 def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
     """Read the visits of probes beside a store, in their order; none where there is no file.
 
-    A damaged line is left out with a SetAsideWarning. NewerSchemaError says that a newer version of perfmodel wrote a
+    A damaged line is left out with a SetAsideWarning. StoreFormatError says that a newer version of perfmodel wrote a
     line, StoreFormatError that the file cannot be read.
     """
     file = probes_path(path)

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
-from perfmodel.errors import DocumentError, NewerDocumentError, OutputError, StoreFormatError
-from perfmodel.io import FULL, check_regular
+from perfmodel.errors import DocumentError, OutputError, StoreFormatError
+from perfmodel.io import FULL, check_regular, output_error
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
 #: How long to wait for another process that writes [s]; one line takes milliseconds.
@@ -82,12 +82,11 @@ def write_line(path: Path, file: FileIO, document: Any) -> None:
 
 def failure(path: Path, error: OSError) -> OutputError:
     """Turn a system error into an error that names why the file cannot be written."""
-    problem = error.strerror or str(error)
     if error.errno in FULL:
-        return errors.DiskFullError(str(path), problem)
+        return output_error(path, error, "make room and run the same command again; earlier records are kept")
     if error.errno in _READ_ONLY:
-        return errors.StoreReadOnlyError(str(path), problem)
-    return OutputError(str(path), problem)
+        return output_error(path, error, "the store is read-only and unchanged: copy its folder to a writable path")
+    return output_error(path, error)
 
 
 def _current(path: Path) -> FileIO:
@@ -176,7 +175,7 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
 
     Raises
     ------
-    NewerSchemaError
+    StoreFormatError
         A newer version of perfmodel wrote a line.
     OutOfMemoryError
         Memory ends.
@@ -244,8 +243,10 @@ def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Val
         raise DocumentError(f"has more than {LIMITS.bytes} bytes, the most that is read")
     try:
         return read(line)
-    except NewerDocumentError as error:
-        raise errors.NewerSchemaError(path, number, error.found, error.known) from error
+    except DocumentError as error:
+        if error.newer:
+            raise StoreFormatError(path, number, error.problem) from error
+        raise
 
 
 def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -303,9 +304,9 @@ def _named(line: bytes, *keys: str) -> Iterator[None]:
     """Let an error about a line name the kernel that stands under these keys in it."""
     try:
         yield
-    except NewerDocumentError:
-        raise
     except DocumentError as error:
+        if error.newer:
+            raise
         try:
             name = json_document(line)
         except DocumentError:

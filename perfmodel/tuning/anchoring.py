@@ -17,8 +17,9 @@ import numpy.typing as npt
 from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.documents import require
-from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, PerfModelError, TrialError
+from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, PerfModelError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel
@@ -138,7 +139,7 @@ def anchor(
 
     Raises
     ------
-    UnmeasuredFeatureError, LaunchLimitError, ParameterError, AssumptionError
+    UnmeasuredFeatureError, KernelError, SizeError, AssumptionError
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     AnchorDeviceError
         If the model's device is not one of this machine's.
@@ -189,7 +190,7 @@ def anchor_variants(
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):
-            raise ParameterError(name, "is an array; a kernel is anchored for one size", tuple(sizes))
+            raise size_error(name, "is an array; a kernel is anchored for one size", tuple(sizes))
     for counts in counted.values():  # refuses what cannot be predicted, before anything is run
         model.predict(counts, sizes, allow_unmeasured=allow_unmeasured)
     device = device_of(model)

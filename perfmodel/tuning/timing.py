@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import (
-    AssumptionError,
-    LaunchLimitError,
-    NegativeTimeError,
-    ParameterError,
-    PerfModelError,
-    UnmeasuredFeatureError,
-)
+from perfmodel.counts.quasipoly.arguments import size_error
+from perfmodel.errors import AssumptionError, KernelError, NegativeTimeError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
@@ -64,7 +58,7 @@ def counted_at(
 
     Raises
     ------
-    ParameterError
+    SizeError
         If a size is missing or unknown.
     AssumptionError
         If no variant may run at any of the points.
@@ -85,7 +79,7 @@ def counted_at(
         for point in points:
             for name in point:
                 if name not in (*counts.parameters, *counts.size_arguments):
-                    raise ParameterError(name, "is unknown", counts.parameters)
+                    raise size_error(name, "is unknown", counts.parameters)
             try:
                 counts.work_groups()(**point)
             except AssumptionError as error:
@@ -110,7 +104,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, LaunchLimitError))
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, KernelError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {

@@ -149,7 +149,7 @@ def tune(
 
     Raises
     ------
-    SpaceError, ParameterError, LevelError
+    SpaceError, SizeError, LevelError
         If the space makes no sense; a size is left out, unknown, or no integer; `level` is not between 0 and 1.
     TuningError
         If there are no variants, none can be predicted, `within` or `of_roof` is no share, a roof is asked for and

@@ -15,7 +15,7 @@ from perfmodel.analyses.report_data import FITTED, TESTS, report_data
 from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import compare
 from perfmodel.display import in_words
-from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
+from perfmodel.errors import ForeignDeviceError, LevelError, SizeError, StoreMissingError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
@@ -90,7 +90,7 @@ def test_a_users_variants_are_ranked(model):
     assert all(one.bound_by == max(one.terms, key=lambda share: abs(share.seconds)).term for one in found.own)
     assert () == found.own_points  # the quickstart knows no size of a transfer
     assert 0.5 == found.level
-    with pytest.raises(ParameterError):
+    with pytest.raises(SizeError):
         report_data(model, QUICKSTART, counts, {})
 
 

@@ -12,7 +12,7 @@ from perfmodel import store
 from perfmodel.calibration import lacking
 from perfmodel.calibration.kernel_choice import discovered
 from perfmodel.counts import count
-from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.errors import PerfModelError, SizeError
 from perfmodel.models.bottleneck import FAMILY as BOTTLENECK
 from perfmodel.predicting.model import fit, load
 from perfmodel.quantities.bottleneck import bottleneck_quantities
@@ -79,7 +79,7 @@ def test_each_family_of_a_folder_names_what_it_lacks():
 
 def test_a_size_without_a_value_and_kernels_that_no_family_can_evaluate_are_refused():
     counts = count(lp_sines())
-    with pytest.raises(ParameterError, match="'n'"):
+    with pytest.raises(SizeError, match="'n'"):
         lacking.lacking({"bottleneck": model(POCL)}, [counts], {})
     unknown = replace(counts, source=None)  # as counts that were stored without a program
     with pytest.raises(PerfModelError):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import CountsFormatError
+from perfmodel.errors import DocumentError
 from tests.cli.documents import document
 
 
@@ -185,5 +185,5 @@ def test_types_of_sizes_are_kept_with_the_counts_and_int32_is_not_written(perfmo
     for one in found.values():
         counts = KernelCounts.from_json(one["counts"])
         assert (one["counts"].get("types", {}), one["counts"]) == (counts.types, counts.to_json())
-    with pytest.raises(CountsFormatError, match=r"has types = \{'n': 'float32'\}"):
+    with pytest.raises(DocumentError, match=r"has types = \{'n': 'float32'\}"):
         KernelCounts.from_json({**found["narrow"]["counts"], "types": {"n": "float32"}})

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import LaunchLimitError
+from perfmodel.errors import KernelError
 from perfmodel.facts import DeviceFacts, Fact
 
 COUNTS = SimpleNamespace(name="work", launch=SimpleNamespace(group_shape=(16, 16), local_bytes=4096))
@@ -30,5 +30,5 @@ def test_what_fits_or_is_not_known_passes():
     ],
 )
 def test_what_is_too_large_is_refused(known, words):
-    with pytest.raises(LaunchLimitError, match=words):
+    with pytest.raises(KernelError, match=words):
         KernelCounts.check_launch(COUNTS, device(**known))

@@ -8,7 +8,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import COLUMNS
-from perfmodel.errors import ParameterError
+from perfmodel.errors import SizeError
 from tests.counts.test_kernel import axpy, kernel
 from tests.test_display import Cells
 
@@ -70,5 +70,5 @@ def test_the_frame_has_values_where_sizes_are_given():
     } == values  # fmt: skip
     assert frame["exact"].all()
     assert frame.equals(counts.to_frame({"n": 40}))
-    with pytest.raises(ParameterError):
+    with pytest.raises(SizeError):
         counts.to_frame(m=1)

@@ -135,7 +135,7 @@ def test_numbers_without_a_point_are_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("facts: [", "is no YAML"),
+        ("facts: [", "is not valid YAML"),
         ("- facts", "has no mapping 'facts'"),
         ("facts: 3", "has no mapping 'facts'"),
         ("facts: {banks: 32}", "gives 'banks' not exactly value, unit, source"),

@@ -109,7 +109,7 @@ def both(name):
         ),
         (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
         (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),
-        (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2': update perfmodel"),
+        (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2'; update perfmodel"),
     ],
 )  # fmt: skip
 def test_files_that_are_not_right(path, change, problem):
@@ -171,7 +171,7 @@ def test_a_file_that_is_no_json_or_is_not_there(tmp_path):
     with pytest.raises(WeightsFileError, match="cannot be read"):
         load(tmp_path / "none.json")
     (tmp_path / "w.json").write_text("{")
-    with pytest.raises(WeightsFileError, match="is no JSON"):
+    with pytest.raises(WeightsFileError, match="is not valid JSON"):
         load(tmp_path / "w.json")
 
 

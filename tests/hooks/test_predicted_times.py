@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import ConfigurationError, ParameterError
+from perfmodel.errors import ConfigurationError, SizeError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.hooks.predicted_times import (
     PredictedTimes,
@@ -79,7 +79,7 @@ def test_one_that_cannot_be_counted_is_named():
 
 
 def test_sizes_must_be_the_kernels():
-    with pytest.raises(ParameterError):
+    with pytest.raises(SizeError):
         PredictedTimes(build, MODEL, allow_unmeasured=True).seconds({"group": 32}, {"m": 64})
 
 

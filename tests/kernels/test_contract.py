@@ -16,7 +16,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.reading.schedule import refuse_outside
-from perfmodel.errors import LaunchLimitError
+from perfmodel.errors import KernelError
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
@@ -233,7 +233,7 @@ def check(bench, subject):
 def fits(subject):
     try:
         counted(subject).check_launch(device().facts)
-    except LaunchLimitError:
+    except KernelError:
         return False
     return True
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
+from perfmodel.errors import BrokenDeviceError, ForeignDeviceError, OutputError, StoreFormatError
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import bench, run
 from perfmodel.measuring.bench import Bench
@@ -141,7 +141,7 @@ def test_a_full_disk_ends_the_campaign_and_later_it_goes_on(tmp_path, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full_after_five)
-        with pytest.raises(DiskFullError, match="No space left"):
+        with pytest.raises(OutputError, match="No space left"):
             measured(tmp_path, SCALE)
     kept = store.read(tmp_path).rows
     found = measured(tmp_path, SCALE)
@@ -161,7 +161,7 @@ def test_records_of_another_device_are_not_joined(tmp_path):
 def test_a_newer_schema_is_told_before_anything_runs(tmp_path):
     path = tmp_path / "measurements.jsonl"
     path.write_text('{"schema": "perfmodel.measurement/9"}\n')
-    with pytest.raises(NewerSchemaError):
+    with pytest.raises(StoreFormatError):
         measured(tmp_path, SCALE)
     assert [path] == [p for p in tmp_path.iterdir() if p.suffix == ".jsonl"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.errors import NoCommonSizeError, SizeError, UnmeasuredFeatureError
 from perfmodel.predicting import crossovers
 from perfmodel.predicting.crossovers import Lead, crossover, fastest, leads_of
 from perfmodel.progress import Silent
@@ -63,7 +63,7 @@ def test_a_lower_bound_in_the_middle_of_a_wide_range():
 def test_other_parameters_are_fixed():
     a, b = adding("n^2*m", parameters="m, n"), adding("100*n*m", kind="mul", parameters="m, n")
     assert (Lead("a", 1, 100), Lead("b", 101, 200)) == crossover(a, b, MODEL, "n", 1, 200, m=7)
-    with pytest.raises(ParameterError):
+    with pytest.raises(SizeError):
         crossover(a, b, MODEL, "n", 1, 200)
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import (
-    LaunchLimitError,
+    KernelError,
     LevelError,
     NegativeTimeError,
-    ParameterError,
-    SizeRangeError,
+    SizeError,
     StoreFormatError,
     UnmeasuredFeatureError,
 )
@@ -107,9 +106,9 @@ def test_what_does_not_fit_on_the_device_is_not_predicted():
     limited = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", limits))
     for fits in (in_groups(64, 0), in_groups(32, 64)):
         assert limited.predict(fits, allow_unmeasured=True).seconds > 0
-    with pytest.raises(LaunchLimitError, match=r"a work-group of 'work' needs 65 work-items, and '.*' has 64; make"):
+    with pytest.raises(KernelError, match=r"a work-group of 'work' needs 65 work-items, and '.*' has 64; make"):
         limited.predict(in_groups(65, 0), allow_unmeasured=True)
-    with pytest.raises(LaunchLimitError, match=r"needs 260 bytes of local memory, and '.*' has 256"):
+    with pytest.raises(KernelError, match=r"needs 260 bytes of local memory, and '.*' has 256"):
         limited.predict(in_groups(32, 65), allow_unmeasured=True)
     unknown = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", {}))
     assert unknown.predict(in_groups(65, 0), allow_unmeasured=True).seconds > 0
@@ -140,9 +139,9 @@ def test_a_feature_that_is_zero_at_the_size_is_not_needed():
 
 @pytest.mark.parametrize(("name", "sizes"), [("n", {}), ("n", {"n": -1}), ("m", {"n": 1, "m": 2})])
 def test_a_wrong_size_is_named(name, sizes):
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(SizeError) as caught:
         MODEL.predict(KERNELS["add"], **sizes)
-    assert name == caught.value.name
+    assert f"'{name}'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_a_wrong_size_is_named(name, sizes):
 def test_a_size_that_no_double_holds_exactly_is_named(size):
     wide = replace(KERNELS["add"], types={"n": "int64"})
     assert MODEL.predict(wide, n=2**53).seconds > 0
-    with pytest.raises(ParameterError, match="above 2\\*\\*53 and so not exact as a double") as caught:
+    with pytest.raises(SizeError, match="above 2\\*\\*53 and so not exact as a double") as caught:
         MODEL.predict(wide, n=size)
     assert len(str(caught.value)) < 300
 
@@ -167,7 +166,7 @@ def test_a_size_that_the_kernels_argument_cannot_hold_is_refused(dtype, given):
     assert np.all(np.asarray(MODEL.predict(counts, n=given(min(largest, 2**53))).seconds) > 0)
     if bits == 64:
         return
-    with pytest.raises(SizeRangeError) as caught:
+    with pytest.raises(SizeError) as caught:
         MODEL.predict(counts, n=given(largest + 1))
     least = -largest - 1 if signed else 0
     assert f"'n' is {largest + 1}, and the kernel's argument is of type {dtype}" in str(caught.value)
@@ -374,7 +373,7 @@ def test_facts_beside_weights_that_hold_none(tmp_path):
     (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
     assert UNITS.updated({"banks": Fact(32, "", "by hand")}) == load(tmp_path / "w.json").facts
     (tmp_path / "device.json").write_text("{")
-    with pytest.raises(StoreFormatError, match=r"device.json' line 1: is no JSON"):
+    with pytest.raises(StoreFormatError, match=r"device.json' line 1: is not valid JSON"):
         load(tmp_path / "w.json")
 
 

@@ -13,8 +13,8 @@ from perfmodel.errors import (
     AnchorError,
     AssumptionError,
     LevelError,
-    ParameterError,
     PerfModelError,
+    SizeError,
     TrialError,
     UnmeasuredFeatureError,
 )
@@ -101,7 +101,7 @@ def test_errors_that_are_raised():
         Predicting(STRICT).predicted(bad, {"n": 1})
     with pytest.raises(ZeroDivisionError):
         Predicting(MODEL, allow_unmeasured=True).predicted(VARIANTS, {"n": 8})
-    with pytest.raises(ParameterError):  # whatever is spared
+    with pytest.raises(SizeError):  # whatever is spared
         Predicting(MODEL, spared=PerfModelError).predicted(bad, {"m": 1})
     with pytest.raises(LevelError):
         Predicting(MODEL, level=1.0).predicted({}, {})
@@ -207,5 +207,5 @@ def test_of_no_sizes_there_are_no_predictions(jobs):
 
 def test_sizes_of_different_lengths_are_refused():
     product = adding("n*m^2", parameters="n, m")
-    with pytest.raises(ParameterError, match=r"has a shape that does not fit the others \(n \(3,\), m \(2,\)\)"):
+    with pytest.raises(SizeError, match=r"has a shape that does not fit the others \(n \(3,\), m \(2,\)\)"):
         Predicting(MODEL, allow_unmeasured=True).predicted({"a": product}, {"n": np.arange(3), "m": np.arange(2)})

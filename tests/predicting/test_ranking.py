@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import AnchorError, AssumptionError, LevelError, ParameterError, UnmeasuredFeatureError
+from perfmodel.errors import AnchorError, AssumptionError, LevelError, SizeError, UnmeasuredFeatureError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import Scatter
@@ -31,7 +31,7 @@ def test_a_variant_that_was_never_measured_is_no_winner():
 
 
 def test_ranking_is_at_one_size():
-    with pytest.raises(ParameterError, match="one size"):
+    with pytest.raises(SizeError, match="one size"):
         rank({"cube": CUBE}, MODEL, n=np.array([1, 2]))
 
 
@@ -197,7 +197,7 @@ def test_what_was_never_measured_is_withheld():
     assert (["divisions"], ["cube"]) == (list(withheld), [one.name for one in found[0]])
     with pytest.raises(UnmeasuredFeatureError):
         sweep({"divisions": adding("n", kind="div")}, STRICT, [{"n": 3}])
-    with pytest.raises(ParameterError):
+    with pytest.raises(SizeError):
         sweep(BOTH, MODEL, [{"m": 3}])
 
 

@@ -125,9 +125,9 @@ def test_times_that_no_record_holds_are_refused(tmp_path, time):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no JSON"),
-        ("no JSON", "is no JSON"),
-        ('{"cache": {"1": {"time": NaN', "holds NaN"),
+        ("", "is not valid JSON"),
+        ("no JSON", "is not valid JSON"),
+        ('{"cache": {"1": {"time": NaN', "has NaN"),
         ("[1, 2]", "is list: neither 'cache' nor 'results' is in it"),
         ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': neither"),
         ('{"cache": {}}', "'tune_params_keys' must be a list of names"),

@@ -13,8 +13,8 @@ from perfmodel.errors import (
     AnchorDeviceError,
     AnchorError,
     AssumptionError,
-    LaunchLimitError,
-    ParameterError,
+    KernelError,
+    SizeError,
     UnmeasuredFeatureError,
 )
 from perfmodel.facts import DeviceFacts
@@ -108,9 +108,9 @@ def test_what_cannot_be_predicted_is_not_run(monkeypatch):
         anchor(model(), scaled(), n=4096)
     with pytest.raises(AssumptionError):
         anchor(model(), scaled(), n=100, allow_unmeasured=True)
-    with pytest.raises(ParameterError, match="one size"):
+    with pytest.raises(SizeError, match="one size"):
         anchor(model(), scaled(), n=np.array([64, 128]), allow_unmeasured=True)
-    with pytest.raises(LaunchLimitError, match="make the work-groups smaller"):
+    with pytest.raises(KernelError, match="make the work-groups smaller"):
         anchor(model(), scaled(group=2**20), n=2**20, allow_unmeasured=True)
     with pytest.raises(AnchorError, match=r"given as KernelCounts, and only a loopy.TranslationUnit can be run"):
         anchor(model(), pm.count(scaled()), n=4096, allow_unmeasured=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from perfmodel.errors import AssumptionError, ParameterError, PerfModelError
+from perfmodel.errors import AssumptionError, PerfModelError, SizeError
 from perfmodel.progress import Silent
 from perfmodel.store import Measurement, Visit
 from perfmodel.tuning.timing import building_s, counted_at, expected_s, place_of, time_variants, visit_s
@@ -137,7 +137,7 @@ def test_variants_that_can_be_counted_are_and_sizes_are_wrong_for_all():
     assert ["8"] == list(counted_at(units, [{"n": 64}], 32, {}))
     with pytest.raises(PerfModelError):
         counted_at({"none": lambda: double(0)}, [{"n": 64}], 32, {})
-    with pytest.raises(ParameterError, match="'m' is unknown"):
+    with pytest.raises(SizeError, match="'m' is unknown"):
         counted_at(units, [{"n": 64, "m": 1}], 32, {})
     with pytest.raises(AssumptionError):
         counted_at(units, [{"n": 0}], 32, {})

@@ -10,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import LevelError, ParameterError, SpaceError, TuningError
+from perfmodel.errors import LevelError, SizeError, SpaceError, TuningError
 from perfmodel.facts import Fact
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
@@ -233,7 +233,7 @@ def test_a_space_with_restrictions():
         ({"a": broken}, {}, TuningError, "no variant can be predicted"),
         ({"a": lambda: summed(16)}, {"level": 1.5}, LevelError, "1.5"),
         ({"a": lambda: summed(16)}, {"within": 1.0}, TuningError, "within is 1.0"),
-        ({"a": lambda: summed(16)}, {"m": 8}, ParameterError, "m"),
+        ({"a": lambda: summed(16)}, {"m": 8}, SizeError, "m"),
     ],
 )
 def test_what_cannot_be_tuned(variants, options, error, said):

@@ -199,7 +199,7 @@ def _known_steps(
 
 
 def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return the value of a function of parameters; raise a ParameterError where one is left out."""
+    """Return the value of a function of parameters; raise a SizeError where one is left out."""
     known = quasi_polynomial_of(function)
     for name in known.parameters:
         if name not in sizes:

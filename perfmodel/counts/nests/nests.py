@@ -25,7 +25,7 @@ from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
-from perfmodel.errors import IncomparableCountsError
+from perfmodel.errors import CountError
 from perfmodel.values import FrozenValue
 
 
@@ -277,7 +277,7 @@ class _Nests(FrozenValue):
         """Return the iterations for each entry, if they are known to be one whole number at all sizes."""
         entered = float(entries(**self._sizes))
         ratio = float(iterations(**self._sizes)) / entered if entered else 0.0
-        with suppress(IncomparableCountsError):  # no formulas within the budget
+        with suppress(CountError):  # no formulas within the budget
             if ratio == int(ratio) and iterations == int(ratio) * entries:
                 return int(ratio)
         return None

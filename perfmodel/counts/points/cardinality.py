@@ -13,7 +13,7 @@ import islpy as isl
 
 from perfmodel.counts.points.factors import Multiple, factored, straightened
 from perfmodel.counts.points.polytopes import AffineForm, Polytope
-from perfmodel.errors import InfiniteCountError
+from perfmodel.errors import CountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 NOTHING = isl.PwQPolynomial("{ 0 }")
@@ -85,6 +85,13 @@ class Cardinality:
         """Return the difference from an exact number."""
         unexpanded = (*self.unexpanded, *(summand.scaled(Fraction(-1)) for summand in other.unexpanded))
         return Cardinality(self.polynomial.sub(other.polynomial), self.exact, unexpanded)
+
+
+def unbounded(points: str) -> CountError:
+    """Return the error to raise for a set, in isl's notation, or a function that counts it."""
+    return CountError(
+        f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
+    )
 
 
 def only_at_sizes(points: isl.Set) -> Cardinality:
@@ -235,7 +242,7 @@ def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
 
     The widths are those of the set with its divisions left out, projected over the reals. Where several bounds of the
     axes compete in more than 16 ways, only the tightest of each axis at large sizes is taken. Raises an
-    InfiniteCountError where the set has no lower or no upper bound along an axis.
+    CountError where the set has no lower or no upper bound along an axis.
     """
     whole = parts[0]
     if len(parts) > 1:
@@ -243,7 +250,7 @@ def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
     whole = whole.remove_divs()
     widths = [_widths(whole, axis) for axis in range(whole.dim(SET))]
     if not all(widths):
-        raise InfiniteCountError(str(whole))
+        raise unbounded(str(whole))
     if prod(len(width) for width in widths) > BOX_PIECES:
         widths = [[min(width, key=_at_large_sizes)] for width in widths]
     number = isl.PwQPolynomial("{ 1 }")
@@ -281,7 +288,7 @@ def most_points(points: isl.Set) -> int:
     """Return an upper bound of the number of points of a set without parameters, from boxes around its parts.
 
     It is the smaller one of the box around the whole set, and of the sum of the boxes around its parts. Raises an
-    InfiniteCountError where the set has no lower or no upper bound along an axis.
+    CountError where the set has no lower or no upper bound along an axis.
 
     Examples
     --------
@@ -297,7 +304,7 @@ def _ranges(basic: isl.BasicSet) -> list[tuple[int, int]]:
     part = basic.to_set()
     ranges = [(part.dim_min_val(k), part.dim_max_val(k)) for k in range(basic.dim(SET))]
     if not all(low.is_int() and high.is_int() for low, high in ranges):
-        raise InfiniteCountError(str(basic))
+        raise unbounded(str(basic))
     return [(low.to_python(), high.to_python()) for low, high in ranges]
 
 

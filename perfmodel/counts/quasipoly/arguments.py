@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
@@ -13,12 +13,12 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, most_points
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, most_points, unbounded
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, count_points, limited
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import CountTooHardError, InfiniteCountError, ParameterError, PerfModelWarning, SizeRangeError
+from perfmodel.errors import CountError, PerfModelWarning, SizeError, listed
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
@@ -28,57 +28,68 @@ REMEMBERED = 65536  # values at sizes; the least recently used are dropped
 HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
 
 
+def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
+    """Return the error to raise for a size parameter; `allowed` are the kernel's parameters."""
+    return SizeError(
+        f"size parameter '{name}' {problem}; the kernel's parameters are: {listed(allowed)}",
+        f"give each a non-negative integer, as in {name}=1024", name=name,
+    )  # fmt: skip
+
+
 def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
-    """Return ``value`` as a non-negative int, or raise :class:`ParameterError`."""
+    """Return ``value`` as a non-negative int, or raise :class:`SizeError`."""
     try:
         result = int(value)  # type: ignore[call-overload]
         same = bool(result == value)
     except (TypeError, ValueError, OverflowError, np.ma.MaskError):
         same, result = False, -1
     if not same or isinstance(value, (bool, np.bool_, str)):
-        raise ParameterError(name, f"is {shortened(value)}, not an integer", allowed)
+        raise size_error(name, f"is {shortened(value)}, not an integer", allowed)
     if result < 0:
-        raise ParameterError(name, f"is {shortened(result)}, which is negative", allowed)
+        raise size_error(name, f"is {shortened(result)}, which is negative", allowed)
     return result
 
 
-def left_out(name: str, allowed: tuple[str, ...]) -> ParameterError:
+def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
     """Return the error to raise where there is no value of a parameter."""
-    return ParameterError(name, "was left out", allowed)
+    return size_error(name, "was left out", allowed)
 
 
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
     """Return a size as it is, or what holds several of them, such as a column of pandas, as an array.
 
-    Raise :class:`ParameterError` if entries are masked, or do not make an array.
+    Raise :class:`SizeError` if entries are masked, or do not make an array.
     """
     if type(value) is int:
         return value
     if isinstance(value, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(value).sum())):
         problem = f"has {masked} masked {'entry' if masked == 1 else 'entries'} of {value.size}"
-        raise ParameterError(name, problem, allowed)
+        raise size_error(name, problem, allowed)
     if not isinstance(value, (list, tuple, range)) and not getattr(value, "ndim", 0):
         return value
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        raise ParameterError(name, f"is {shortened(value)}, which makes no array", allowed) from None
+        raise size_error(name, f"is {shortened(value)}, which makes no array", allowed) from None
     return value if isinstance(value, (list, tuple)) else array
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise :class:`ParameterError` if a size, or one in an array of them, is too large to be exact as a double."""
+    """Raise :class:`SizeError` if a size, or one in an array of them, is too large to be exact as a double."""
     largest = _above(value, EXACT)
     if largest is not None:
-        raise ParameterError(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
+        raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
 
 
 def check_range(name: str, value: Any, allowed: tuple[str, ...], dtype: str) -> None:
-    """Raise :class:`SizeRangeError` if a size, or one in an array of them, is larger than a type of integers holds."""
+    """Raise :class:`SizeError` if a size, or one in an array of them, is larger than a type of integers holds."""
     low, high = _limits(dtype)
     largest = _above(value, high)
     if largest is not None:
-        raise SizeRangeError(name, f"is {largest}", allowed, dtype, low, high)
+        raise SizeError(
+            f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
+            f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
+        )  # fmt: skip
 
 
 @lru_cache
@@ -99,14 +110,14 @@ def _above(value: Any, limit: int) -> Any:
 
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return ``values`` as an int64 array, or raise :class:`ParameterError`."""
+    """Return ``values`` as an int64 array, or raise :class:`SizeError`."""
     array = np.asarray(given_size(name, values, allowed))
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):
-        raise ParameterError(name, f"has values of type {array.dtype}", allowed)
+        raise size_error(name, f"has values of type {array.dtype}", allowed)
     if array.size and array.max() >= 2**63:
-        raise ParameterError(name, f"is {array.max()} somewhere, which is more than 64 bits hold", allowed)
+        raise size_error(name, f"is {array.max()} somewhere, which is more than 64 bits hold", allowed)
     if array.size and array.min() < 0:
-        raise ParameterError(name, f"is {array.min()} somewhere, which is negative", allowed)
+        raise size_error(name, f"is {array.min()} somewhere, which is negative", allowed)
     return array.astype(np.int64)
 
 
@@ -153,7 +164,7 @@ class SummandsAtSizes:
     def at(self, sizes: Mapping[str, int]) -> ValueAtSize:
         """Return the value at one size, or an upper bound where the exact one takes too much work.
 
-        Raise :class:`CountTooHardError` if there is no finite bound either.
+        Raise :class:`CountError` if there is no finite bound either.
         """
         for name in self.parameters:
             if name not in sizes:
@@ -219,12 +230,12 @@ def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tupl
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
     """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
 
-    Raise :class:`CountTooHardError` if the upper bound takes too much work, too, and :class:`InfiniteCountError` if
+    Raise :class:`CountError` if the upper bound takes too much work, too, and :class:`CountError` if
     the set has no bound at these sizes.
     """
     points = at_sizes(points, sizes)
     if not points.is_bounded():
-        raise InfiniteCountError(str(points))
+        raise unbounded(str(points))
     number = count_points(points, OPERATIONS)
     if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):
@@ -238,7 +249,11 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
             bounds.append(most_points(points))
     except BudgetSpentError:
         if not bounds:
-            raise CountTooHardError(dict(sizes)) from None
+            where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
+            raise CountError(
+                f"the count takes more work than is allowed, even at {where}",
+                "pass a larger budget= to count(), such as budget=100 for a hundred times the work, or smaller sizes",
+            ) from None
     return 0, min(bounds)
 
 

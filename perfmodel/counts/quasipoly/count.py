@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel import errors
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, simplified
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, simplified, unbounded
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.summation import vanishes
 from perfmodel.counts.quasipoly import arguments, printing
@@ -147,7 +147,10 @@ class Count:
         if not isinstance(other, Count):
             return NotImplemented
         if other.granularity != self.granularity:
-            raise errors.GranularityError(self.granularity, other.granularity)
+            raise errors.CountError(
+                f"a count per {self.granularity} cannot be combined with a count per {other.granularity}",
+                "ask for both with the same granularity=",
+            )
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
         reasons = self.reasons + other.reasons
@@ -220,7 +223,10 @@ class Count:
         if self.unexpanded or other.unexpanded:
             if self.to_json() == other.to_json():
                 return True
-            raise errors.IncomparableCountsError(str(self), str(other))
+            raise errors.CountError(
+                f"{self} and {other} have no formulas within the budget, so == cannot compare them at all sizes",
+                "compare their values at given sizes, or pass a larger budget= to count()",
+            )
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
         return bool(difference.is_zero()) or vanishes(difference)
@@ -251,7 +257,7 @@ class Count:
     def function(self) -> QuasiPolynomial:
         """The polynomial as a value that can be evaluated."""
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
-            raise errors.InfiniteCountError(str(self.polynomial))
+            raise unbounded(str(self.polynomial))
         return printing.quasi_polynomial_of(self.polynomial)
 
     @cached_property
@@ -267,11 +273,11 @@ class Count:
 
         Raises
         ------
-        ParameterError
+        SizeError
             A parameter is missing, negative or not an integer.
         AssumptionError
             The sizes break an assumption of the kernel.
-        CountTooHardError
+        CountError
             The count has no formula, is too much work even at these sizes, and no finite bound is found.
         """
         value = self._formula_at(sizes)
@@ -294,8 +300,18 @@ class Count:
                 value = arguments.whole(name, value, tuple(sorted(function.parameters)))
                 return self._formula_at({**sizes, name: value})
         if not allowed.exact(*context):
-            raise errors.AssumptionError(str(self.assumptions), dict(zip(allowed.parameters, context, strict=True)))
+            raise self._broken(dict(zip(allowed.parameters, context, strict=True)))
         return function.exact(*point)
+
+    def _broken(self, values: dict[str, int], indices: tuple[int, ...] = ()) -> errors.AssumptionError:
+        sizes = ", ".join(f"{name}={value}" for name, value in values.items())
+        position = f" (first of {len(indices)} such sizes, at index {indices[0]})" if indices else ""
+        assumption = str(self.assumptions)
+        return errors.AssumptionError(
+            f"{sizes}{position} breaks the kernel's assumption {assumption}",
+            "choose a size that meets it, or build the kernel without it",
+            assumption=assumption, values=values, indices=indices,
+        )  # fmt: skip
 
     @property
     def _all_parameters(self) -> tuple[str, ...]:
@@ -341,7 +357,7 @@ class Count:
         broken = np.flatnonzero(evaluated(allowed, context, number) != 1)
         if broken.size:
             first = {name: int(values[broken[0]]) for name, values in zip(allowed.parameters, context, strict=True)}
-            raise errors.AssumptionError(str(self.assumptions), first, tuple(broken.tolist()))
+            raise self._broken(first, tuple(broken.tolist()))
         values = evaluated(function, [flat[name] for name in function.parameters], number).reshape(shape)
         if not self.unexpanded:
             return values
@@ -381,5 +397,5 @@ def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[An
     """Return a part of a document of counts, which must be of a type, and the items of a list too."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
-        raise errors.CountsFormatError(f"has {name} = {shortened(part)}, which is of another type")
+        raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")
     return part

@@ -26,7 +26,7 @@ class JointCounts(tuple[Count, ...]):
 
         Raises
         ------
-        ParameterError, AssumptionError, CountTooHardError
+        SizeError, AssumptionError, CountError
             As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
         """
         if not self._are_allowed(sizes):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
-from perfmodel.errors import MissingExtraError
+from perfmodel.errors import extra_needed
 from perfmodel.report import drawing
 from perfmodel.report.html import cards, figures, tables
 from perfmodel.report.html.figures import Plot
@@ -135,7 +135,7 @@ def _environment() -> Environment:
     try:
         import jinja2
     except ImportError as error:
-        raise MissingExtraError("jinja2", EXTRA) from error
+        raise extra_needed("jinja2", EXTRA) from error
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -149,7 +149,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise MissingExtraError("plotly", EXTRA) from error
+        raise extra_needed("plotly", EXTRA) from error
     text: str = get_plotlyjs()
     # A newer plotly could hold the end of a script element in one of its strings, where the backslash changes nothing.
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")

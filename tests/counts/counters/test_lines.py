@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.lines import UNITS
-from perfmodel.errors import ParameterError
+from perfmodel.errors import SizeError
 from tests import oracle
 
 GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
@@ -48,7 +48,7 @@ def test_sizes_are_given_together():
     counts = counts_of("out[i] = a[i + m]", "n >= 1 and m >= 0", "n + m", "n, m")
     assert ("m", "n") == counts.parameters
     assert 3 == counts.lines("a", per="launch", n=32, m=8)()  # cells 8 to 39, on lines of 16
-    with pytest.raises(ParameterError, match="'m' was left out"):
+    with pytest.raises(SizeError, match="'m' was left out"):
         counts.lines("a", per="launch", n=32)
 
 

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from perfmodel.counts.counters.lines import divisible, value_at
-from perfmodel.errors import ParameterError
+from perfmodel.errors import SizeError
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_multiples_of_16(expected, function, assumptions):
 
 def test_values():
     assert 42 == value_at(isl.PwQPolynomial("[m, n] -> { m*n }"), {"m": 6, "n": 7, "k": 1})
-    with pytest.raises(ParameterError, match="left out"):
+    with pytest.raises(SizeError, match="left out"):
         value_at(isl.PwQPolynomial("[m, n] -> { m*n }"), {"n": 7})

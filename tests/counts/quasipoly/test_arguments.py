@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts.quasipoly.arguments import whole, whole_array
-from perfmodel.errors import ParameterError
+from perfmodel.errors import SizeError
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.float32(3), Fraction(3)])
@@ -20,7 +20,7 @@ def test_integers(value):
 
 @pytest.mark.parametrize("value", [1.5, "3", True, None, float("nan"), float("inf"), -1])
 def test_no_sizes(value):
-    with pytest.raises(ParameterError, match=r"\bn\b"):
+    with pytest.raises(SizeError, match=r"\bn\b"):
         whole("n", value, ("n",))
 
 
@@ -33,5 +33,5 @@ def test_arrays(values):
 
 @pytest.mark.parametrize("values", [[1, 2.5], [-1, 2], [1, float("nan")], [True, False]])
 def test_no_arrays_of_sizes(values):
-    with pytest.raises(ParameterError, match=r"\bn\b"):
+    with pytest.raises(SizeError, match=r"\bn\b"):
         whole_array("n", values, ("n",))

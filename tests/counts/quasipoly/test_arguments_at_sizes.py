@@ -15,7 +15,7 @@ from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, ca
 from perfmodel.counts.quasipoly import arguments
 from perfmodel.counts.quasipoly.arguments import UpperBoundWarning
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import CountTooHardError, IncomparableCountsError, InfiniteCountError, ParameterError
+from perfmodel.errors import CountError, SizeError
 
 TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
 
@@ -55,19 +55,19 @@ def test_json_and_pickle():
 
 def test_comparison():
     assert triangle() == triangle()
-    with pytest.raises(IncomparableCountsError, match="budget"):
+    with pytest.raises(CountError, match="budget"):
         triangle() == 2 * triangle()  # noqa: B015
 
 
 def test_missing_size():
-    with pytest.raises(ParameterError, match="'n' was left out"):
+    with pytest.raises(SizeError, match="'n' was left out"):
         triangle()(m=3)
 
 
 def test_too_hard_even_at_sizes(monkeypatch):
     monkeypatch.setattr(arguments, "HARDER", 1)
     monkeypatch.setattr(arguments, "OPERATIONS", 1)
-    with pytest.raises(CountTooHardError, match="n=5"):
+    with pytest.raises(CountError, match="n=5"):
         triangle()(n=5)
 
 
@@ -147,14 +147,14 @@ def test_without_barvinok_a_bound_is_not_below_the_truth(monkeypatch):
 
 
 def test_no_finite_bound_is_an_error(hard):
-    with pytest.raises(InfiniteCountError):
+    with pytest.raises(CountError):
         arguments.points_at(isl.Set("{ [i] : i >= 0 }"), {})
 
 
 def test_a_set_without_a_bound_at_some_sizes_is_an_error_there():
     points = isl.Set("[n] -> { [i] : i >= 0 and (i < 5 or n > 7) }")
     assert (5, 5) == arguments.points_at(points, {"n": 7})
-    with pytest.raises(InfiniteCountError, match=r"i >= 0.* infinitely many points; give each of its dimensions"):
+    with pytest.raises(CountError, match=r"i >= 0.* infinitely many points; give each dimension"):
         arguments.points_at(points, {"n": 8})
 
 

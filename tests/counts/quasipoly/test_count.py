@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.errors import AssumptionError, GranularityError, InfiniteCountError, ParameterError
+from perfmodel.errors import AssumptionError, CountError, SizeError
 
 TRIANGLE = Count.from_text("[n] -> { 1/2*n^2 + 1/2*n : n >= 1 }", "[n] -> { : n >= 1 }")
 
@@ -29,7 +29,7 @@ def test_arithmetic():
     assert TRIANGLE == sum([TRIANGLE])
     bound = Count.from_text("[n] -> { n }", exact=False)
     assert not (TRIANGLE + bound).exact
-    with pytest.raises(GranularityError):
+    with pytest.raises(CountError):
         TRIANGLE + Count.constant(1, "subgroup")
     with pytest.raises(TypeError):
         0.5 * TRIANGLE
@@ -55,11 +55,11 @@ def test_immutable_and_unhashable():
 
 
 def test_refused_sizes():
-    with pytest.raises(ParameterError, match="left out"):
+    with pytest.raises(SizeError, match="left out"):
         TRIANGLE()
-    with pytest.raises(ParameterError, match="negative"):
+    with pytest.raises(SizeError, match="negative"):
         TRIANGLE(n=-1)
-    with pytest.raises(ParameterError, match="not an integer"):
+    with pytest.raises(SizeError, match="not an integer"):
         TRIANGLE(n=1.5)
     with pytest.raises(AssumptionError, match="n > 0"):
         TRIANGLE(n=0)
@@ -105,9 +105,9 @@ def test_equality_needs_no_equal_texts():
 def test_an_infinite_count_is_an_error(ask):
     """As Barvinok's algorithm gives for a set without a bound."""
     count = Count.from_text("[n] -> { infty : n >= 4; n^2 : 0 < n <= 3 }")
-    with pytest.raises(InfiniteCountError, match="infinitely many points; give each") as caught:
+    with pytest.raises(CountError, match="infinitely many points; give each") as caught:
         ask(count)
-    assert str(count.polynomial) == caught.value.found
+    assert str(count.polynomial) in str(caught.value)
 
 
 @pytest.mark.parametrize("factor", [Fraction(2**64 + 1, 3), Fraction(1, 2**70 + 1), 2**80, Fraction(-(2**65), 7)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import AssumptionError, ParameterError
+from perfmodel.errors import AssumptionError, SizeError
 
 ASSUMED = isl.Set("[m, n] -> { : n >= 4 and m >= 1 }")
 SUBJECT = Count(isl.PwQPolynomial("[n] -> { n*n }"), ASSUMED)
@@ -21,7 +21,7 @@ def test_values():
 
 def test_parameters_of_assumptions_are_needed_too():
     for ask in (lambda sizes: SUBJECT(**sizes), SUBJECT.evaluate):
-        with pytest.raises(ParameterError, match=r"m.*left out"):
+        with pytest.raises(SizeError, match=r"m.*left out"):
             ask({"n": 5})
 
 

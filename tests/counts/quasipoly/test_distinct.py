@@ -13,7 +13,7 @@ import pytest
 from perfmodel.counts.points.cardinality import Unexpanded
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts, NamedCounts
-from perfmodel.errors import AssumptionError, ParameterError
+from perfmodel.errors import AssumptionError, SizeError
 
 
 def test_equal_counts_have_the_position_of_the_first() -> None:
@@ -51,8 +51,8 @@ def test_counts_together_give_what_each_of_them_gives() -> None:
 @pytest.mark.parametrize(
     ("sizes", "error"),
     [
-        ({"m": 3}, ParameterError), ({"n": 8}, ParameterError), ({"m": 3, "n": -4}, ParameterError),
-        ({"m": 3, "n": 4.5}, ParameterError), ({"m": 3, "n": 6}, AssumptionError),
+        ({"m": 3}, SizeError), ({"n": 8}, SizeError), ({"m": 3, "n": -4}, SizeError),
+        ({"m": 3, "n": 4.5}, SizeError), ({"m": 3, "n": 6}, AssumptionError),
     ],
 )  # fmt: skip
 def test_counts_together_refuse_what_one_of_them_refuses(sizes: dict[str, Any], error: type[Exception]) -> None:

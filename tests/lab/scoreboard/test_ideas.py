@@ -31,7 +31,7 @@ def test_a_file_names_families_with_options(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ('{"ideas": {"a": {}}}', "ideas.a.family"),
         ('{"ideas": {"a": {"family": "gpuperf", "options": {"lots": 1}}}}', "lots"),
         ('{"ideas": {"a": {"family": "own.py"}}}', "files of data run nothing"),
