@@ -71,9 +71,8 @@ def test_readable_results():
 
 
 def test_infinite_sets_are_refused():
-    with pytest.raises(CountError, match="infinitely many") as caught:
+    with pytest.raises(CountError, match=r"cannot count \[n\] -> .*infinitely many"):
         sum_of_points(isl.Set("[n] -> { [i] : i >= n }"))
-    assert isl.Set("[n] -> { [i] : i >= n }") == isl.Set(str(caught.value).removeprefix("cannot count ").split(": it has")[0])
 
 
 @st.composite
