@@ -41,8 +41,7 @@ def append_line(path: Path, document: Any) -> None:
     Raises
     ------
     OutputError
-        The file cannot be written; :class:`~perfmodel.errors.StoreReadOnlyError` and
-        :class:`~perfmodel.errors.DiskFullError` name the cause.
+        The file cannot be written.
     """
     with opened(path) as file:
         write_line(path, file, document)
