@@ -1,3 +1,3 @@
-from . import calibrate, installation, kernel_choice, lacking, recommended, recounting
+from . import calibrate, installation, kernel_choice, lacking, recommended
 
-__all__ = ["calibrate", "installation", "kernel_choice", "lacking", "recommended", "recounting"]
+__all__ = ["calibrate", "installation", "kernel_choice", "lacking", "recommended"]

@@ -1,11 +1,10 @@
-"""Models held against measurements: ``perfmodel compare``, ``evaluate``, ``outliers``, ``roofline`` and ``report``.
+"""Models held against measurements: ``perfmodel compare``, ``evaluate``, ``roofline`` and ``report``.
 
 They read what was measured before, so that none of them uses a device.
 """
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,6 @@ from perfmodel.io import check_place, is_standard_output, write_whole
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts
-    from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
 
@@ -151,68 +149,6 @@ def _protocols(names: Iterable[str] | None) -> tuple[str, ...] | None:
             raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(compare.PROTOCOLS)}")
         asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
     return tuple(asked) or None
-
-# }}}
-
-
-# {{{ outliers
-
-Judged = Annotated[
-    Path | None,
-    Option(
-        "--from", metavar="FOLDER|FILE.jsonl",
-        help="Store whose configurations are looked at; by default test.jsonl beside the weights.",
-    ),
-]  # fmt: skip
-Factor = Annotated[
-    float | None,
-    Option(
-        "--factor",
-        help="An outlier is predicted too long or too short by more than this factor; by default it is outside of "
-        "Tukey's fences.",
-    ),
-]
-
-
-def outliers_command(
-    source: Judged = None, weights: options.WeightsFile = None, family: options.OwnFamily = None, factor: Factor = None
-) -> None:
-    """List configurations whose measured time is far from the predicted one, with the terms that disagree.
-
-    A term disagrees if another cost of it alone gives the measured time, and that cost would leave most of the cases
-    well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
-    """
-    if factor is not None and not 1 < factor < math.inf:
-        raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
-    model, measured = _read(source, weights, family)
-    outliers = analyses.outliers.explained_outliers(model, measured, factor)
-    output.show(
-        lambda: report.evaluation.outliers_document(outliers, model),
-        lambda: report.evaluation.outliers_text(outliers, model, output.table_width()),
-    )
-
-
-def _read(source: Path | None, weights: Path | None, family: str | None) -> tuple[predicting.FittedModel, Measurements]:
-    """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights."""
-    from perfmodel import store
-    from perfmodel.models import find_family
-
-    measured = None if source is None else store.read(source)
-    if weights is None and source is not None:
-        name = None if family is None else find_family(family).name
-        weights = calibration.recommended.recommended_weights(source if source.is_dir() else source.parent, name)
-    if weights is None:
-        weights = options.weights_in_use(family).path
-    model = predicting.load(weights, family)
-    if measured is None or source is None:
-        source = weights.parent / store.TESTS_FILE
-        measured = store.read(source)
-    if not len(measured):
-        raise OptionError(f"'{source}' holds no time of a kernel that ran", "give another store with --from")
-    if measured.device != model.device:
-        problem = f"'{source}' holds times of '{measured.device}', and the weights are of '{model.device}'"
-        raise OptionError(problem, "give weights of that device with --weights, or another store with --from")
-    return model, measured
 
 # }}}
 

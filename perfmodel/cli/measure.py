@@ -1,14 +1,11 @@
-"""Measurements: taken, exchanged with other programs, and counted again.
-
-The commands are ``perfmodel measure`` and ``isolate``, ``export`` and ``import``, and ``recount``.
-"""
+"""Measurements, taken and exchanged with other programs: ``perfmodel measure``, ``export`` and ``import``."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from perfmodel import calibration, display, fitting, hooks, measuring, predicting, report
+from perfmodel import calibration, display, hooks, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
@@ -50,9 +47,6 @@ For = Annotated[
         help="Only what this kernel file needs (at the sizes -p) and the weights in use lack; then fit, and predict.",
     ),
 ]
-Choose = Annotated[
-    str | None, Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most.")
-]
 
 
 def measure_command(
@@ -61,7 +55,6 @@ def measure_command(
     store: Store = None,
     classes: options.Classes = None,
     wanted: For = None,
-    choose: Choose = None,
     size: options.Sizes = None,
     statistic: options.Statistics = None,
 ) -> None:
@@ -76,7 +69,7 @@ def measure_command(
     if (size or statistic) and wanted is None:
         name, what = ("-p", "sizes") if size else ("--statistics", "data")
         raise OptionError(f"{name} was given without --for", f"give --for KERNEL.PY too: {name} tells of its {what}")
-    part, json = None if choose is None else share(choose), output.settings().json
+    json = output.settings().json
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
 
@@ -105,28 +98,11 @@ def measure_command(
                 return
         if asked.scheduler is None:
             output.wait_until_quiet()
-        began, chooser = monotonic(), None if part is None else fitting.choice.chooser(part)
-        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, chooser)
+        began = monotonic()
+        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign)
         document = campaign_document(measured, path, campaign.name, monotonic() - began)
         following = [] if need is None else _fit_again(need, document)
         output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
-
-
-def share(text: str) -> float:
-    """Return the share that ``25%`` or ``0.25`` stands for.
-
-    Examples
-    --------
-    >>> share("25%"), share("0.5")
-    (0.25, 0.5)
-    """
-    try:
-        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        part = 0.0
-    if not 0 < part <= 1:
-        raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
-    return part
 
 
 @dataclass(frozen=True)
@@ -258,43 +234,6 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
 # }}}
 
 
-# {{{ isolate
-
-ISOLATIONS_SCHEMA = "perfmodel.isolations/1"
-
-Proofs = Annotated[
-    Path | None,
-    Option("--out", metavar="FOLDER", help="Store that keeps the proofs; fitted_weights/<device> by default."),
-]
-
-
-def isolate_command(
-    device: options.DeviceName = None, kernels: options.Kernels = None, classes: options.Classes = None,
-    out: Proofs = None,
-) -> None:  # fmt: skip
-    """Double each isolated count on a device, and see by how much the time rises.
-
-    It takes a few minutes. A class that fails stays in the table, as not proved; docs/lab/isolation.md has the details.
-    """
-    from perfmodel.opencl import find
-    from perfmodel.store.files import isolation_path
-
-    chosen = calibration.kernel_choice.chosen_classes(calibration.kernel_choice.discovered(kernels), classes or ())
-    measuring.pin_threads()
-    target = find(device)
-    path = out or Path("fitted_weights") / target.slug
-    proofs, file = measuring.isolation.prove_isolation(chosen, target, path, output.CommandBar()), isolation_path(path)
-
-    def document() -> dict[str, Any]:
-        rows = [{**proof.model_dump(mode="json", by_alias=True), "proved": proof.proved} for proof in proofs]
-        return {"schema": ISOLATIONS_SCHEMA, "device": target.name, "file": str(file), "proofs": rows}
-
-    table = report.probes.isolation_table
-    output.show(document, lambda: f"{table(proofs, output.table_width())}\n\nproofs are in {file}")
-
-# }}}
-
-
 # {{{ export and import
 
 EXPORT_SCHEMA = "perfmodel.export/1"
@@ -373,72 +312,5 @@ def _import_lines(imported: hooks.Imported, target: Path) -> list[str]:
         lines += [f"  {sentence}" for sentence in refused[:SHOWN]]
         lines += [f"  and {len(refused) - SHOWN} more (--json names all)"] * (len(refused) > SHOWN)
     return lines
-
-# }}}
-
-
-# {{{ recount
-
-RECOUNT_SCHEMA = "perfmodel.recount/1"
-WORDS = {
-    "same": "have the same counts",
-    "rewritten": "have equal counts of another hash",
-    "changed": "have other counts",
-    "other code": "are other code than was measured",
-    "gone": "have no source any more",
-    "failed": "cannot be counted any more",
-}
-
-Stores = Annotated[list[Path], Argument(metavar="STORE...", help="Folders or .jsonl files with measurements.")]
-Write = Annotated[
-    bool, Option("--write", help="Let the records name the new counts; then fit again, with `perfmodel fit`.")
-]
-
-
-def recount_command(stores: Stores, kernels: options.Kernels = None, write: Write = False) -> None:
-    """Count measured kernels again, and list which counts differ from the stored ones.
-
-    It takes about a minute for a device's folder.
-    """
-    choice = calibration.kernel_choice
-    own = (*choice.discovered(None), *choice.discovered(None, choice.TEST_KERNELS), *choice.shipped_samples())
-    classes = choice.discovered(kernels) if kernels else own
-    recounts = calibration.recounting.recount(stores, classes, output.CommandBar())
-    records = calibration.recounting.write(recounts) if write else 0
-
-    def document() -> dict[str, Any]:
-        rows = [
-            {
-                "store": each.store, "kernel": each.kernel, "variant": each.variant, "status": each.status,
-                "old_hash": each.old_hash, "new_hash": None if each.new is None else each.new.hash,
-                "changes": [asdict(change) for change in each.changes], "parts": list(each.parts),
-                "message": each.message,
-            }
-            for each in recounts
-        ]  # fmt: skip
-        return {"schema": RECOUNT_SCHEMA, "kernels": rows, "records_written": records}
-
-    output.show(document, lambda: "\n".join(_recount_lines(recounts, records if write else None)))
-
-
-def _recount_lines(recounts: Sequence[calibration.recounting.Recount], records: int | None) -> Iterator[str]:
-    for each in recounts:
-        if each.status == "same":
-            continue
-        hashes = "" if each.new is None else f", {each.old_hash[:12]} -> {each.new.hash[:12]}"
-        yield f"{each.store}: {each.kernel} {each.variant}: {each.status}{hashes}"
-        for change in each.changes:
-            yield f"    {change.table} {change.row}, {change.value}: {change.old} -> {change.new}"
-        if each.parts and not each.changes:
-            yield f"    no value differs; the hash does in: {', '.join(each.parts)}"
-        if each.message:
-            yield f"    {each.message}"
-    counted: Counter[str] = Counter(each.status for each in recounts)
-    summary = ", ".join(f"{counted[status]} {words}" for status, words in WORDS.items() if counted[status])
-    yield f"{len(recounts)} kernels: {summary}"
-    if records is not None:
-        yield f"wrote {records} records; now fit again: perfmodel fit --all --from FOLDER --out FOLDER"
-    elif any(each.writable for each in recounts):
-        yield "nothing was written; --write lets the records name the new counts"
 
 # }}}

@@ -32,7 +32,7 @@ SUBJECTS = {
     "Device": ("doctor", "devices", "calibrate", "measure", "fit"),
     "Compare": ("evaluate", "compare", "roofline"),
     "Data": ("import", "export"),
-    "What few need": ("outliers", "isolate", "recount", "worker"),
+    "What few need": ("worker",),
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
 
@@ -46,7 +46,7 @@ GONE: dict[tuple[str, str], str] = {
     ("time", "--terms"): "--json and --csv have all terms, and perfmodel predict prints them",
     ("compare", "--device"): "give --from fitted_weights/DEVICE",
     ("calibrate", "--facts"): "give it to perfmodel fit --all",
-    **dict.fromkeys([(name, "--csv") for name in ("tune", "outliers")], "--json has all"),
+    **dict.fromkeys([("tune", "--csv")], "--json has all"),
     **dict.fromkeys([(name, "--device") for name in ("evaluate", "report")], "give --from fitted_weights/DEVICE"),
     **dict.fromkeys(
         [(name, "--facts") for name in ("evaluate", "compare", "roofline")], "write them into facts.yaml of the folder"
@@ -56,8 +56,8 @@ GONE: dict[tuple[str, str], str] = {
 MODULES = {
     "rank": "predict",
     **dict.fromkeys(("doctor", "calibrate", "fit"), "devices"),
-    **dict.fromkeys(("isolate", "export", "import", "recount"), "measure"),
-    **dict.fromkeys(("evaluate", "outliers", "roofline", "report"), "compare"),
+    **dict.fromkeys(("export", "import"), "measure"),
+    **dict.fromkeys(("evaluate", "roofline", "report"), "compare"),
 }
 
 USER_ERROR = 2

@@ -1,4 +1,4 @@
-from . import choice, device_folder
+from . import device_folder
 from .design import Design, DesignFit, build_design, fit_to_design, noise_weights
 from .estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
 from .family_fits import FamilyFits, error_of_kernels, fit_weights, log_errors
@@ -15,7 +15,7 @@ from .weights_file import (
 
 __all__ = [
     "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "OrdinaryLeastSquares",
-    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design", "choice",
+    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design",
     "device_folder", "error_of_kernels", "fit_to_design", "fit_weights", "geometric_mean_error", "log_errors",
     "noise_weights", "read_weights", "relative_errors", "solve_least_squares",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Evaluations of models as text, CSV and JSON, in the form of the core paper's tables, and their outliers.
+"""Evaluations of models as text, CSV and JSON, in the form of the core paper's tables.
 
 Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each size on each device,
 with geometric means of the relative error for each kernel, each device and over all; Table 2 the weights of each
-device. :mod:`perfmodel.analyses.outliers` finds the outliers.
+device.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from perfmodel.analyses.outliers import SPOILED, Outlier, Outliers, TermInOutlier
-from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import TESTLESS, Judged
-from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
+from perfmodel.display import csv_text, finite, fitted_text, percent
 from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
@@ -194,87 +192,3 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
 
 def _record(evaluation: Evaluation, row: Comparison) -> dict[str, Any]:
     return {"protocol": evaluation.protocol, "family": evaluation.family, "device": evaluation.device, **row.record()}
-
-
-OUTLIERS_SCHEMA = "perfmodel.outliers/1"
-OUTLIERS_HEADER = (
-    "kernel", "variant", "sizes", "measured", "predicted", "factor", "term", "share", "usual", "if it cost",
-    "others lost", "disagrees",
-)  # fmt: skip
-LESS_OF_OUTLIERS = (
-    "usual", "share", "predicted", "measured", "others lost", "if it cost", "disagrees", "sizes", "variant", "term",
-)  # fmt: skip
-MOST_TERMS = 3
-"""Most terms of an outlier that the table shows."""
-
-
-def outliers_text(outliers: Outliers, model: FittedModel, width: int | None = None) -> str:
-    """Return the outliers as plain text, the worst first, with the terms that disagree, and these in words below.
-
-    Where none disagrees, the term that comes nearest to it stands there. On a narrow terminal the columns of
-    :data:`LESS_OF_OUTLIERS` are left out, the first one first.
-    """
-    predicted = sum(case.predicted is not None for case in outliers.cases)
-    low, high = map(math.exp, outliers.between)
-    lines = [
-        f"{model.family.name} on {model.device}: {len(outliers.found)} of {predicted} cases are outliers, predicted "
-        f"below {low:.2f} or above {high:.2f} times the measured time"
-    ]
-    if outliers.found:
-        rows = [OUTLIERS_HEADER, *(row for outlier in outliers.found for row in _outlier_rows(outlier))]
-        lines += ["", fitted_text(rows, 3, LESS_OF_OUTLIERS, width), ""]
-        named = dict.fromkeys(term.term for outlier in outliers.found for term in _shown_terms(outlier))
-        lines += [f"{name}: {term_words(model.family, name)}" for name in named]
-        lines.append(
-            "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
-            f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."
-        )
-    return "\n".join([*lines, *withheld_note(outliers.cases)])
-
-
-def _shown_terms(outlier: Outlier) -> tuple[TermInOutlier, ...]:
-    """Return the terms of an outlier that disagree, or the one that comes nearest to it."""
-    possible = tuple(term for term in outlier.terms if term.spoiled is not None)
-    return outlier.disagreeing[:MOST_TERMS] or possible[:1]
-
-
-def _outlier_rows(outlier: Outlier) -> list[tuple[str, ...]]:
-    case, terms = outlier.case, _shown_terms(outlier)
-    times = (seconds_text(case.measured), seconds_text(case.predicted or 0.0), f"{outlier.factor:.3g}")
-    head = (case.kernel, case.form, case.sizes, *times)
-    if not terms:
-        return [(*head, "-", "-", "-", "-", "-", "-")]
-    return [
-        (*(head if term is terms[0] else [""] * len(head)), term.term, percent(term.share), percent(term.usual_share),
-         f"{term.factor:.3g} times", percent(term.spoiled), "yes" if term.disagrees else "no")
-        for term in terms
-    ]  # fmt: skip
-
-
-def outliers_document(outliers: Outliers, model: FittedModel) -> dict[str, Any]:
-    """Return the same as one document for programs; NaN becomes null."""
-    return {
-        "schema": OUTLIERS_SCHEMA,
-        "device": model.device,
-        "family": model.family.name,
-        "weights": None if model.path is None else str(model.path),
-        "cases": len(outliers.cases),
-        "withheld": sum(case.predicted is None for case in outliers.cases),
-        "between": [math.exp(error) for error in outliers.between],
-        "outliers": [
-            {
-                "kernel": outlier.case.kernel, "variant": outlier.case.form, "sizes": outlier.case.sizes,
-                "measured_s": outlier.case.measured, "predicted_s": finite(outlier.case.predicted),
-                "factor": finite(outlier.factor), "others": outlier.others, "same_kernel": outlier.same_kernel,
-                "terms": [
-                    {
-                        "term": term.term, "seconds": finite(term.seconds), "share": finite(term.share),
-                        "usual_share": finite(term.usual_share), "factor": term.factor, "spoiled": term.spoiled,
-                        "disagrees": term.disagrees,
-                    }
-                    for term in outlier.terms
-                ],
-            }
-            for outlier in outliers.found
-        ],
-    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What was measured of a device: pictures of its probes with the facts that they give, and proofs of isolation."""
+"""What was measured of a device: pictures of its probes with the facts that they give."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.display import bytes_text, fitted_text, in_words, seconds_text
+from perfmodel.display import bytes_text
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts, probed
 from perfmodel.facts.probe_run import ProbeRun, newest, times
 from perfmodel.report import drawing
 from perfmodel.report.drawing import COLOURS, Axes, Figure
-from perfmodel.store.measurement import Isolation
 
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)
@@ -164,35 +163,3 @@ def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
             axes.plot(grid, both, "-", color=colour, linewidth=1, label=label)
     axes.set(xlabel="computing over memory", ylabel="both over memory")
     _title(axes, runs, "overlap", "overlap_exponent")
-
-
-HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
-LESS = ("from", "to", "needed", "doubled", "variant", "rise")
-
-
-def isolation_table(proofs: Sequence[Isolation], width: int | None = None) -> str:
-    """Return proofs as plain text, with the number of those that succeeded.
-
-    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
-    """
-    table = fitted_text([HEADER, *map(isolation_cells, proofs)], 3, LESS, width)
-    return f"{table}\n\n{isolation_summary(proofs)}"
-
-
-def isolation_summary(proofs: Sequence[Isolation]) -> str:
-    """Return how many proofs succeeded, and the kernels of the others."""
-    failing = sorted({proof.kernel for proof in proofs if not proof.proved})
-    names = f"; not all proved: {', '.join(failing)}" if failing else ""
-    return f"{sum(proof.proved for proof in proofs)} of {len(proofs)} variants proved{names}."
-
-
-def isolation_cells(proof: Isolation) -> tuple[str, ...]:
-    """Return a proof's row of a table."""
-    variant = in_words({name: value for name, value in proof.variant.items() if name != "work_group"})
-    start = (proof.kernel, variant, proof.feature)
-    if not proof.rounds_s:
-        return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")
-    single, double = map(seconds_text, proof.seconds)
-    doubled = f"{proof.doubles} = {proof.parameters[str(proof.doubles)]}"
-    word = "proved" if proof.proved else "**not proved**"
-    return (*start, doubled, single, double, f"{proof.rise:.0%}", f"{proof.raises:.0%}", word)

@@ -380,7 +380,7 @@ def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
 
 
 ISOLATION_FILE = "isolation.jsonl"
-PROOF = Schema(ISOLATION_SCHEMA, "prove it again: perfmodel isolate --out FOLDER")
+PROOF = Schema(ISOLATION_SCHEMA, "prove it again: python -m scripts.lab.isolation --out FOLDER")
 
 
 def isolation_path(path: Path | str) -> Path:

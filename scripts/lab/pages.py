@@ -10,11 +10,12 @@ from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
-from perfmodel.report.probes import HEADER, isolation_cells, isolation_summary, picture_probes
+from perfmodel.report.probes import picture_probes
 from perfmodel.store import Key, canonical
 from perfmodel.store.files import DEVICE_FILE, ISOLATION_FILE, PROBES_FILE, read_isolations, read_probes
 from perfmodel.store.measurement import Isolation
-from scripts.lab.markdown import below_marker, markdown_table
+from scripts.lab.isolation import isolation_summary, isolation_table
+from scripts.lab.markdown import below_marker
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
 
@@ -35,9 +36,8 @@ def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
 
 def _isolation_section(proofs: Sequence[Isolation]) -> str:
     first = proofs[0]
-    rows = [HEADER, ("---",) * 3 + ("---:",) * 5 + ("---",), *map(isolation_cells, proofs)]
     heading = f"## {first.device}\n\n{first.platform}, driver {first.driver}. {isolation_summary(proofs)}"
-    return f"{heading}\n\n{markdown_table(rows)}\n"
+    return f"{heading}\n\n{isolation_table(proofs)}\n"
 
 
 def draw_probes(devices: Path, out: Path) -> None:

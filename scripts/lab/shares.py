@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.fitting.choice import Candidates, candidates, choose, measuring_s
 from perfmodel.fitting.design import Design, Floats, Rows
 from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.fitting.weights_file import geometric_mean_error, relative_errors
 from perfmodel.models import Family, find_family
 from perfmodel.store import Key
+from scripts.lab.choice import Candidates, candidates, choose, measuring_s
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts

@@ -21,9 +21,9 @@ from tests.shadow import ROOT
 SCHEMAS = {
     "calibrate": ("calibration/1",), "compare": ("comparison/1",), "count": ("count/1", "count-sweep/1"),
     "devices": ("devices/1", "facts/1"), "doctor": ("doctor/1",), "evaluate": ("evaluation/1",),
-    "export": ("export/1",), "fit": ("calibration/1",), "import": ("import/1",), "isolate": ("isolations/1",),
-    "measure": ("measure/1",), "outliers": ("outliers/1",), "predict": ("prediction/1", "sweep/1"),
-    "rank": ("ranking/1", "sweep/1"), "recount": ("recount/1",), "report": ("report/1",), "roofline": ("roofline/1",),
+    "export": ("export/1",), "fit": ("calibration/1",), "import": ("import/1",),
+    "measure": ("measure/1",), "predict": ("prediction/1", "sweep/1"),
+    "rank": ("ranking/1", "sweep/1"), "report": ("report/1",), "roofline": ("roofline/1",),
     "time": ("timing/1",), "tune": ("tuning/1",), "worker": ("worker/1",),
 }  # fmt: skip
 
@@ -125,7 +125,7 @@ def test_a_bug_keeps_its_traceback():
     assert isinstance(run_guarded(ZeroDivisionError()).exception, ZeroDivisionError)
 
 
-@pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "evaluate", "compare", "isolate", "recount"])
+@pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "evaluate", "compare"])
 def test_the_help_of_a_long_command_says_how_long_it_takes(command):
     text = CliRunner().invoke(program.application(), [command, "--help"]).stdout
     assert re.search(r"takes? [^.]*(seconds|minutes?)\b", " ".join(text.split()))

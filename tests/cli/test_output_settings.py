@@ -57,7 +57,7 @@ def test_they_may_stand_anywhere(place):
 def test_options_of_one_name_have_one_help():
     shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--level", "--kernels", "--csv")
     helps: dict[str, set[str]] = {}
-    for name in ("predict", "rank", "count", "time", "fit", "calibrate", "isolate"):
+    for name in ("predict", "rank", "count", "time", "fit", "calibrate"):
         for parameter in GROUP[name].params:
             for option in set(shared) & set(parameter.opts):
                 helps.setdefault(option, set()).add(parameter.help)

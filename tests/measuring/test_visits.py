@@ -9,7 +9,6 @@ import pytest
 
 from perfmodel import store
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.fitting.choice import chooser
 from perfmodel.measuring import Campaign, measure, run
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
@@ -60,8 +59,8 @@ def device(monkeypatch) -> MadeUp:
     return made_up
 
 
-def measured(path, campaign: Campaign = CAMPAIGN, progress=None, choose=None, kernel=SCALE):
-    return measure((kernel,), Device(0, FACTS), path, progress, replace(campaign, longest_s=10.0), choose)
+def measured(path, campaign: Campaign = CAMPAIGN, progress=None, kernel=SCALE):
+    return measure((kernel,), Device(0, FACTS), path, progress, replace(campaign, longest_s=10.0))
 
 
 def by_place(found: store.Measurements) -> dict[Place, store.Measurement]:
@@ -205,14 +204,6 @@ def test_sizes_are_chosen_until_their_visits_fill_the_budget(tmp_path, device):
 def test_a_budget_does_not_wait_for_a_visit_that_it_cannot_pay(tmp_path, device):
     measured(tmp_path, replace(CAMPAIGN, budget_s=60.0, apart_s=100.0))
     assert (6, 18.0) == (len(device.visits), device.now)
-
-
-def test_chosen_configurations_are_visited_once_while_others_are_chosen(tmp_path, device):
-    many = replace(SCALE, variants=tuple({"factor": factor} for factor in range(2, 8)))
-    found = measured(tmp_path, choose=chooser(0.5), kernel=many)
-    assert 9 == len(found) == len(set(device.visits[:9]))
-    assert {3} == {len(row.visits) for row in found}
-    assert device.visits[9:18] == device.visits[18:]
 
 
 def test_two_campaigns_are_compared_by_all_their_visits(device):

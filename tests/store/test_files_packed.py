@@ -9,7 +9,6 @@ import lzma
 import pytest
 
 from perfmodel import errors, store
-from perfmodel.calibration.recounting import Recount, write
 from tests.store.test_files import Numbered, counts_line, measurement, numbers
 
 
@@ -91,17 +90,6 @@ def test_a_damaged_pack_says_what_to_do(tmp_path, end, damage):
         return
     with pytest.raises(errors.DamagedPackError, match=r"cannot be unpacked .*git checkout .*measure again"):
         store.read(tmp_path)
-
-
-def test_recounted_stores_are_packed_again(packed):
-    row = store.read(packed).rows[0]
-    changed = Recount(
-        str(packed / "measurements.jsonl"), row.kernel, store.canonical(row.variant), "rewritten", row.counts_hash,
-        row.kernel_hash, new=Numbered(9),
-    )  # fmt: skip
-    assert 2 == write([changed])
-    assert [1, 2, 9] == read_numbers(packed)
-    assert not (packed / "counts.jsonl").exists()
 
 
 def test_garbage_collection_goes_on_after_reading(packed):

@@ -18,50 +18,26 @@ It is a test of one term at a time, as the change of one factor at a time in a s
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
-import numpy as np
-
+from perfmodel import store
+from perfmodel.analyses.report_data import fences, outliers_of
+from perfmodel.analyses.words import term_words
+from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import Comparison, Comparisons, compare
-from perfmodel.display import in_words
+from perfmodel.compare.comparison import withheld_note
+from perfmodel.display import in_words, percent, seconds_text
+from perfmodel.errors import OptionError, PerfModelError, WeightsError
+from perfmodel.predicting import load
 from perfmodel.predicting.model import FittedModel
 from perfmodel.store import Measurements
-
-FENCE = 1.5
-"""An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
-
-
-def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None = None) -> tuple[Comparison, ...]:
-    r"""Return the cases whose error is far from that of the others, the worst first.
-
-    Of the errors :math:`\log(p/t)` these are the ones outside of `between`, by default outside of :func:`fences`. A
-    prediction that is not above zero is an outlier too.
-    """
-    every = tuple(rows)
-    low, high = fences(every) if between is None else between
-    errors = [(row, log_error(row)) for row in every if row.predicted is not None]
-    far = [(row, abs(error)) for row, error in errors if not low <= error <= high]
-    return tuple(row for row, _ in sorted(far, key=lambda pair: -pair[1]))
-
-
-def fences(rows: Iterable[Comparison]) -> tuple[float, float]:
-    r"""Return the errors :math:`\log(p/t)` beyond which a case is an outlier.
-
-    They are :data:`FENCE` interquartile ranges below the first and above the third quartile of the errors.
-    """
-    known = [error for row in rows if row.predicted is not None and math.isfinite(error := log_error(row))]
-    first, third = np.quantile(known, (0.25, 0.75)) if known else (0.0, 0.0)
-    reach = FENCE * (third - first)
-    return float(first - reach), float(third + reach)
-
-
-def log_error(row: Comparison) -> float:
-    r"""Return :math:`\log(p/t)` of a case that is predicted; infinite where the prediction is not above zero."""
-    return math.log(row.predicted / row.measured) if row.predicted is not None and row.predicted > 0 else math.inf
-
+from scripts.lab.markdown import markdown_table
 
 MOST = 20.0
 """A term that would have to cost more times as much is not named [1]."""
@@ -236,3 +212,85 @@ def explaining_factor(time: Callable[[float], float], measured: float) -> float 
     if not (math.isfinite(low) and math.isfinite(high)) or low * high > 0 or low == high:
         return None
     return float(brentq(lambda r: time(r) - measured, 0.0, MOST, xtol=1e-12))
+
+
+HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "factor", "term", "share", "usual", "if it cost",
+          "others lost", "disagrees")  # fmt: skip
+MOST_TERMS = 3
+"""Most terms of an outlier that the table shows."""
+
+
+def outliers_text(outliers: Outliers, model: FittedModel) -> str:
+    """Return the outliers as text, the worst first, with the terms that disagree, or the one that comes nearest."""
+    predicted = sum(case.predicted is not None for case in outliers.cases)
+    low, high = map(math.exp, outliers.between)
+    lines = [
+        f"{model.family.name} on {model.device}: {len(outliers.found)} of {predicted} cases are outliers, predicted "
+        f"below {low:.2f} or above {high:.2f} times the measured time"
+    ]
+    if outliers.found:
+        rows = [row for outlier in outliers.found for row in _rows(outlier)]
+        lines += ["", markdown_table([HEADER, ("---",) * len(HEADER), *rows]), ""]
+        named = dict.fromkeys(term.term for outlier in outliers.found for term in _shown_terms(outlier))
+        lines += [f"{name}: {term_words(model.family, name)}" for name in named]
+        lines.append(
+            "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
+            f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."
+        )
+    return "\n".join([*lines, *withheld_note(outliers.cases)])
+
+
+def _shown_terms(outlier: Outlier) -> tuple[TermInOutlier, ...]:
+    possible = tuple(term for term in outlier.terms if term.spoiled is not None)
+    return outlier.disagreeing[:MOST_TERMS] or possible[:1]
+
+
+def _rows(outlier: Outlier) -> list[tuple[str, ...]]:
+    case, terms = outlier.case, _shown_terms(outlier)
+    times = (seconds_text(case.measured), seconds_text(case.predicted or 0.0), f"{outlier.factor:.3g}")
+    head = (case.kernel, case.form, case.sizes, *times)
+    if not terms:
+        return [(*head, "-", "-", "-", "-", "-", "-")]
+    return [
+        (*(head if term is terms[0] else [""] * len(head)), term.term, percent(term.share), percent(term.usual_share),
+         f"{term.factor:.3g} times", percent(term.spoiled), "yes" if term.disagrees else "no")
+        for term in terms
+    ]  # fmt: skip
+
+
+def read(source: Path, weights: Path | None, family: str | None) -> tuple[FittedModel, Measurements]:
+    """Return a model, by default of the recommended weights in the source's folder, and the source's measurements."""
+    folder = source if source.is_dir() else source.parent
+    file = weights or recommended_weights(folder, family)
+    if file is None:
+        raise WeightsError(f"'{folder}' has no weights", "give a file of weights with --weights")
+    model, measured = load(file, family), store.read(source / store.TESTS_FILE if source.is_dir() else source)
+    if not len(measured):
+        raise OptionError(f"'{source}' has no time of a kernel that ran", "give another store")
+    if measured.device != model.device:
+        problem = f"'{source}' has times of '{measured.device}', and the weights are for '{model.device}'"
+        raise OptionError(problem, "give weights for that device with --weights, or another store")
+    return model, measured
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.lab.outliers", description="List outliers of a model.")
+    parser.add_argument("source", type=Path, metavar="FOLDER|FILE.jsonl", help="device folder, or a store of rows")
+    parser.add_argument("-w", "--weights", type=Path, help="weights; by default the recommended ones of the folder")
+    parser.add_argument("--family", help="take this family's weights")
+    parser.add_argument("--factor", type=float, help="an outlier is off by more than this; by default Tukey's fences")
+    asked = parser.parse_args(argv)
+    try:
+        if asked.factor is not None and not 1 < asked.factor < math.inf:
+            raise OptionError(f"--factor is {asked.factor:g}", "give a number above 1, as in --factor 2")
+        model, measured = read(asked.source, asked.weights, asked.family)
+        print(outliers_text(explained_outliers(model, measured, asked.factor), model))
+    except PerfModelError as error:
+        print(f"outliers: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

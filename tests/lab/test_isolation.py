@@ -9,13 +9,15 @@ import pytest
 
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.measuring import isolation
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.isolation import ROUNDS, prove_isolation
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
 from perfmodel.progress import Silent
+from scripts.lab import isolation
+from scripts.lab.isolation import ROUNDS, isolation_summary, isolation_table, prove_isolation
+from scripts.lab.pages import BEGIN, isolation_page
 from tests.campaigns import SCALE
+from tests.store.test_files_isolation import isolation as proof
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16,
            "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
@@ -62,8 +64,8 @@ def prove(path, kernel=KERNEL, progress=None, facts=FACTS):
 def test_a_time_that_follows_the_count_is_proved_and_another_is_not(tmp_path, runs):
     heard = Hears()
     proofs = prove(tmp_path, progress=heard)
-    assert [True, False] == [proof.proved for proof in proofs]
-    assert [pytest.approx(1.0), pytest.approx(0.1)] == [proof.rise for proof in proofs]
+    assert [True, False] == [row.proved for row in proofs]
+    assert [pytest.approx(1.0), pytest.approx(0.1)] == [row.rise for row in proofs]
     assert "not proved (time rose by 10%)" in heard.notes[1]
     assert ROUNDS == len(proofs[0].rounds_s)
     assert 2 * ROUNDS == len(proofs[1].rounds_s)  # of two visits
@@ -86,7 +88,7 @@ def test_stopped_before_the_second_visit_it_goes_on_with_that(tmp_path, runs):
     runs.clear()
     proofs = prove(tmp_path)
     assert {3} == {factor for factor, _ in runs}
-    assert [ROUNDS, 2 * ROUNDS] == [len(proof.rounds_s) for proof in proofs]
+    assert [ROUNDS, 2 * ROUNDS] == [len(row.rounds_s) for row in proofs]
     runs.clear()
     assert proofs == prove(tmp_path)
     assert [] == runs
@@ -109,13 +111,13 @@ def test_what_is_proved_is_not_measured_again_but_changed_code_is(tmp_path, runs
 
 def test_a_class_of_short_runs_is_proved_where_it_stands_out_too(tmp_path, runs):
     assert "overhead" in KERNEL.tags
-    assert {32 * 8} == {proof.parameters["n"] for proof in prove(tmp_path)}  # 2**8 us is above 20 launches of 1 us
+    assert {32 * 8} == {row.parameters["n"] for row in prove(tmp_path)}  # 2**8 us is above 20 launches of 1 us
 
 
 def test_what_cannot_be_proved_says_why(tmp_path, runs):
-    (proof, _) = prove(tmp_path, replace(KERNEL, doubles=None))
-    assert ("constraint", "its class names no parameter to double") == (proof.status, proof.message)
-    assert not proof.proved
+    (made, _) = prove(tmp_path, replace(KERNEL, doubles=None))
+    assert ("constraint", "its class names no parameter to double") == (made.status, made.message)
+    assert not made.proved
     assert () == prove(tmp_path / "none", replace(KERNEL, isolates=None))
 
 
@@ -125,3 +127,26 @@ def test_another_devices_proofs_are_left_alone(tmp_path, runs):
     with pytest.raises(ForeignDeviceError):
         prove(tmp_path, facts=replace(FACTS, name="another"))
     assert before == (tmp_path / "isolation.jsonl").read_bytes()
+
+
+FAILED = proof(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")
+
+
+def test_a_table_names_what_is_not_proved() -> None:
+    proved, failed = isolation_table([proof(), FAILED]).splitlines()[2:]
+    assert ["adds", "form=chain", "op_float32_add", "k = 8"] == [cell.strip() for cell in proved.split("|")[1:5]]
+    assert failed.endswith("| **not proved**: too large |")
+    assert "1 of 2 variants proved; not all proved: waits." == isolation_summary([proof(), FAILED])
+
+
+def test_a_drawn_page_keeps_its_text_and_drawing_twice_changes_nothing() -> None:
+    page = isolation_page(f"# Title\n\n{BEGIN}\n\nold table", [[proof()]])
+    assert page.startswith(f"# Title\n\n{BEGIN}\n\n## a device\n\na platform, driver 1. 1 of 1 variants proved.")
+    assert "old table" not in page
+    assert page == isolation_page(page, [[proof()]])
+    assert "No device has been measured yet." in isolation_page(page, [])
+
+
+def test_the_command_refuses_an_unknown_class(capsys) -> None:
+    assert 2 == isolation.main(["--class", "gone"])
+    assert "no kernel class is called 'gone'" in capsys.readouterr().err

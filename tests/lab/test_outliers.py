@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.outliers import FEWEST, MOST, explained_outliers, explaining_factor
+from perfmodel.analyses.words import term_words
 from perfmodel.fitting import FittedWeight
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
+from scripts.lab.outliers import FEWEST, MOST, explained_outliers, explaining_factor, main, outliers_text
+from tests.machine import ROOT
 from tests.priced import MODEL
 from tests.standins import Counts, Operation, Row, Rows, count
 
@@ -120,3 +122,19 @@ def test_a_factor_lies_between_nothing_and_the_most():
     assert explaining_factor(lambda r: r, MOST + 1) is None
     assert explaining_factor(lambda r: 3.0, 3.0) is None
     assert explaining_factor(lambda r: math.nan, 3.0) is None
+
+
+def test_a_row_has_times_factor_and_the_term():
+    text = outliers_text(explained_outliers(MODEL, measured(*WELL, ODD), factor=2.0), MODEL)
+    expected = ["k", "", "n=5", "7 s", "3 s", "0.429", MUL, "66.7 %", "0.0 %", "3 times", "0.0 %", "yes"]
+    (row,) = (line for line in text.splitlines() if line.startswith("| k "))
+    assert expected == [cell.strip() for cell in row.split("|")[1:-1]]
+    assert f"{MUL}: {term_words(MODEL.family, MUL)}\n" in text
+
+
+def test_the_command_on_a_recorded_device(capsys):
+    folder = ROOT / "fitted_weights" / "gpgpu-sim-gtx480"
+    assert 0 == main([str(folder), "--factor", "1.5", "--family", "stevens_kloeckner_2016"])
+    assert "cases are outliers, predicted below 0.67 or above 1.50 times" in capsys.readouterr().out
+    assert 2 == main([str(folder), "--factor", "1"])
+    assert "give a number above 1" in capsys.readouterr().err

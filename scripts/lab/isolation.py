@@ -1,31 +1,37 @@
-"""Proof that a kernel class isolates a feature: when the feature's count doubles, the time must rise.
+"""Test whether a kernel class isolates a feature: when the feature's count doubles, the time must rise.
 
 A kernel class names the feature that dominates its time (``isolates``), the size parameter that doubles
-this feature's count (``doubles``), and the fraction by which the time must rise then (``raises``).  If
-the time does not rise, the compiler removed the work or something else dominates, and a weight that is
-fitted on the class is not the weight of the feature.
+this feature's count (``doubles``), and the fraction by which the time must rise then (``raises``). If
+the time does not rise, the compiler removed the work or something else dominates, and the fitted weight
+is not that of the feature. ``python -m scripts.lab.isolation`` runs the tests; docs/lab/isolation.md shows results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from perfmodel import store
-from perfmodel.errors import ForeignDeviceError
+from perfmodel.calibration.kernel_choice import chosen_classes, discovered
+from perfmodel.cli.output import CommandBar
+from perfmodel.display import in_words, seconds_text
+from perfmodel.errors import ForeignDeviceError, PerfModelError
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper, origin
 from perfmodel.measuring.campaign import SHORT_S, Campaign
-from perfmodel.measuring.lock import locked
+from perfmodel.measuring.lock import locked, pin_threads
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import sample
-from perfmodel.opencl import Device
+from perfmodel.opencl import Device, find
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import isolation_path, read_isolations
 from perfmodel.store.measurement import Isolation
+from scripts.lab.markdown import markdown_table
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
 #: A variant is visited once, and once more after all others if its time does not rise.
@@ -148,3 +154,54 @@ class _Prover:
                 self.timekeeper.work_groups(subject, double)  # fails where an assumption does
                 return single, double
         raise FailedError("constraint", "no size fits into the device's memory when it is doubled")
+
+
+HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
+
+
+def isolation_table(proofs: Sequence[Isolation]) -> str:
+    """Return proofs as a table in Markdown."""
+    return markdown_table([HEADER, ("---",) * 3 + ("---:",) * 5 + ("---",), *map(_cells, proofs)])
+
+
+def isolation_summary(proofs: Sequence[Isolation]) -> str:
+    """Return how many proofs succeeded, and the kernels of the others."""
+    failing = sorted({proof.kernel for proof in proofs if not proof.proved})
+    names = f"; not all proved: {', '.join(failing)}" if failing else ""
+    return f"{sum(proof.proved for proof in proofs)} of {len(proofs)} variants proved{names}."
+
+
+def _cells(proof: Isolation) -> tuple[str, ...]:
+    variant = in_words({name: value for name, value in proof.variant.items() if name != "work_group"})
+    start = (proof.kernel, variant, proof.feature)
+    if not proof.rounds_s:
+        return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")
+    single, double = map(seconds_text, proof.seconds)
+    doubled = f"{proof.doubles} = {proof.parameters[str(proof.doubles)]}"
+    word = "proved" if proof.proved else "**not proved**"
+    return (*start, doubled, single, double, f"{proof.rise:.0%}", f"{proof.raises:.0%}", word)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.lab.isolation", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--device", help="name, platform or index; PoCL by default")
+    parser.add_argument("--kernels", type=Path, action="append", help="folder of kernel classes; repeat for more")
+    parser.add_argument("--class", dest="classes", action="append", default=[], help="only this class or tag")
+    parser.add_argument("--out", type=Path, help="store that keeps the proofs; fitted_weights/<device> by default")
+    asked = parser.parse_args(argv)
+    try:
+        chosen = chosen_classes(discovered(asked.kernels), asked.classes)
+        pin_threads()
+        device = find(asked.device)
+        path = asked.out or Path("fitted_weights") / device.slug
+        proofs = prove_isolation(chosen, device, path, CommandBar())
+    except PerfModelError as error:
+        print(f"isolation: error: {error}", file=sys.stderr)
+        return 2
+    print(f"{isolation_table(proofs)}\n\n{isolation_summary(proofs)}\n\nproofs are in {isolation_path(path)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -29,7 +29,6 @@ Computer Models*, Journal of the Royal Statistical Society B 63 (2001), section 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -40,7 +39,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from perfmodel import features
-from perfmodel.models import Family, find_family
+from perfmodel.models import Family
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -188,7 +187,7 @@ def measuring_s(seconds: Floats) -> Floats:
 
 
 def candidates(planned: Sequence[Any], family: Family) -> Candidates:
-    """Return a campaign's configurations (:mod:`perfmodel.measuring.subject`) with the features that a family uses."""
+    """Return a campaign's configurations with the features that a family uses."""
     values = [features.evaluate(case.counts, case.parameters) for case in planned]
     names = family.select({name for row in values for name, value in row.items() if value != 0})
     matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
@@ -196,19 +195,3 @@ def candidates(planned: Sequence[Any], family: Family) -> Candidates:
     variants = tuple(str(sorted(case.variant.items())) for case in planned)
     seconds = np.array([case.seconds for case in planned], dtype=np.float64)
     return Candidates(matrix.reshape(len(planned), len(names)), kernels, variants, measuring_s, seconds)
-
-
-def chooser(
-    share: float, family: str | Family = "stevens_kloeckner_2016"
-) -> Callable[[Sequence[Any]], Callable[[Floats], tuple[int, ...]]]:
-    """Return the function that chooses configurations, for :func:`perfmodel.measuring.measure`.
-
-    It chooses at most this share of them, in (0, 1], but at least as many as the family has features.
-    """
-    taken = find_family(family)
-
-    def begin(planned: Sequence[Any]) -> Callable[[Floats], tuple[int, ...]]:
-        table, wanted = candidates(planned, taken), math.floor(share * len(planned))
-        return lambda times: choose_next(table, times, wanted)
-
-    return begin

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from perfmodel.analyses.outliers import fences, log_error, outliers_of
+from perfmodel.analyses.report_data import fences, log_error, outliers_of
 from perfmodel.compare import Comparison
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.calibration.recounting import recount, write
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Dataflow
 from perfmodel.errors import StoreMissingError
 from perfmodel.measuring.subject import Subject
+from scripts.lab.recounting import main, recount, recount_lines, write
 from tests.campaigns import SCALE
 from tests.store.test_files import measurement
 
@@ -142,3 +142,14 @@ def test_sizes_of_one_kernel_are_counted_once_and_uncounted_records_not(tmp_path
 def test_no_store_is_refused(tmp_path):
     with pytest.raises(StoreMissingError, match="no measurements"):
         recount([tmp_path], [SCALE])
+
+
+def test_the_command_shows_a_change_and_writes_it_when_asked(tmp_path, subject, counts, capsys):
+    folder = stored(tmp_path / "s", subject, with_twice_the_operations(counts))
+    recounts = recount([folder], [SCALE])
+    shown = "\n".join(recount_lines(recounts, None))
+    assert "1 kernels: 1 have other counts\nnothing was written" in shown
+    assert "operation_table" in shown
+    assert "wrote 1 records" in "\n".join(recount_lines(recounts, write(recounts)))
+    assert 2 == main(["gone"])
+    assert "no measurements" in capsys.readouterr().err

@@ -1,14 +1,19 @@
-"""Counting the kernels of a store again, after a change of the counters."""
+"""Count the kernels of a store again, after a change of the counters: ``python -m scripts.lab.recounting STORE``."""
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from perfmodel import store
+from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered, shipped_samples
+from perfmodel.cli.output import CommandBar
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.errors import PerfModelError, StoreMissingError
@@ -138,3 +143,56 @@ def _variant(stored: Recount, classes: Mapping[str, KernelClass]) -> Variant | N
     group = {"work_group": tuple(wanted.pop("work_group"))} if "work_group" in wanted else {}
     known = classes[stored.kernel].variants if stored.kernel in classes else ()
     return next(({**variant, **group} for variant in known if canonical(dict(variant)) == canonical(wanted)), None)
+
+
+SUMMARY = {
+    "same": "have the same counts",
+    "rewritten": "have equal counts with another hash",
+    "changed": "have other counts",
+    "other code": "have other code than was measured",
+    "gone": "have no source any more",
+    "failed": "cannot be counted any more",
+}
+
+
+def recount_lines(recounts: Sequence[Recount], records: int | None) -> Iterator[str]:
+    """Yield what changed, and a summary; `records` is the number of records written, None if writing was not asked."""
+    for each in recounts:
+        if each.status == "same":
+            continue
+        hashes = "" if each.new is None else f", {each.old_hash[:12]} -> {each.new.hash[:12]}"
+        yield f"{each.store}: {each.kernel} {each.variant}: {each.status}{hashes}"
+        for change in each.changes:
+            yield f"    {change.table} {change.row}, {change.value}: {change.old} -> {change.new}"
+        if each.parts and not each.changes:
+            yield f"    all values are equal; the hash differs in: {', '.join(each.parts)}"
+        if each.message:
+            yield f"    {each.message}"
+    counted: Counter[str] = Counter(each.status for each in recounts)
+    yield f"{len(recounts)} kernels: {', '.join(f'{counted[s]} {text}' for s, text in SUMMARY.items() if counted[s])}"
+    if records is not None:
+        yield f"wrote {records} records; now fit again: perfmodel fit --all --from FOLDER --out FOLDER"
+    elif any(each.writable for each in recounts):
+        yield "nothing was written; --write changes the records to the new counts"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.lab.recounting", description=__doc__)
+    parser.add_argument("stores", type=Path, nargs="+", metavar="STORE", help="folder or .jsonl file of measurements")
+    parser.add_argument("--kernels", type=Path, action="append", help="folder of kernel classes; repeat for more")
+    parser.add_argument("--write", action="store_true", help="change the records to the new counts; then fit again")
+    asked = parser.parse_args(argv)
+    try:
+        shipped = () if asked.kernels else (*discovered(None, TEST_KERNELS), *shipped_samples())
+        recounts = recount(asked.stores, (*discovered(asked.kernels), *shipped), CommandBar())
+        records = write(recounts) if asked.write else None
+    except PerfModelError as error:
+        print(f"recounting: error: {error}", file=sys.stderr)
+        return 2
+    print(*recount_lines(recounts, records), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
