@@ -6,9 +6,6 @@ builds and runs a small kernel in a process of its own, and :func:`find` returns
 
 from perfmodel.opencl.device import Device, devices, quiet_compiler
 from perfmodel.opencl.health import Health, check, survey
-from perfmodel.opencl.selection import RegisterUse, count_registers, find, identify, read_registers
+from perfmodel.opencl.selection import find, identify
 
-__all__ = [
-    "Device", "Health", "RegisterUse", "check", "count_registers", "devices", "find", "identify", "quiet_compiler",
-    "read_registers", "survey",
-]  # fmt: skip
+__all__ = ["Device", "Health", "check", "devices", "find", "identify", "quiet_compiler", "survey"]

@@ -1,14 +1,12 @@
-"""Selection of a device by index, name or platform, and the registers that a kernel uses (NVIDIA's build log only)."""
+"""Selection of a device by index, name or platform."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from warnings import warn
 
 from perfmodel.errors import AmbiguousDeviceWarning, BrokenDeviceError, NoDeviceError, UnknownDeviceError
-from perfmodel.opencl.device import Device, devices, identities, quiet_compiler
+from perfmodel.opencl.device import Device, devices, identities
 from perfmodel.opencl.health import Health, check
 
 
@@ -89,96 +87,3 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
                      AmbiguousDeviceWarning, stacklevel=2)  # fmt: skip
             return matches
     raise UnknownDeviceError(selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed))
-
-
-VERBOSE_OPTION = "-cl-nv-verbose"
-
-_ENTRY = re.compile(r"Compiling entry function '([^']+)'")
-_PROPERTIES = re.compile(r"Function properties for '?([^'\s]+)'?")
-_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
-_USED = re.compile(r"Used (\d+) registers")
-
-
-@dataclass(frozen=True)
-class RegisterUse:
-    """Registers that a device kernel uses.
-
-    Parameters
-    ----------
-    registers : int
-        32-bit registers of one work-item.
-    spilled_bytes : int
-        Bytes that one work-item stores and loads because its registers do not suffice [B].
-    """
-
-    registers: int
-    spilled_bytes: int = 0
-
-
-def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
-    """Find the registers of each device kernel in NVIDIA's verbose build log.
-
-    Parameters
-    ----------
-    build_log : str
-        Output of ``ptxas`` with the option ``-cl-nv-verbose`` (extension ``cl_nv_compiler_options``).
-
-    Returns
-    -------
-    mapping
-        Kernel name to its use, in the order of the log; empty if the log reports nothing, as that of
-        another vendor, or of a program from the driver's cache.
-
-    Examples
-    --------
-    >>> log = '''ptxas info    : Compiling entry function 'sum0' for 'sm_50'
-    ... ptxas info    : Function properties for sum0
-    ...     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-    ... ptxas info    : Used 12 registers, 344 bytes cmem[0]'''
-    >>> dict(read_registers(log))
-    {'sum0': RegisterUse(registers=12, spilled_bytes=0)}
-    """
-    uses: dict[str, RegisterUse] = {}
-    entry, subject, spilled = "", "", 0
-    for line in build_log.splitlines():
-        if begins := _ENTRY.search(line):
-            entry = subject = begins[1]
-            spilled = 0
-        elif of := _PROPERTIES.search(line):
-            subject = of[1]
-        if (spills := _SPILLS.search(line)) and subject == entry:
-            spilled = int(spills[1]) + int(spills[2])
-        if (used := _USED.search(line)) and entry:
-            uses[entry] = RegisterUse(int(used[1]), spilled)
-            entry = ""
-    return uses
-
-
-def count_registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Mapping[str, RegisterUse] | None:
-    """Build a program and find the registers that its kernels use.
-
-    Parameters
-    ----------
-    device : Device
-    source : str
-        OpenCL code.
-    options : tuple of str
-        Build options.
-
-    Returns
-    -------
-    mapping or None
-        As :func:`read_registers`; None where they are unknown, as on all devices except NVIDIA's:
-        OpenCL has no query for them. NVIDIA's driver reports nothing for a program in its own
-        cache: set ``CUDA_CACHE_DISABLE=1`` before the process starts.
-    """
-    import pyopencl as cl
-
-    context, _ = device.context()
-    (handle,) = context.devices
-    if "cl_nv_compiler_options" not in handle.extensions.split():
-        return None
-    with quiet_compiler():
-        program = cl.Program(context, source).build([*options, VERBOSE_OPTION], cache_dir=False)
-    log = program.get_build_info(handle, cl.program_build_info.LOG)
-    return read_registers(log) or None
