@@ -18,7 +18,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import IncompleteKernelError
+from perfmodel.errors import KernelError
 from perfmodel.facts import DeviceFacts, read_device
 from perfmodel.opencl import Device
 from perfmodel.store import Measurements
@@ -119,7 +119,7 @@ SAMPLES = {
         lambda space: (space.configurations, sorted(space.variants), space.values),
     ),
     pm.Tuned: (tuned, lambda found: (found.best, found.tied, found.summary, found.sizes)),
-    pm.PerfModelError: (lambda: IncompleteKernelError("no types", "give some"), lambda error: (error, str(error))),
+    pm.PerfModelError: (lambda: KernelError("no types", "give some"), lambda error: (type(error), error.args)),
     Device: (lambda: Device(3, DeviceFacts("a", "b", "1", ())), lambda one: (one.slug, one.facts.hash, one.index)),
     DeviceFacts: (
         lambda: read_device(POCL / "device.json"), lambda facts: (facts, facts.hash, facts.value("compute_units"))

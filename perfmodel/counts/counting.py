@@ -27,15 +27,7 @@ from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import (
-    AtomicUpdateWarning,
-    BudgetError,
-    CountError,
-    PerfModelError,
-    SpanError,
-    StatisticsError,
-    SubgroupSizeError,
-)
+from perfmodel.errors import AtomicUpdateWarning, CountError, OptionError, PerfModelError, StatisticsError
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
@@ -115,26 +107,17 @@ def count(
 
     Raises
     ------
-    IncompleteKernelError
-        Loopy cannot complete or schedule the kernel, or (with ``check``) write its code; the message holds its reason.
-    OutOfBoundsError
-        With ``check``: an access lies outside of the memory that the code declares.
-    UntypedArgumentsError, ArgumentTypesError
-        Arguments have no type, or ``dtypes`` does not fit the kernel.
+    KernelError
+        Arguments have no type, ``dtypes`` does not fit the kernel, or Loopy cannot schedule the kernel. With ``check``:
+        Loopy cannot write its code, or an access lies outside of the memory that the code declares.
     StatisticsNeededError
-        The number of executions depends on data and has no bound; all loops concerned are named.
+        The number of executions depends on data and has no bound; the error lists all loops concerned.
+    CountError
+        A loop has no bound, or the kernel holds something opaque, such as C instructions that are not ``declared``.
     StatisticsError
-        A statistic is negative, no number, a probability above 1, or a span below 1.
-    PartError
-        ``within`` or ``access_tags`` selects nothing.
-    UnboundedLoopError
-        A loop has no end.
-    NotCountableError
-        The kernel holds something opaque, such as C instructions that are not ``declared``.
-    BudgetError
-        The budget is not a positive number.
-    SubgroupSizeError
-        The sub-group size is no integer from 1 to 1024.
+        A statistic is not a non-negative number, a probability is above 1, or a span below 1.
+    OptionError
+        ``within`` or ``access_tags`` selects nothing, or ``budget`` or ``subgroup_size`` is out of range.
     VersionError
         Counting failed in a library whose version is not the one that works.
 
@@ -166,9 +149,10 @@ def count(
     if dtypes:
         t_unit = schedule.with_types(t_unit, dtypes)
     if not 0 < budget < float("inf"):
-        raise BudgetError(budget)
+        advice = "give a positive number: 1 is the default, 10 allows ten times the work"
+        raise OptionError(f"budget={budget!r}", advice)
     if not (isinstance(subgroup_size, int | np.integer) and 1 <= subgroup_size <= MOST_LANES):
-        raise SubgroupSizeError(subgroup_size)
+        raise OptionError(f"subgroup_size={subgroup_size!r}", f"give an integer from 1 to {MOST_LANES}, such as 32")
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     scheduled = once(lambda: schedule.schedule(t_unit))
     try:
@@ -227,11 +211,14 @@ def _fractions(statistics: Mapping[str, Number]) -> Statistics:
         try:
             fractions[key] = Fraction(str(value))
         except ValueError:
-            raise StatisticsError(key, value) from None
+            fractions[key] = Fraction(-1)
+        problem = f"statistics[{key!r}] is {value!r}"
         if fractions[key] < 0:
-            raise StatisticsError(key, value)
+            advice = "give a non-negative number: the mean trip count of a loop, or the probability of a test"
+            raise StatisticsError(problem, advice, key=key)
         if key.endswith(SPAN) and fractions[key] < 1:
-            raise SpanError(key, value)
+            advice = "give the number of neighbouring indices among which those of a work-item lie, at least 1"
+            raise StatisticsError(problem, advice, key=key)
     return fractions
 
 

@@ -60,6 +60,17 @@ class CountError(PerfModelError, ValueError):
     """A kernel, or a part of it, has no count."""
 
 
+class StatisticsNeededError(CountError):
+    """Trip counts depend on data, and ``statistics`` does not have them.
+
+    ``inames`` are the loops without a mean trip count, ``tests`` the tests without a probability.
+    """
+
+
+class StatisticsError(PerfModelError, ValueError):
+    """A value in ``statistics``, under ``key``, is not a mean trip count, a probability or a span."""
+
+
 class KernelError(PerfModelError, ValueError):
     """Loopy cannot build, schedule or run the kernel as it is."""
 

@@ -11,16 +11,12 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.errors import (
-    ArgumentTypesError,
     AtomicUpdateWarning,
-    IncompleteKernelError,
-    NotCountableError,
-    PartError,
-    SpanError,
+    CountError,
+    KernelError,
+    OptionError,
     StatisticsError,
     StatisticsNeededError,
-    SubgroupSizeError,
-    UntypedArgumentsError,
 )
 from perfmodel.features import evaluate
 from tests.oracle import execute
@@ -80,7 +76,7 @@ def test_sub_groups_are_of_the_given_size(size: int, expected: int) -> None:
 @pytest.mark.parametrize("size", [0, -1, 1025, 10**400, 2.5, "32", None])
 def test_a_sub_group_of_no_device_is_refused(size: Any) -> None:
     t_unit = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 1", lang_version=LANGUAGE)
-    with pytest.raises(SubgroupSizeError, match=r"give an integer from 1 to 1024"):
+    with pytest.raises(OptionError, match=r"give an integer from 1 to 1024"):
         count(t_unit, subgroup_size=size)
 
 
@@ -102,10 +98,8 @@ def test_statistics_that_are_no_natural_share(value: object) -> None:
 def test_spans_below_an_index(value: object) -> None:
     gathered = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = x[index[i]]", lang_version=LANGUAGE)
     gathered = lp.add_dtypes(gathered, {"x": np.float32, "index": np.int32})
-    with pytest.raises(StatisticsError, match=r"statistics\['x:span'\] is .*; give a n") as error:
+    with pytest.raises(StatisticsError, match=r"statistics\['x:span'\] is .*; give "):
         count(gathered, statistics={"x:span": value}, cache=False)
-    below = isinstance(value, float | int) and 0 <= value < 1
-    assert below == isinstance(error.value, SpanError)
 
 
 def message(error: pytest.ExceptionInfo[Exception]) -> str:
@@ -136,7 +130,7 @@ def test_types_make_different_counts() -> None:
 
 
 def test_types_that_are_missing_are_named_together() -> None:
-    with pytest.raises(UntypedArgumentsError, match=r"dtypes=\{'alpha': numpy.float32, 'b'") as error:
+    with pytest.raises(KernelError, match=r"dtypes=\{'alpha': numpy.float32, 'b'") as error:
         count(untyped(), dtypes={"a": np.float32})
     assert {"b", "alpha"} <= set(error.value.names)
     message(error)
@@ -145,16 +139,16 @@ def test_types_that_are_missing_are_named_together() -> None:
 @pytest.mark.parametrize(
     ("dtypes", "expected"),
     [
-        ({"q": np.float32}, "names no argument"),
-        ({"a": "quite long"}, "is 'quite long', which is no type"),
-        ({"d": np.float64}, "is float64, but the kernel says float32"),
+        ({"q": np.float32}, "which is not an argument"),
+        ({"a": "quite long"}, "is 'quite long'; give a NumPy type"),
+        ({"d": np.float64}, "is float64, and the kernel has float32"),
     ],
 )
 def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
     t_unit = lp.add_dtypes(
         lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = a[i] + d[i]", lang_version=LANGUAGE), {"d": np.float32}
     )
-    with pytest.raises(ArgumentTypesError, match=expected) as error:
+    with pytest.raises(KernelError, match=expected) as error:
         count(t_unit, dtypes=dtypes)
     assert "a, c, d, n" in message(error)
 
@@ -204,7 +198,7 @@ def test_a_probability_is_at_most_one() -> None:
         assumptions="n >= 1", lang_version=LANGUAGE,
     )
     assert 8 == count(t_unit, statistics={"flag[i] > 0": 1}).accesses(array="a")(n=8)
-    with pytest.raises(StatisticsError, match=r"is 1\.5; give a test's probability, from 0 to 1") as error:
+    with pytest.raises(StatisticsError, match=r"is 1\.5; give the probability of a test, from 0 to 1") as error:
         count(t_unit, statistics={"flag[i] > 0": 1.5})
     message(error)
 
@@ -341,13 +335,13 @@ def test_accesses_by_their_tags() -> None:
 
 @pytest.mark.parametrize("within", ["id:nothing*", "id compute", "id:compute* and", "writes:nowhere"])
 def test_a_part_that_is_not_there(within: str) -> None:
-    with pytest.raises(PartError, match=r"^within=.*compute_first, compute_second, total") as error:
+    with pytest.raises(OptionError, match=r"within=.*compute_first, compute_second, total") as error:
         count(three_steps(), within=within)
     message(error)
 
 
 def test_an_access_tag_that_is_not_there() -> None:
-    with pytest.raises(PartError, match=r"^access_tags='middle' is on no access.*left, right") as error:
+    with pytest.raises(OptionError, match=r"^access_tags='middle' is not a tag of an access.*left, right") as error:
         count(three_steps(), access_tags={"left", "middle"})
     message(error)
 
@@ -362,7 +356,7 @@ def test_loopys_reason_and_the_advice_that_fits() -> None:
         "{[i]: 0 <= i < 16}", ["<> t = 1.0 {id=set, dep=use}", "out[i] = t {id=use, dep=set}"],
         [lp.GlobalArg("out", np.float32, shape=16)], lang_version=LANGUAGE,
     )
-    with pytest.raises(IncompleteKernelError) as error:
+    with pytest.raises(KernelError) as error:
         count(t_unit)
     assert "type" not in message(error)
     assert "cycle" in message(error)
@@ -373,7 +367,7 @@ def test_two_entry_points() -> None:
         lp.make_kernel("{[i]: 0 <= i < 16}", f"{name}[i] = 1.0f", name=name, lang_version=LANGUAGE) for name in "pq"
     )
     both = lp.merge([one, two])
-    with pytest.raises(IncompleteKernelError, match=r"2 entry points, not one; name the kernel"):
+    with pytest.raises(KernelError, match=r"2 entry points, not one; name the kernel"):
         count(both)
 
 
@@ -385,7 +379,7 @@ def test_a_segmented_sum_by_its_name() -> None:
             lp.GlobalArg("out", np.float32, shape=()), lp.GlobalArg("flag", np.int32, shape=()),
         ], lang_version=LANGUAGE,
     )
-    with pytest.raises(NotCountableError, match=r"^cannot count the reduction segmented\(sum\): ") as error:
+    with pytest.raises(CountError, match=r"^what the reduction segmented\(sum\) computes") as error:
         count(t_unit)
     assert "ResolvedFunction" not in message(error)
 

@@ -17,11 +17,10 @@ from perfmodel.counts.reading.domains import affine_form
 from perfmodel.errors import (
     ArgumentError,
     AssumptionError,
-    BudgetError,
     CountError,
     DocumentError,
-    IncompleteKernelError,
-    NotCountableError,
+    KernelError,
+    OptionError,
     SizeError,
     StatisticsError,
     StatisticsNeededError,
@@ -291,7 +290,7 @@ def opaque() -> lp.TranslationUnit:
 
 
 def test_c_instructions_ask_for_a_declared_count() -> None:
-    with pytest.raises(NotCountableError, match=r"'inline'.*declared="):
+    with pytest.raises(CountError, match=r"'inline'.*declared="):
         count(opaque())
     declared = count(opaque(), declared={"inline": {"operations": {("float32", "add"): 1}, "loads": {"a[i]": 1}}})
     assert 37 == declared.operations("float32", "add")(n=37)
@@ -302,7 +301,7 @@ def test_untyped_kernel_is_refused_with_loopys_reason() -> None:
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}", "c[i] = a[i]", lang_version=(2018, 2), assumptions="n >= 1"
     )
-    with pytest.raises(IncompleteKernelError, match="add_dtypes"):
+    with pytest.raises(KernelError, match="add_dtypes"):
         count(t_unit)
 
 
@@ -359,7 +358,7 @@ def test_a_kernel_that_skips_a_hardware_axis_is_refused() -> None:
     )
     t_unit = lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
     t_unit = lp.split_iname(t_unit, "j", GROUP, outer_tag="g.1", inner_tag="l.1")
-    with pytest.raises(IncompleteKernelError, match="axis 0 unused"):
+    with pytest.raises(KernelError, match="axis 0 unused"):
         count(t_unit)
 
 
@@ -453,5 +452,5 @@ def test_a_small_budget_leaves_counts_exact():
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf")])
 def test_bad_budget(budget):
-    with pytest.raises(BudgetError, match="positive number"):
+    with pytest.raises(OptionError, match="positive number"):
         count(kernel("{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", a=np.float32), budget=budget)

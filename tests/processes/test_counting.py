@@ -11,7 +11,7 @@ from joblib import parallel_config
 
 import perfmodel as pm
 from perfmodel.counts import cache, counting
-from perfmodel.errors import JobsError, SubgroupSizeError, TrialError, UnknownStatisticWarning, UnpicklableVariantError
+from perfmodel.errors import JobsError, OptionError, TrialError, UnknownStatisticWarning, UnpicklableVariantError
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.progress import Silent
 from tests.cluster import cluster
@@ -109,7 +109,7 @@ def test_a_space_and_options():
 
 
 def test_where_nothing_can_be_counted_the_first_error_is_raised():
-    with pytest.raises(SubgroupSizeError):
+    with pytest.raises(OptionError):
         pm.count_all({"a": double(4), "b": double(8)}, 1, subgroup_size=0)
 
 

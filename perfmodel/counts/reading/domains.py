@@ -23,7 +23,7 @@ from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument, text_of
 from perfmodel.counts.unused import spaceless
-from perfmodel.errors import NotCountableError, ProbabilityError, StatisticsNeededError
+from perfmodel.errors import CountError, StatisticsError, StatisticsNeededError, listed
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST = 2**63 - 1  # the largest integer in the code
@@ -198,7 +198,7 @@ def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
 def _form(expr: Any) -> Mapping[str, int] | None:
     if isinstance(expr, (int, np.integer)):
         if not -MOST <= expr <= MOST:
-            raise NotCountableError(f"the integer {expr}", "it needs more than 64 bits", "choose a smaller one")
+            raise CountError(f"the integer {expr} needs more than 64 bits", "choose a smaller one")
         return {"": int(expr)}
     if isinstance(expr, p.Variable):
         return {expr.name: 1}
@@ -364,7 +364,7 @@ class Domains:
     def refuse_unknown(self) -> None:
         """Raise where a domain that was asked for has a loop that data bounds and statistics do not give."""
         if self.unknown_loops:
-            raise StatisticsNeededError(tuple(self.unknown_loops), tuple(self.unknown_tests))
+            raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
     def _line(self, iname: str) -> isl.Set | None:
         """Return the values of one iname; None where its bounds depend on data."""
@@ -442,9 +442,20 @@ class Domains:
             return None if None in chances else 1 - none
         key, chance = found
         if chance > 1:
-            raise ProbabilityError(key, float(chance))
+            problem = f"statistics[{key!r}] is {float(chance)}"
+            raise StatisticsError(problem, "give the probability of a test, from 0 to 1", key=key)
         self.keys[key] = None
         return chance
+
+
+def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...]) -> StatisticsNeededError:
+    loops = f"loop{'s' * (len(inames) > 1)} {listed(map(repr, inames))}"
+    options = " ".join(f"--statistics {name}=<number>" for name in inames)
+    given = ", ".join(f"{name!r}: <its mean trip count>" for name in inames)
+    advice = f"give {options}, in Python statistics={{{given}}}"
+    if tests:
+        advice += f"; add the probability of {listed(map(repr, tests))} for exact counts"
+    return StatisticsNeededError(f"the trip count of {loops} depends on data", advice, inames=inames, tests=tests)
 
 
 def constants(kernel: lp.LoopKernel) -> dict[str, int]:

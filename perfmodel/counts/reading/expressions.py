@@ -24,7 +24,7 @@ from perfmodel.counts.program.program import Operand
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import is_affine_in, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import CountError
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNROLLED = (UnrollTag, UnrolledIlpTag)
@@ -518,15 +518,16 @@ class Walk(Mapper):  # type: ignore[misc]
     def function_name(self, expr: p.Call) -> str | ArgExtOp:
         """Return the name of a function that can be counted."""
         if not isinstance(expr.function, lp.symbolic.ResolvedFunction):
-            raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
+            raise CountError(f"Loopy has no function '{expr.function}'", "add it with loopy.register_callable")
         name = self.callables[expr.function.name].name
         if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
-            raise NotCountableError(
-                f"the reduction {name.reduction_op}", "what it computes depends on data, at each step",
+            raise CountError(
+                f"what the reduction {name.reduction_op} computes in a step depends on data",
                 "write its steps as assignments, or leave it out with within=",
             )
         if not isinstance(name, (str, ArgExtOp)):
-            raise NotCountableError(f"the call {values.text_of(expr)}", "it is not a scalar function")
+            problem = f"the call {values.text_of(expr)} is not a call of a scalar function"
+            raise CountError(problem, "write it as assignments, or leave it out with within=")
         return name
 
     # }}}

@@ -28,7 +28,7 @@ from perfmodel.counts.points.polytopes import Polynomial
 from perfmodel.counts.program.program import SPAN, Access, Domain, IndexSpan, LaneStride, Statistic
 from perfmodel.counts.reading import values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import CountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 APART = 2**40  # cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: none is as long
@@ -122,9 +122,9 @@ class Indexing:
             member, place = values.member_of(dtype, event.member)
             parts = dtype.itemsize // member.itemsize
             if dtype.itemsize % member.itemsize or place % member.itemsize:
-                raise NotCountableError(
-                    f"the access {event.array}[...].{'.'.join(event.member)}",
-                    f"its {member.itemsize} bytes lie at byte {place} of {dtype.itemsize}",
+                raise CountError(
+                    f"the {member.itemsize} bytes of {event.array}[...].{'.'.join(event.member)} begin at byte {place} "
+                    f"of a type of {dtype.itemsize} bytes",
                     "align the members of the type",
                 )
             indices, layout = layout.of_member(indices, parts, place // member.itemsize)

@@ -27,7 +27,7 @@ from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
 from perfmodel.documents import shortened
-from perfmodel.errors import AssumedAccessWarning, DeclarationError, NotCountableError
+from perfmodel.errors import AssumedAccessWarning, CountError, listed
 
 # {{{ the dataflow
 
@@ -247,6 +247,9 @@ PARTS = {"operations", *DIRECTIONS}
 MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
 IDLE = re.compile(r"/\*.*?\*/|//[^\n]*|[\s;]+", re.DOTALL)  # what executes nothing in C
 UNKNOWN = p.Variable("an index that is not declared")
+DECLARED = (
+    "give an integer from 0 up for each operation, such as ('float32', 'mul'), and each access, such as 'a[i]' or 'a'"
+)
 
 
 @dataclass(frozen=True)
@@ -292,7 +295,7 @@ def declaration(
     parts = _declared_parts(instruction, declared, name)
     if is_empty:
         if any(amount for amounts in parts.values() for amount in amounts.values()):
-            raise NotCountableError(name, "its code is empty, and so executes nothing", "declare nothing for it")
+            raise CountError(f"the code of {name} is empty, so it executes nothing", "declare nothing for it")
         return Declaration()
     given = {part: parts.get(part, {}) for part in DIRECTIONS}
     exact = not given.keys().isdisjoint(parts)
@@ -315,8 +318,8 @@ def declaration(
 def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
     """Return what is declared about an instruction, by part."""
     if instruction.id not in declared:
-        raise NotCountableError(
-            name, "its code is opaque to Loopy",
+        raise CountError(
+            f"Loopy cannot read the code of {name}",
             "declare what one execution does, as in "
             f"count(..., declared={{'{instruction.id}': {{'operations': {{('float32', 'add'): 2}}, "
             "'loads': {'a[i]': 1}, 'stores': {'out[i]': 1}}})",
@@ -325,11 +328,11 @@ def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str)
     if not (isinstance(parts, Mapping) and parts and all(isinstance(key, str) for key in parts)):
         parts = {"operations": parts}
     if not set(parts) <= PARTS:
-        raise NotCountableError(name, f"'{min(set(parts) - PARTS)}' is no part of a declaration",
-                                "its parts are 'operations', 'loads' and 'stores'")
+        problem = f"the declaration of {name} has a part '{min(set(parts) - PARTS)}'"
+        raise CountError(problem, "its parts are 'operations', 'loads' and 'stores'")
     for part, amounts in parts.items():
         if problem := _problem(part, amounts):
-            raise DeclarationError(instruction.id, problem)
+            raise CountError(f"the declaration of {name} cannot be used: {problem}", DECLARED)
     return parts
 
 
@@ -353,21 +356,20 @@ def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) ->
             raise ValueError
         expr = lp.symbolic.parse(text)
     except Exception as error:  # the parser raises many
-        raise DeclarationError(instruction.id, f"{shortened(text)} is no access that Loopy can read") from error
+        problem = f"Loopy cannot read the access {shortened(text)} declared for the C instruction '{instruction.id}'"
+        raise CountError(problem, DECLARED) from error
     subject = f"the declared access '{text}' of the C instruction '{instruction.id}'"
     array = expr.aggregate if isinstance(expr, p.Subscript) else expr
     name = array.name if isinstance(array, p.Variable) else text
     if not _is_array(kernel, name):
         arrays = sorted(name for name in (*kernel.temporary_variables, *kernel.arg_dict) if _is_array(kernel, name))
-        raise NotCountableError(
-            subject, f"'{name}' is no array in memory", f"the arrays are {', '.join(arrays) or 'none'}"
-        )
+        raise CountError(f"'{name}', in {subject}, is not an array in memory", f"the arrays are {listed(arrays)}")
     shape = kernel.get_var_descriptor(name).shape
     axes = len(shape) if isinstance(shape, tuple) else 1
     if not isinstance(expr, p.Subscript):
         return name, (UNKNOWN,) * axes
     if len(expr.index_tuple) != axes:
-        raise NotCountableError(subject, f"it has {len(expr.index_tuple)} indices", f"'{name}' has {axes}")
+        raise CountError(f"{subject} has {len(expr.index_tuple)} indices", f"give {axes}, one for each axis")
     inames = {p.Variable(inner): outer for inner, outer in instruction.iname_exprs}
     return name, tuple(lp.symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
 

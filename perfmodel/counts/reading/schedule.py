@@ -11,10 +11,9 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import islpy as isl
 import loopy as lp
@@ -26,10 +25,10 @@ from loopy.kernel.data import ConcurrentTag, UnrollTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
-from perfmodel import errors
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import memory_type, offset_of
+from perfmodel.errors import CountError, KernelError, PerfModelError, listed
 
 # {{{ scheduling
 
@@ -45,15 +44,15 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
         if t_unit.state < lp.KernelState.LINEARIZED:
             t_unit = lp.linearize(t_unit)
     if len(t_unit.entrypoints) != 1:
-        raise errors.IncompleteKernelError(
+        raise _refused(
             f"it has {len(t_unit.entrypoints)} entry points, not one",
             "name the kernel to count, with t_unit.with_entrypoints(...)",
         )
     if names := _untyped(t_unit):
-        raise errors.UntypedArgumentsError(names)
+        raise _untyped_arguments(names)
     for temporary in t_unit.default_entrypoint.temporary_variables.values():
         if temporary.address_space is lp.auto:
-            raise errors.IncompleteKernelError(
+            raise _refused(
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
@@ -68,7 +67,7 @@ def refuse_bounds(kernel: lp.LoopKernel) -> None:
         for name in domain.get_var_names(isl.dim_type.param):
             if getattr(variables.get(name), "shape", ()) != ():
                 loops = ", ".join(domain.get_var_names(isl.dim_type.set))
-                raise errors.IncompleteKernelError(
+                raise _refused(
                     f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
                     f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
                 )
@@ -84,7 +83,7 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
         if isinstance(callee, lp.CallableKernel) and name not in t_unit.entrypoints
     ]:
         if t_unit.state >= lp.KernelState.PREPROCESSED:
-            raise errors.IncompleteKernelError(
+            raise _refused(
                 f"it calls the kernel '{names[0]}' and is preprocessed already, so that the call cannot be inlined",
                 "count it before it is preprocessed",
             )
@@ -100,14 +99,14 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
     known, arguments = {**kernel.temporary_variables, **kernel.arg_dict}, tuple(kernel.arg_dict)
     for name, given in dtypes.items():
         if name not in known:
-            raise errors.ArgumentTypesError(name, "names no argument", arguments)
+            raise KernelError(f"dtypes has '{name}', which is not an argument", f"choose among {listed(arguments)}")
         try:
             dtype = lp.types.to_loopy_type(given)
         except Exception as error:  # NumPy and Loopy raise various ones
-            raise errors.ArgumentTypesError(name, f"is {given!r}, which is no type", arguments) from error
+            raise KernelError(f"dtypes[{name!r}] is {given!r}", "give a NumPy type, such as numpy.float32") from error
         if known[name].dtype not in (None, dtype):
-            problem = f"is {dtype.numpy_dtype}, but the kernel says {known[name].dtype.numpy_dtype}"
-            raise errors.ArgumentTypesError(name, problem, arguments)
+            problem = f"dtypes[{name!r}] is {dtype.numpy_dtype}, and the kernel has {known[name].dtype.numpy_dtype}"
+            raise KernelError(problem, "give types only for arguments that have none yet")
     new = {name: given for name, given in dtypes.items() if known[name].dtype is None}
     return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
 
@@ -130,7 +129,9 @@ def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
     for domain in domains:
         unbounded = tuple(name for name in domain.get_var_names(isl.dim_type.set) if name not in bounded)
         if unbounded:
-            raise errors.UnboundedLoopError(unbounded, str(domain))
+            problem = f"the loop over {listed(unbounded)} has no bound in its domain {domain}"
+            advice = f"give it a lower and an upper bound, such as 0 <= {unbounded[0]} < n"
+            raise CountError(problem, advice, inames=unbounded)
 
 
 def _line(domain: isl.Set, position: int) -> isl.Set:
@@ -170,7 +171,7 @@ LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         lp.diagnostic.LoopyIndexError, "out-of-bounds",
-        "mend the index, the array's shape, or the assumptions on the sizes",
+        "fix the index, the array's shape, or the assumptions on the sizes",
     ),
     Refusal(
         lp.diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle",
@@ -179,7 +180,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(CycleError, "", ORDER, "the order of loops or instructions contradicts itself at {0}"),
     Refusal(
         lp.diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
-        "declare it as an argument or a temporary, or mend its name", "nothing is called '{1}'",
+        "declare it as an argument or a temporary, or correct its name", "nothing is called '{1}'",
     ),
     Refusal(lp.diagnostic.TypeInferenceFailure, "", TYPES),
     Refusal(lp.LoopyError, "could not determine type of", TYPES),
@@ -226,32 +227,44 @@ class _RedirectedInput(redirect_stdout[io.StringIO]):
 
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
-    """Turn whatever Loopy raises on a kernel, beside warnings, into an IncompleteKernelError of one line.
+    """Turn whatever Loopy raises on a kernel, beside warnings, into a KernelError of one line.
 
     Where Loopy fails it prints the whole kernel, and its scheduler asks the user for a hint: neither is let through.
     """
     try:
         with _RedirectedInput(io.StringIO()), redirect_stdout(io.StringIO()):
             yield
-    except (errors.PerfModelError, Warning):
+    except (PerfModelError, Warning):
         raise
     except Exception as error:  # Loopy refuses with errors of its own, of Python, of islpy and of pytools
         raise refusal(t_unit, error) from error
 
 
-def refusal(t_unit: lp.TranslationUnit, error: Exception) -> errors.IncompleteKernelError:
+def refusal(t_unit: lp.TranslationUnit, error: Exception) -> KernelError:
     """Return the error to raise where Loopy refuses a kernel: its reason in one line, and what helps against that."""
     names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
-        return errors.UntypedArgumentsError(names)
+        return _untyped_arguments(names)
     text = " ".join(str(error).split()) or type(error).__name__
     for kind in REFUSALS:
         match = re.search(kind.holds, text) if isinstance(error, kind.error) else None
         if match:
             reason, advice = (words.format(text, *match.groups()) for words in (kind.reason, kind.advice))
-            return errors.IncompleteKernelError(reason, " ".join(advice.split()))
+            return _refused(reason, " ".join(advice.split()))
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return errors.IncompleteKernelError(first if " " in first else f"{type(error).__name__} {first}".strip())
+    return _refused(first if " " in first else f"{type(error).__name__} {first}".strip())
+
+
+def _refused(
+    reason: str, advice: str = "change the kernel until loopy.generate_code_v2 accepts it", **details: Any
+) -> KernelError:
+    return KernelError(f"Loopy cannot build the kernel: {' '.join(reason.split())}", advice, **details)
+
+
+def _untyped_arguments(names: tuple[str, ...]) -> KernelError:
+    given = ", ".join(f"{name!r}: numpy.float32" for name in names[:3]) + ", ..." * (len(names) > 3)
+    advice = f"give each its type, as in count(..., dtypes={{{given}}}) or with loopy.add_dtypes"
+    return _refused(f"no type is known for {listed(names)}", advice, names=names)
 
 
 def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
@@ -263,37 +276,26 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 # {{{ whether a kernel can be built
 
-Refused: TypeAlias = errors.IncompleteKernelError | errors.OutOfBoundsError
-KINDS: Mapping[str, Callable[..., Refused]] = {
-    "IncompleteKernelError": errors.IncompleteKernelError, "OutOfBoundsError": errors.OutOfBoundsError,
-    "UntypedArgumentsError": errors.UntypedArgumentsError,
-}
-
-
 @dataclass(frozen=True)
 class BuildCheck:
-    """The result of a check, which the cache keeps: why the kernel cannot be built; None where it can."""
+    """The result of a check, which the cache keeps: why the kernel cannot be built, or empty texts."""
 
-    refusal: Refused | None = None
+    problem: str = ""
+    advice: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, str]:
         """Return a JSON-able dictionary."""
-        if self.refusal is None:
-            return {"refusal": None}
-        given = {member.name: getattr(self.refusal, member.name) for member in fields(self.refusal) if member.init}
-        return {"refusal": type(self.refusal).__name__, **given}
+        return asdict(self)
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> BuildCheck:
+    def from_json(cls, document: Mapping[str, str]) -> BuildCheck:
         """Read what :meth:`to_json` wrote."""
-        given = {key: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
-        name: Any = given.pop("refusal")
-        return cls(None if name is None else KINDS[name](**given))
+        return cls(**document)
 
     def refuse(self) -> None:
-        """Raise the refusal, if there is one."""
-        if self.refusal is not None:
-            raise _fresh(self.refusal)
+        """Raise a KernelError if the kernel cannot be built."""
+        if self.problem:
+            raise KernelError(self.problem, self.advice)
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
@@ -308,8 +310,8 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
         refuse_names(t_unit)
         refuse_undeclared(t_unit.default_entrypoint, code)
         refuse_outside(t_unit)
-    except (errors.IncompleteKernelError, errors.OutOfBoundsError) as error:
-        return BuildCheck(_fresh(error))
+    except KernelError as error:
+        return BuildCheck(error.problem, error.advice)
     return BuildCheck()
 
 
@@ -320,15 +322,10 @@ def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
     for iname in sorted(kernel.all_inames()):
         uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b(?!\s*\()", code)
         if uses and all(before in ("", "return", "else") for before in uses):
-            raise errors.IncompleteKernelError(
+            raise _refused(
                 f"its code uses the loop variable '{iname}' and has no loop over it, so that no compiler accepts it",
                 f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression",
             )
-
-
-def _fresh(error: Refused) -> Refused:
-    """Return a copy without the traceback of whoever raised it before, which a copy has where Dask is imported."""
-    return copy(error).with_traceback(None)
 
 
 #: What an OpenCL compiler does not take as a name, and, of arguments, what Loopy's host function does not.
@@ -353,7 +350,7 @@ def refuse_names(t_unit: lp.TranslationUnit) -> None:
     for where, names in kinds:
         for name in sorted(names):
             reason = f"it uses the name '{name}', which is reserved in {where}"
-            raise errors.IncompleteKernelError(reason, "rename it, as with loopy.rename_argument or loopy.rename_iname")
+            raise _refused(reason, "rename it, as with loopy.rename_argument or loopy.rename_iname")
 
 
 def refuse_outside(t_unit: lp.TranslationUnit) -> None:
@@ -383,7 +380,9 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
         name = access.partition("[")[0]
         if name not in known:  # a whole shape, which Loopy checks as it schedules; here the user had scheduled it
             raise refusal(t_unit, error) from error
-        raise errors.OutOfBoundsError(access, instruction, known[name]) from error
+        problem = f"'{access}' in instruction '{instruction}' lies outside of the {known[name]} cells of the array"
+        advice = "give the array a shape (or a temporary a storage_shape) that holds its strides, or fix the index"
+        raise KernelError(problem, advice) from error
     except (BudgetSpentError, lp.LoopyError):
         return
 

@@ -33,7 +33,7 @@ from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.instructions import Declared, PathWalk, declaration, unrolled_inames, vectorised
 from perfmodel.counts.reading.schedule import refusal
 from perfmodel.counts.reading.values import INT, Condition, Options, Scope
-from perfmodel.errors import NotCountableError, PartError
+from perfmodel.errors import CountError, OptionError, listed
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
@@ -86,7 +86,8 @@ class Statements:
         """Return what was added, and the comparisons and selects; refuse a tag asked for that no access has."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
-                raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
+                problem = f"access_tags={tag!r} is not a tag of an access"
+                raise OptionError(problem, f"choose among {listed(sorted(self.tags))}")
         where = self._domains_of_arms()
         everything = [statement for key in self.order for statement in self._parts(key, where)]
         statements, decisions = ([_of_kinds(each, decide) for each in everything] for decide in (False, True))
@@ -234,10 +235,11 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
         match = lp.match.parse_match(within)
     except (lp.LoopyError, ParseError) as error:
         reason = " ".join(str(error).split())
-        raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
+        problem = f"Loopy cannot read the match expression within={within!r} ({reason})"
+        raise OptionError(problem, f"select among the instructions {listed(identifiers)}") from error
     selected = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
     if not selected:
-        raise PartError("within", within, "matches no instruction", identifiers)
+        raise OptionError(f"within={within!r} matches no instruction", f"choose among {listed(identifiers)}")
     return selected
 
 
@@ -505,9 +507,8 @@ def _constant(extent: Any) -> int:
     pieces = [piece for _, piece in extent.get_pieces()]
     numbers = {piece.get_constant_val().to_python() for piece in pieces}
     if len(numbers) != 1 or not all(piece.is_cst() for piece in pieces):
-        raise NotCountableError(
-            "a work-group whose shape depends on a parameter", f"its extent is {extent}",
-            "fix the local sizes, as OpenCL's compiled code does",
+        raise CountError(
+            f"the shape of the work-group depends on a size: an extent is {extent}", "fix the local sizes",
         )
     return int(numbers.pop())
 

@@ -11,7 +11,7 @@ from perfmodel.counts import count
 from perfmodel.counts.program.program import DeviceKernel, Loop, Run, Wait
 from perfmodel.counts.reading.schedule import refuse_unbounded
 from perfmodel.counts.reading.statements import schedule_tree
-from perfmodel.errors import IncompleteKernelError, NotCountableError, UnboundedLoopError
+from perfmodel.errors import CountError, KernelError
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,10 @@ from perfmodel.errors import IncompleteKernelError, NotCountableError, Unbounded
     ],
 )
 def test_loops_without_an_end(domain, inames):
-    with pytest.raises(UnboundedLoopError, match="a lower and an upper bound") as caught:
+    with pytest.raises(CountError, match="a lower and an upper bound") as caught:
         refuse_unbounded([isl.BasicSet("[n] -> { [h] : 0 <= h < n }"), isl.BasicSet(domain)])
     assert inames == caught.value.inames
-    assert isl.BasicSet(domain) == isl.BasicSet(caught.value.domain)
-    assert str(caught.value) == (
-        f"cannot count the loop over {', '.join(inames)}: its domain {caught.value.domain} has no bound; "
-        f"give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n."
-    )
-    assert isinstance(caught.value, NotCountableError)
+    assert str(caught.value).startswith(f"the loop over {', '.join(inames)} has no bound in its domain ")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +56,7 @@ def test_a_kernel_with_a_loop_without_an_end_is_not_counted():
         [lp.GlobalArg("b", np.float32, shape=("n",)), lp.ValueArg("n", np.int32)],
         lang_version=(2018, 2), assumptions="n >= 1",
     )  # fmt: skip
-    with pytest.raises(UnboundedLoopError, match="give j a lower and an upper bound"):
+    with pytest.raises(CountError, match="such as 0 <= j < n"):
         count(kernel, cache=False)
 
 
@@ -77,7 +72,7 @@ def test_a_schedule_that_is_there_is_used(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(lp, "preprocess_program", refuse)
     monkeypatch.setattr(lp, "linearize", refuse)
     assert expected == count(made, cache=False).hash
-    with pytest.raises(IncompleteKernelError, match="has a schedule"):
+    with pytest.raises(KernelError, match="has a schedule"):
         count(unit, cache=False)
 
 

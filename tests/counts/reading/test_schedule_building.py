@@ -10,8 +10,8 @@ import pytest
 
 from perfmodel.counts import cache, count
 from perfmodel.counts.reading import schedule as scheduling
-from perfmodel.counts.reading.schedule import BuildCheck, schedule
-from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
+from perfmodel.counts.reading.schedule import BuildCheck
+from perfmodel.errors import KernelError
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_code_is_generated_once_and_only_where_it_is_asked_for(built, folder):
     count(double(), check=True, subgroup_size=16)
     assert 1 == len(built)
     assert first.hash == count(double()).hash
-    assert {"refusal": None} in [json.loads(entry.read_text())["counts"] for entry in folder.iterdir()]
+    assert {"problem": "", "advice": ""} in [json.loads(entry.read_text())["counts"] for entry in folder.iterdir()]
 
 
 def test_what_only_the_code_generator_refuses(built):
@@ -67,7 +67,7 @@ def test_what_only_the_code_generator_refuses(built):
     skips_an_axis = double(i="g.0", j="g.1")
     assert 37**2 == count(skips_an_axis).accesses(array="out")(n=37)
     for _ in range(2):
-        with pytest.raises(IncompleteKernelError, match="'w' does not use all group hw axes") as error:
+        with pytest.raises(KernelError, match="'w' does not use all group hw axes") as error:
             count(double(i="g.0", j="g.1"), check=True)
         forget()
     assert 1 == len(built), "the refusal was not remembered"
@@ -76,9 +76,9 @@ def test_what_only_the_code_generator_refuses(built):
 
 def test_a_refusal_of_the_scheduler_is_remembered_too(monkeypatch):
     def refused():
-        with pytest.raises(IncompleteKernelError, match=r"'a\[i \+ 1\]'.*out-of-bounds") as caught:
+        with pytest.raises(KernelError, match=r"'a\[i \+ 1\]'.*out-of-bounds") as caught:
             count(double("i + 1"), check=True)
-        return caught.value
+        return str(caught.value)
 
     found = refused()
     forget()
@@ -94,26 +94,9 @@ def test_without_a_cache_each_check_is_made(built, folder):
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [None, IncompleteKernelError("why", "how"), UntypedArgumentsError(("a", "b")), OutOfBoundsError("t[3]", "w", 3)],
-)
-def test_json_and_back(refusal):
-    check = BuildCheck(refusal)
+@pytest.mark.parametrize("check", [BuildCheck(), BuildCheck("why", "how")])
+def test_json_and_back(check):
     assert check == BuildCheck.from_json(json.loads(json.dumps(check.to_json())))
-
-
-@pytest.mark.parametrize("dask", [False, True])
-def test_a_refusal_is_raised_as_a_copy(dask):
-    if dask:  # it changes how Python copies exceptions
-        import distributed  # noqa: F401
-    check = scheduling.check(lambda: schedule(double("i + 1")))
-    for _ in range(2):
-        with pytest.raises(IncompleteKernelError) as caught:
-            check.refuse()
-        assert check.refusal == caught.value
-    assert check.refusal is not None
-    assert check.refusal.__traceback__ is None
 
 
 def named(argument="a", temporary="t", iname="j", kernel="sums", target=None):
@@ -132,7 +115,7 @@ def named(argument="a", temporary="t", iname="j", kernel="sums", target=None):
 )  # fmt: skip
 def test_names_that_a_compiler_or_the_host_code_does_not_take_are_refused(names):
     (name,) = names.values()
-    with pytest.raises(IncompleteKernelError, match=f"'{name}', which is reserved in"):
+    with pytest.raises(KernelError, match=f"'{name}', which is reserved in"):
         count(named(**names), check=True)
 
 
@@ -165,7 +148,7 @@ def guarded(tag: str, vector: str = "t, u") -> lp.TranslationUnit:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Loopy's warning that it cannot vectorise uses an old name
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_a_condition_on_the_lanes_of_a_vector_is_refused():
-    with pytest.raises(IncompleteKernelError, match=r"the loop variable 'j' and has no loop over it"):
+    with pytest.raises(KernelError, match=r"the loop variable 'j' and has no loop over it"):
         count(guarded("vec"), check=True)
 
 
@@ -201,5 +184,5 @@ def test_an_array_that_bounds_a_loop_is_refused(check):
         assumptions="n >= 2 and n mod 2 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     assert "4*n" == str(count(unit, statistics={"j": 4}, check=check).operations(kind="add"))
-    with pytest.raises(IncompleteKernelError, match=r"'(lo|hi)' bounds a loop over j and is an array"):
+    with pytest.raises(KernelError, match=r"'(lo|hi)' bounds a loop over j and is an array"):
         count(lp.split_iname(unit, "i", 2, inner_tag="ilp"), statistics={"j": 4}, check=check)

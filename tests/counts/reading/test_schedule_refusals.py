@@ -12,7 +12,7 @@ from loopy.diagnostic import LoopyError, TypeInferenceFailure
 
 from perfmodel.counts import count
 from perfmodel.counts.reading.schedule import refusal, refusals
-from perfmodel.errors import IncompleteKernelError, OptionError, UntypedArgumentsError
+from perfmodel.errors import KernelError, OptionError
 
 SIZED = lp.GlobalArg("c", np.float32, shape="n")
 SIXTEEN = "{[i, j]: 0 <= i, j < 16}"
@@ -104,7 +104,7 @@ def test_the_reason_and_the_advice_fit(name, capsys):
     build, reason, advice = KERNELS[name]
     kernel = build()
     capsys.readouterr()
-    with pytest.raises(IncompleteKernelError) as error:
+    with pytest.raises(KernelError) as error:
         count(kernel, check=True, cache=False)
     assert re.search(f"^Loopy cannot build the kernel: .*{reason}.*; .*{advice}", str(error.value))
     assert "\n" not in str(error.value)
@@ -118,15 +118,14 @@ UNIT = make("out[i] = 1")
 
 def test_an_unknown_refusal_is_loopys_first_line_without_advice_of_ours():
     found = refusal(UNIT, LoopyError("\n  the moon is full  \nKERNEL: ...\nINSTRUCTIONS: ..."))
-    assert ("the moon is full", "") == (found.reason, found.advice)
     assert str(found).endswith("the moon is full; change the kernel until loopy.generate_code_v2 accepts it.")
-    assert "KeyError 'x'" == refusal(UNIT, KeyError("x")).reason
-    assert "AssertionError" == refusal(UNIT, AssertionError()).reason
+    assert refusal(UNIT, KeyError("x")).problem.endswith(": KeyError 'x'")
+    assert refusal(UNIT, AssertionError()).problem.endswith(": AssertionError")
 
 
 def test_types_are_asked_for_only_where_they_are_missing():
     untyped = lp.make_kernel("{[i]: 0 <= i < 16}", "out[i] = a[i]", lang_version=(2018, 2))
-    assert UntypedArgumentsError(("a", "out")) == refusal(untyped, TypeInferenceFailure("a"))
+    assert ("a", "out") == refusal(untyped, TypeInferenceFailure("a")).names
     typed = refusal(UNIT, TypeInferenceFailure("nothing known about result of operation on 'x' and 'y'"))
     assert "add_dtypes" in typed.advice
 
@@ -137,7 +136,7 @@ def test_what_is_printed_and_asked_reaches_nobody(capsys):
         input("Enter:")
 
     stdin = sys.stdin
-    with pytest.raises(IncompleteKernelError, match=r"no order of its loops and instructions was found; let all"):
+    with pytest.raises(KernelError, match=r"no order of its loops and instructions was found; let all"):
         run(failing)
     assert ("", "") == capsys.readouterr()
     assert stdin is sys.stdin

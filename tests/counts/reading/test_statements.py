@@ -12,7 +12,7 @@ from perfmodel.counts.program.program import Launch, Operation
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.statements import Declared, Statements
 from perfmodel.counts.reading.values import Options
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import CountError
 from tests.counts.reading.test_expressions_accesses import vector_kernel
 
 LAUNCH = Launch("kernel", (), (), isl.Set("{ [] }"))
@@ -95,5 +95,5 @@ def test_declared_operations_of_c_code() -> None:
 
 
 def test_c_code_without_a_declaration_is_refused() -> None:
-    with pytest.raises(NotCountableError, match=r"the C instruction 'code'.*declared=\{'code'"):
+    with pytest.raises(CountError, match=r"the C instruction 'code'.*declared=\{'code'"):
         statements(opaque()).add_instruction("code", ())

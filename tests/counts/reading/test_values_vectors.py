@@ -8,7 +8,7 @@ import pytest
 from loopy.target.opencl import vec
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import CountError
 from tests import oracle
 from tests.oracle.compare import compare
 
@@ -105,7 +105,7 @@ def test_a_member_of_a_flattened_array() -> None:
 
 def test_a_member_that_is_not_aligned_is_refused() -> None:
     packed = np.dtype([("flag", np.int8), ("x", np.float32)])
-    with pytest.raises(NotCountableError, match="its 4 bytes lie at byte 1 of 5; align the members"):
+    with pytest.raises(CountError, match="begin at byte 1 of a type of 5 bytes; align the members"):
         counted("out[i] = a[i].x", a=packed, out=np.float32)
 
 
