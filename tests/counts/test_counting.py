@@ -150,7 +150,6 @@ def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
     )
     with pytest.raises(KernelError, match=expected) as error:
         count(t_unit, dtypes=dtypes)
-    assert "a, c, d, n" in message(error)
 
 
 def test_a_type_given_twice_may_be_the_same() -> None:
