@@ -25,8 +25,9 @@ from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab.gallery import draw_gallery
+from scripts.lab.isolation_page import draw_isolation
 from scripts.lab.packages import draw_packages
-from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
+from scripts.lab.pages import draw_choice, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
 from scripts.lab.relatives import write_relatives
 from scripts.lab.spt_page import draw_spt
@@ -67,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     lab = options.out / "lab"
     draw: dict[str, Callable[[], object]] = {
         "quickstart": lambda: quickstart(options.data, options.out / "quickstart.png"),
-        "isolation": lambda: draw_isolation(options.devices, lab / "isolation.md"),
+        "isolation": lambda: draw_isolation(
+            options.devices, lab / "isolation.md", options.out / "data" / "isolation.csv", lab / "isolation.png"
+        ),
         "probes": lambda: draw_probes(options.devices, options.out),
         "packages": lambda: draw_packages(ROOT / "perfmodel", options.out / "packages.svg"),
         "choice": lambda: print(draw_choice(

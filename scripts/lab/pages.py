@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from perfmodel.facts import read_device
@@ -12,32 +12,9 @@ from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.report.probes import picture_probes
 from perfmodel.store import Key, canonical
-from perfmodel.store.files import DEVICE_FILE, ISOLATION_FILE, PROBES_FILE, read_isolations, read_probes
-from perfmodel.store.measurement import Isolation
-from scripts.lab.isolation import isolation_summary, isolation_table
-from scripts.lab.markdown import below_marker
+from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
-
-BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
-
-
-def draw_isolation(devices: Path, page: Path) -> None:
-    """Draw a page's tables again from the proofs of every device in a folder."""
-    proofs = [read_isolations(path.parent) for path in sorted(devices.glob(f"*/{ISOLATION_FILE}"))]
-    write_whole(page, isolation_page(page.read_text(encoding="utf-8"), proofs).encode())
-
-
-def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
-    """Return the page with one table of proofs for each device after its marker."""
-    sections = [_isolation_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
-    return below_marker(page, BEGIN, sections)
-
-
-def _isolation_section(proofs: Sequence[Isolation]) -> str:
-    first = proofs[0]
-    heading = f"## {first.device}\n\n{first.platform}, driver {first.driver}. {isolation_summary(proofs)}"
-    return f"{heading}\n\n{isolation_table(proofs)}\n"
 
 
 def draw_probes(devices: Path, out: Path) -> None:

@@ -15,7 +15,6 @@ from perfmodel.opencl import Device
 from perfmodel.progress import Silent
 from scripts.lab import isolation
 from scripts.lab.isolation import ROUNDS, isolation_summary, isolation_table, prove_isolation
-from scripts.lab.pages import BEGIN, isolation_page
 from tests.campaigns import SCALE
 from tests.store.test_files_isolation import isolation as proof
 
@@ -137,14 +136,6 @@ def test_a_table_names_what_is_not_proved() -> None:
     assert ["adds", "form=chain", "op_float32_add", "k = 8"] == [cell.strip() for cell in proved.split("|")[1:5]]
     assert failed.endswith("| **not proved**: too large |")
     assert "1 of 2 variants proved; not all proved: waits." == isolation_summary([proof(), FAILED])
-
-
-def test_a_drawn_page_keeps_its_text_and_drawing_twice_changes_nothing() -> None:
-    page = isolation_page(f"# Title\n\n{BEGIN}\n\nold table", [[proof()]])
-    assert page.startswith(f"# Title\n\n{BEGIN}\n\n## a device\n\na platform, driver 1. 1 of 1 variants proved.")
-    assert "old table" not in page
-    assert page == isolation_page(page, [[proof()]])
-    assert "No device has been measured yet." in isolation_page(page, [])
 
 
 def test_the_command_refuses_an_unknown_class(capsys) -> None:

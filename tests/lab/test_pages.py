@@ -8,23 +8,26 @@ from pathlib import Path
 
 from perfmodel.store import read
 from perfmodel.store.files import ISOLATION_FILE as FILE, append_probe
-from scripts.lab.pages import BEGIN, draw_isolation, draw_probes, trial_seconds
+from scripts.lab.isolation_page import BEGIN, draw_isolation
+from scripts.lab.pages import draw_probes, trial_seconds
 from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_files_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "lab" / "isolation.md"
+DOCS = ROOT / "docs"
 
 
-def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
-    again = tmp_path / "isolation.md"
-    again.write_text(PAGE.read_text())
+def test_the_committed_page_and_table_are_what_the_committed_proofs_give(tmp_path):
     for device in DEVICES:
         (tmp_path / device.name).mkdir()
         shutil.copy(device / FILE, tmp_path / device.name)
-    draw_isolation(tmp_path, again)
-    assert PAGE.read_text() == again.read_text()
+    page, table = tmp_path / "isolation.md", tmp_path / "isolation.csv"
+    page.write_text((DOCS / "lab" / "isolation.md").read_text())
+    draw_isolation(tmp_path, page, table, tmp_path / "isolation.png")
+    assert (DOCS / "lab" / "isolation.md").read_text() == page.read_text()
+    assert (DOCS / "data" / "isolation.csv").read_bytes() == table.read_bytes()
+    assert (tmp_path / "isolation.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_all_devices_of_a_folder_are_drawn(tmp_path):
@@ -32,8 +35,9 @@ def test_all_devices_of_a_folder_are_drawn(tmp_path):
     page.write_text(BEGIN)
     for name in ("one", "two"):
         keep(tmp_path / name, isolation(device=name))
-    draw_isolation(tmp_path, page)
-    assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]
+    draw_isolation(tmp_path, page, tmp_path / "table.csv", tmp_path / "picture.png")
+    assert ["- one,", "- two,"] == [line[:6] for line in page.read_text().splitlines() if line.startswith("- ")]
+    assert 3 == len((tmp_path / "table.csv").read_text().splitlines())
 
 
 def test_every_probed_device_has_a_picture(tmp_path):
