@@ -49,8 +49,9 @@ def isolation_figure(devices: Sequence[Sequence[Isolation]]) -> Figure:
             axes.plot(rises, heights, marker, color=colour, label=word, alpha=0.7, markersize=5)
         axes.axvline(100, color="0.8", linewidth=1, zorder=0)
         axes.set_yticks(range(len(classes)), classes, fontsize="x-small")
-        axes.set(title=f"{proofs[0].device}\n{proofs[0].platform}", xlabel="rise of the time [%]", xscale="symlog")
-        axes.set_xticks([0, 50, 100, 200, 500], ["0", "50", "100", "200", "500"])
+        axes.set(xlabel="rise of the time [%]", xscale="log", xlim=(20, 1000))
+        axes.set_xticks([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
+        axes.set_title(f"{proofs[0].device}\n{proofs[0].platform}", fontsize="small")
         axes.grid(True, color="0.93")
         axes.legend(fontsize="small")
     return figure
