@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from perfmodel.compare import Comparison
 from perfmodel.compare.contenders import families_csv
 from perfmodel.compare.figures import Figures
-from perfmodel.display import percent, seconds_text
+from perfmodel.display import percent
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
 from scripts.lab.markdown import drawn_between, markdown_table
 from scripts.lab.real_gpus.pictures import PICTURES
-from scripts.lab.real_gpus.study import STRICT, Recorded, missed, oddities, study, worst
+from scripts.lab.real_gpus.study import STRICT, Recorded, missed, study
 
 COMMAND = "scripts/redraw real-gpus"
 
@@ -82,17 +81,14 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], text_columns: i
 
 
 def figures_text(recorded: Recorded) -> str:
-    """Return a table of all families by each protocol, with random choice below."""
-    parts = []
+    """Return a table of all families with groups left out, with random choice below; the CSV file has all protocols."""
     header = ("family", "error", "factor - 1", "p90", "regret", "top-1", "tau", "inside", "width", "weights")
-    for protocol in recorded.judged[0].protocols:
-        rows = [(f"`{one.family}`", *_cells(one.figures(protocol)), str(one.weights)) for one in recorded.judged]
-        random = recorded.judged[0].figures(protocol)
-        rows.append(("random choice", *["-"] * 3, f"{random.random_regret:.2f}", percent(random.random_top1), "0.00",
-                     *["-"] * 3))  # fmt: skip
-        heading = f"**{protocol.capitalize()} left out**, {random.cases} rows and {random.choices} choices:"
-        parts.append(f"{heading}\n\n{_table(header, rows)}")
-    return "\n\n".join([*parts, *_withheld(recorded)])
+    rows = [(f"`{one.family}`", *_cells(one.figures(STRICT)), str(one.weights)) for one in recorded.judged]
+    random = recorded.judged[0].figures(STRICT)
+    chance = (f"{random.random_regret:.2f}", percent(random.random_top1), "0.00")
+    rows.append(("random choice", *["-"] * 3, *chance, *["-"] * 3))
+    heading = f"**{STRICT.capitalize()} left out**, {random.cases} rows and {random.choices} choices:"
+    return "\n\n".join([f"{heading}\n\n{_table(header, rows)}", *_withheld(recorded)])
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:
@@ -112,33 +108,14 @@ def _withheld(recorded: Recorded) -> list[str]:
 
 
 def misses_text(recorded: Recorded) -> str:
-    """Return for each family the traits that go with its errors most, and its two worst rows."""
+    """Return for each family the three traits that correlate most with its errors."""
     rows = []
     for one in recorded.judged:
         found = missed(one.by(STRICT).rows, recorded.traits)
         known = {name: value for name, value in found.items() if math.isfinite(value)}
         strongest = sorted(known, key=lambda name: -abs(known[name]))[:3]
         rows.append((f"`{one.family}`", *(f"{name} ({found[name]:+.2f})" for name in strongest)))
-    return _table(("family", "goes with its errors most", "second", "third"), rows, text_columns=4)
-
-
-def worst_text(recorded: Recorded) -> str:
-    """Return each family's most wrong predictions, with what sets their launches apart from others of their space."""
-    rows = []
-    for one in recorded.judged:
-        cases = one.by(STRICT).rows
-        rows += [_worst_row(one.family, row, cases, recorded) for row in worst(cases)]
-    header = ("family", "row", "recorded", "predicted", "factor", "in its space it has")
-    return markdown_table([header, ("---", "---", "---:", "---:", "---:", "---"), *rows])
-
-
-def _worst_row(family: str, row: Comparison, cases: Sequence[Comparison], recorded: Recorded) -> tuple[str, ...]:
-    predicted = row.predicted or 0.0
-    apart = [f"{trait} {value:.3g} (median {median:.3g})"
-             for trait, value, median in oddities(row, cases, recorded.traits)]  # fmt: skip
-    name = f"{row.kernel} {row.form}".replace("|", "\\|")
-    return (f"`{family}`", f"`{name}`", seconds_text(row.measured), seconds_text(predicted),
-            f"{predicted / row.measured:.3g}", ", ".join(apart) or "nothing apart")  # fmt: skip
+    return _table(("family", "correlates most with its errors", "second", "third"), rows, text_columns=4)
 
 
 def claims_text(recorded: Recorded) -> str:
@@ -153,6 +130,6 @@ def claims_text(recorded: Recorded) -> str:
 
 
 PARTS: Mapping[str, Callable[[Recorded], str]] = {
-    "figures": figures_text, "misses": misses_text, "worst": worst_text, "claims": claims_text,
+    "figures": figures_text, "misses": misses_text, "claims": claims_text,
 }  # fmt: skip
 """The drawn parts of the page, by the name between their marks."""

@@ -18,8 +18,6 @@ from pathlib import Path
 from statistics import mean
 from typing import TypeAlias
 
-import numpy as np
-
 from perfmodel.compare import Comparison
 from perfmodel.compare.contenders import Contender, Contenders, contender_of, on_common_cases
 from perfmodel.compare.figures import Figures, summarise
@@ -181,29 +179,8 @@ def missed(rows: Sequence[Comparison], traits: Traits) -> dict[str, float]:
     return {trait: mean(found[trait]) if trait in found else math.nan for trait in next(iter(traits.values()))}
 
 
-def worst(rows: Sequence[Comparison]) -> tuple[Comparison, Comparison]:
-    """Return the row whose prediction is the most too short, and the one whose prediction is the most too long."""
-    ratios = sorted(_ratios(rows), key=lambda pair: pair[1])
-    return ratios[-1][0], ratios[0][0]
-
-
 def _ratios(rows: Sequence[Comparison]) -> list[tuple[Comparison, float]]:
     """Return rows that are predicted above zero, each with its measured over its predicted time."""
     return [(row, row.measured / row.predicted) for row in rows if row.predicted is not None and row.predicted > 0]
-
-
-Oddity: TypeAlias = tuple[str, float, float]
-"""A trait that sets a row apart, its value, and the median of its space."""
-
-
-def oddities(row: Comparison, rows: Sequence[Comparison], traits: Traits, most: int = 2) -> list[Oddity]:
-    """Return the traits that most set a row apart from its space."""
-    space = [other for other in rows if (other.kernel, other.sizes) == (row.kernel, row.sizes)]
-    apart = []
-    for trait, value in traits[key_of(row)].items():
-        median = float(np.median([traits[key_of(other)][trait] for other in space]))
-        if value != median:
-            apart.append((abs(math.log((value + 1e-2) / (median + 1e-2))), trait, value, median))
-    return [(trait, value, median) for _, trait, value, median in sorted(apart, reverse=True)[:most]]
 
 # }}}

@@ -1,4 +1,4 @@
-"""Recorded rows by hand: how a trait goes with errors, which rows are the worst, and what sets them apart."""
+"""Recorded rows by hand: how a trait correlates with errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,7 @@ from perfmodel.compare.contenders import Contender, Contenders
 from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from scripts.lab.real_gpus.study import (
-    Recorded,
-    by_space,
-    by_transform,
-    figures_by,
-    key_of,
-    missed,
-    oddities,
-    study,
-    traits_of,
-    worst,
-)
+from scripts.lab.real_gpus.study import Recorded, by_space, by_transform, figures_by, key_of, missed, study, traits_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = (1, 2, 3, 4, 5, 6)
@@ -73,13 +62,6 @@ def test_what_goes_with_errors_counts_in_spaces_of_several_rows_only():
     assert pytest.approx((1.0, -1.0)) == (found["size"], found["rest"])
     assert math.isnan(found["same"])
     assert all(math.isnan(value) for value in missed(EXACT, TRAITS).values())
-
-
-def test_the_worst_rows_and_what_sets_them_apart():
-    short, long = worst(ROWS)
-    assert (("tile: a", 6.0), ("plain: a", 2.0)) == ((short.kernel, short.measured), (long.kernel, long.measured))
-    assert ("size", 6.0, 3.5) in oddities(short, ROWS, TRAITS)
-    assert "same" not in {trait for trait, *_ in oddities(short, ROWS, TRAITS, most=9)}
 
 
 def test_traits_of_a_launch():
