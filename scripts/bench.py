@@ -72,7 +72,7 @@ def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> t
         try:
             kernels = kernel_sets.chosen(arguments.kernels, arguments.add, arguments.captured)
         except KeyError as error:
-            parser.error(f"no kernel is called {error}; tests/corpus, measurement_kernels and test_kernels hold them")
+            parser.error(f"no kernel is called {error}; measurement_kernels and test_kernels hold them")
         result = counts.measure(kernels, arguments.repeats, sys.stderr)
     return result, table.table(result)
 

@@ -24,6 +24,7 @@ from perfmodel.report import picture_predicted_measured
 from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
+from scripts.lab import notebooks
 from scripts.lab.gallery import draw_gallery
 from scripts.lab.isolation_page import draw_isolation
 from scripts.lab.packages import draw_packages
@@ -31,9 +32,8 @@ from scripts.lab.pages import draw_choice, draw_probes
 from scripts.lab.real_gpus.page import real_gpus
 from scripts.lab.relatives import write_relatives
 from scripts.lab.spt_page import draw_spt
+from scripts.lab.studies import karsin_tables, printed_times
 from scripts.lab.transfers import draw_transfers
-from tests import notebooks
-from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "notebooks": notebooks.redraw,
-        "papers": lambda: print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()])),
+        "papers": lambda: print("\n".join([printed_times.table(), "", *karsin_tables.lines()])),
         "spt": lambda: draw_spt(measured_folders(options.devices), lab / "spt.md"),
     }  # fmt: skip
     try:

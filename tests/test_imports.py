@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-
-from scripts.lab.packages import imported
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
@@ -37,6 +37,23 @@ INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow"
 def name_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return every module that a file imports, and ``package.name`` for each name of a package.
+
+    A relative import raises a ValueError.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level or not node.module:
+                raise ValueError(f"{path} uses a relative import")
+            names.update({node.module}, (f"{node.module}.{alias.name}" for alias in node.names))
+    return frozenset(names)
 
 
 FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}

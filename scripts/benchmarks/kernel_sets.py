@@ -1,8 +1,9 @@
-"""The kernels that are counted: the corpus, the kernel classes of this project, and lists of other people's kernels."""
+"""The kernels that are counted: the kernel classes of this project, and kernels of others."""
 
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,8 +13,6 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import discover
-from tests.corpus import kernels
-from tests.others.captured import Captured, captured
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = "two_thousand_instructions"  # only where it is asked for: Loopy schedules it for ten seconds
@@ -42,7 +41,7 @@ def chosen(
     others : sequence of str
         Modules with a function ``kernels()`` that gives pairs of a name and a function that builds the kernel.
     folders : sequence of Path
-        Folders of kernels that `tests.others` captured. Where there are some, and no names, only these are returned.
+        Folders of pickled kernels (`python -m tests.others`). If there are some, and no names, only these are returned.
 
     Raises
     ------
@@ -50,23 +49,16 @@ def chosen(
         No kernel has the name.
     """
     added = {kernel.name: kernel for kernel in (*_listed(others), *_captured(folders))}
-    own = (*_corpus(), *_classes(), BenchKernel("many_offsets", many_offsets, realistic=True))
-    found = added if folders and not names else {kernel.name: kernel for kernel in own} | added
+    found = added if folders and not names else {kernel.name: kernel for kernel in _classes()} | added
     large = BenchKernel(LARGE, _straight_line)
     return [replace({**found, LARGE: large}[name], realistic=True) for name in names] or list(found.values())
-
-
-def _corpus() -> Iterator[BenchKernel]:
-    for kernel in kernels():
-        if not kernel.data_dependent:  # the peer takes no statistics
-            yield BenchKernel(kernel.name, kernel.build, kernel.realistic)
 
 
 def _classes() -> Iterator[BenchKernel]:
     for folder in ("measurement_kernels", "test_kernels"):
         for kernel in discover(ROOT / folder):
             variant = kernel.variants_on(GROUP_SIZE, SUBGROUP_SIZE)[0]
-            yield BenchKernel(f"{folder}/{kernel.name}", partial(kernel.build, **variant))
+            yield BenchKernel(f"{folder}/{kernel.name}", partial(kernel.build, **variant), realistic=True)
 
 
 def _straight_line(length: int = 2000) -> lp.TranslationUnit:
@@ -80,18 +72,6 @@ def _straight_line(length: int = 2000) -> lp.TranslationUnit:
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
-def many_offsets(statements: int = 40) -> lp.TranslationUnit:
-    """Return a kernel with two tests in each statement and an offset for each of three arrays, as lazy arrays have."""
-    names = [f"{name}{k}" for k in range(statements) for name in "oab"]
-    arrays = [lp.GlobalArg(name, np.float64, shape=(8, 8), offset=lp.auto) for name in names]
-    lines = [
-        f"o{k}[i{k}, j{k}] = (a{k}[i{k}, i{k} % 4] if j{k} == 0 else 2*a{k}[j{k}, i{k}]) if i{k} < 3"
-        f" else b{k}[i{k} % 2, j{k}] {{id=s{k}{f', dep=s{k - 1}' if k else ''}}}" for k in range(statements)
-    ]
-    domains = [f"{{ [i{k}, j{k}]: 0 <= i{k}, j{k} < 8 }}" for k in range(statements)]
-    return lp.make_kernel(domains, "\n".join(lines), arrays, lang_version=(2018, 2))
-
-
 def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:
     for module in modules:
         listed: Listed = importlib.import_module(module).kernels()
@@ -100,10 +80,9 @@ def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:
 
 
 def _captured(folders: Sequence[Path]) -> Iterator[BenchKernel]:
-    for folder in folders:
-        for kernel in captured(folder):
-            yield BenchKernel(f"{folder.name}/{kernel.name}", partial(_unit, kernel))
+    for path in (path for folder in folders for path in sorted(folder.glob("*.pickle"))):
+        yield BenchKernel(f"{path.parent.name}/{path.stem}", partial(_unit, path))
 
 
-def _unit(kernel: Captured) -> lp.TranslationUnit:
-    return kernel.unit
+def _unit(path: Path) -> lp.TranslationUnit:
+    return pickle.loads(path.read_bytes())["unit"]

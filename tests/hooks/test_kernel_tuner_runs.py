@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel import store
 from perfmodel.hooks import Guide, import_results
+from perfmodel.kernels.builders.tiles import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
-from scripts.benchmarks.tuner_spaces import STENCIL, build_stencil
 from tests.hooks.spaces import MODEL
 from tests.machine import device
 
@@ -24,10 +25,36 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Kernel Tuner's own libraries
 ]
 SIZES = {"n": 256}
+
+
+def build_stencil(width: int, height: int, rows: int, prefetch: bool, unroll: bool) -> lp.TranslationUnit:
+    """Weigh each point of an n by n grid and its eight neighbours.
+
+    A group of `width` by `height` work-items computes a tile of width by height*`rows` points, each work-item `rows`
+    of them in a loop, unrolled on demand; with `prefetch` from a tile with its halo in local memory.
+    """
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        result[i, j] = source*u[i+1, j+1] + 0.125*(u[i, j+1] + u[i+2, j+1] + u[i+1, j] + u[i+1, j+2]) \
+            + 0.0625*(u[i, j] + u[i, j+2] + u[i+2, j] + u[i+2, j+2])
+        """,
+        [
+            lp.GlobalArg("u", np.float32, shape="n + 2, n + 2"),
+            lp.GlobalArg("result", np.float32, shape="n, n"),
+            lp.ValueArg("source", np.float32),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=f"n >= 1 and n mod {max(width, height * rows)} = 0",
+        name="stencil",
+        lang_version=(2018, 2),
+    )
+    return tiled_stencil(t_unit, "u", width, height, rows, prefetch, unroll)
+
+
 SPACE = Space(
     build_stencil,
     {"width": (16, 32), "height": (4, 8), "rows": (1, 2), "prefetch": (False, True), "unroll": (False,)},
-    STENCIL.space.restrictions,
 )
 
 
@@ -61,8 +88,8 @@ def test_it_times_loopys_kernels_predicted_fastest_first(guide, tmp_path):
     u = np.random.default_rng(0).random((258, 258), dtype=np.float32)
     middle, edges = u[1:-1, 1:-1], u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     corners = u[:-2, :-2] + u[:-2, 2:] + u[2:, :-2] + u[2:, 2:]
-    expected = STENCIL.scalars["source"] * middle + 0.125 * edges + 0.0625 * corners
-    given = guide.kernel({"u": u, "result": np.zeros((256, 256), np.float32)}, STENCIL.scalars)
+    expected = SOURCE * middle + 0.125 * edges + 0.0625 * corners
+    given = guide.kernel({"u": u, "result": np.zeros((256, 256), np.float32)}, {"source": SOURCE})
     cache = tmp_path / "cache.json"
     found = tuned(
         given, strategy=guide.strategy(), strategy_options={"max_fevals": 5}, cache=str(cache),
@@ -80,13 +107,13 @@ def test_it_times_loopys_kernels_predicted_fastest_first(guide, tmp_path):
 
 
 def test_the_restriction_leaves_the_best(guide):
-    given = guide.kernel(scalars=STENCIL.scalars) | {"restrictions": [guide.restriction(top=3)]}
+    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=3)]}
     best = {tuple(one[name] for name in guide.space) for one, _ in guide.ranked[:3]}
     assert best == set(shown(guide, tuned(given)))
 
 
 def test_it_stands_beside_other_restrictions(guide):
-    given = guide.kernel(scalars=STENCIL.scalars) | {"restrictions": [guide.restriction(top=12), "width > 16"]}
+    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=12), "width > 16"]}
     best = {tuple(one[name] for name in guide.space) for one, _ in guide.ranked[:12]}
     wide = {one for one in best if one[0] > 16}
     assert 0 < len(wide) < 12
@@ -97,14 +124,14 @@ def test_parameters_of_ones_own_may_be_the_groups():
     own = Guide(
         SPACE.build, SPACE.values, MODEL, SIZES, SPACE.restrictions, blocks=("width", "height"), allow_unmeasured=True
     )
-    given = own.kernel(scalars=STENCIL.scalars)
+    given = own.kernel(scalars={"source": SOURCE})
     assert list(SPACE.values) == list(given["tune_params"])
     found = tuned(given, strategy=own.strategy(), strategy_options={"max_fevals": 2})
     assert [tuple(one.values()) for one, _ in own.ranked[:2]] == shown(own, found)
 
 
 def test_other_strategies_search_what_is_left(guide):
-    given = guide.kernel(scalars=STENCIL.scalars) | {"restrictions": [guide.restriction(top=4)]}
+    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=4)]}
     found = tuned(given, strategy="random_sample", strategy_options={"max_fevals": 2}, seed=1)
     best = {tuple(one[name] for name in guide.space) for one, _ in guide.ranked[:4]}
     assert 2 == len(set(shown(guide, found)) & best)
@@ -112,7 +139,7 @@ def test_other_strategies_search_what_is_left(guide):
 
 def test_an_interrupted_cache_is_imported(guide, tmp_path):
     cache = tmp_path / "cache.json"
-    given = guide.kernel(scalars=STENCIL.scalars) | {"restrictions": [guide.restriction(top=3)]}
+    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=3)]}
     tuned(given, cache=str(cache))
     text = cache.read_text()
     assert 3 == len(json.loads(text)["cache"])
@@ -126,7 +153,7 @@ def test_an_interrupted_cache_is_imported(guide, tmp_path):
 def test_t4_of_kernel_tuner_is_imported(guide, tmp_path):
     from kernel_tuner.file_utils import store_output_file
 
-    given = guide.kernel(scalars=STENCIL.scalars) | {"restrictions": [guide.restriction(top=3)]}
+    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=3)]}
     found = tuned(given)
     store_output_file(str(tmp_path / "t4.json"), found, given["tune_params"])
     rows = import_results(tmp_path / "t4.json", SPACE.build, tmp_path / "store", SIZES, device="D").rows

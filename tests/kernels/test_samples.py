@@ -9,11 +9,10 @@ import pytest
 
 from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
-from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class, samples
+from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.remote.workers import packed, unpacked
 from perfmodel.measuring.subject import GeneratedCode, Subject, array_arguments, scalar_arguments
-from scripts.lab.samples.archive import pack_samples
 from tests.campaigns import SCALE, TINY, build
 from tests.machine import device
 
@@ -72,15 +71,6 @@ def test_entries_of_an_index_array_point_into_the_first_axis(reach, farthest):
     distances = np.abs(pointers - np.arange(100)[:, np.newaxis])
     assert distances.max() <= farthest
     assert distances.max() > (1 if reach else 50)
-
-
-def test_a_file_of_samples_is_read_as_it_was_written(tmp_path):
-    first, second = tmp_path / "first.xz", tmp_path / "second.xz"
-    for path in (first, second):
-        pack_samples(path, [kept().document, {**kept().document, "name": "other"}])
-    assert first.read_bytes() == second.read_bytes()
-    assert ["scale", "other"] == [sample.name for sample in samples(first)]
-    assert kept().document == samples(first)[0].build().document
 
 
 def test_samples_travel_to_other_processes():

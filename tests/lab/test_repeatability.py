@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from perfmodel.opencl import Device
 from scripts.lab.repeatability import WORST, Repeatability, document_of, lines_of, measure_twice
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
+from tests.measuring.test_visits import CAMPAIGN, FACTS, device as visited  # noqa: F401 -- a fixture
 from tests.store.test_files import measurement
 
 OTHER = replace(SCALE, name="other")
@@ -66,3 +68,13 @@ def test_changes_between_two_times() -> None:
 def test_nothing_measured_twice() -> None:
     found = document_of(Repeatability((), failed=3), "D", "quick")
     assert ["D: 0 configurations in two campaigns (3 failed)"] == list(lines_of(found))
+
+
+def test_two_campaigns_are_compared_by_all_their_visits(visited):  # noqa: F811
+    # in the first campaign the lowest visit takes 1.0, in the second 1.02
+    visited.seconds = lambda place, visit: (1.5, 1.0, 1.04, 1.02, 1.02, 1.3)[visit]
+    found = measure_twice((SCALE,), Device(0, FACTS), campaign=replace(CAMPAIGN, longest_s=10.0))
+    assert [pytest.approx(0.02)] * 6 == list(found.changes)
+    assert [(3, 3)] * 6 == [(len(first.visits), len(second.visits)) for first, second in found.pairs]
+    order = visited.visits
+    assert order[:6] == order[6:12] != order[18:24] == order[24:30]

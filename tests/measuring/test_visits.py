@@ -14,7 +14,6 @@ from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device
-from scripts.lab.repeatability import measure_twice
 from tests.campaigns import SCALE, TINY
 from tests.measuring.test_run_session import Hears
 
@@ -204,12 +203,3 @@ def test_sizes_are_chosen_until_their_visits_fill_the_budget(tmp_path, device):
 def test_a_budget_does_not_wait_for_a_visit_that_it_cannot_pay(tmp_path, device):
     measured(tmp_path, replace(CAMPAIGN, budget_s=60.0, apart_s=100.0))
     assert (6, 18.0) == (len(device.visits), device.now)
-
-
-def test_two_campaigns_are_compared_by_all_their_visits(device):
-    # in the first campaign the lowest visit takes 1.0, in the second 1.02
-    device.seconds = lambda place, visit: (1.5, 1.0, 1.04, 1.02, 1.02, 1.3)[visit]
-    found = measure_twice((SCALE,), Device(0, FACTS), campaign=replace(CAMPAIGN, longest_s=10.0))
-    assert [pytest.approx(0.02)] * 6 == list(found.changes)
-    assert [(3, 3)] * 6 == [(len(first.visits), len(second.visits)) for first, second in found.pairs]
-    assert device.visits[:6] == device.visits[6:12] != device.visits[18:24] == device.visits[24:30]

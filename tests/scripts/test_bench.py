@@ -17,7 +17,7 @@ import pytest
 
 from perfmodel.counts import count
 from scripts.benchmarks.forked import forked, seconds
-from scripts.benchmarks.kernel_sets import LARGE, _straight_line, chosen, many_offsets
+from scripts.benchmarks.kernel_sets import LARGE, _straight_line, chosen
 from scripts.benchmarks.table import geometric_mean, goals, ratio, table
 from tests.scripts import bench_kernels
 
@@ -152,12 +152,6 @@ def test_a_straight_line_has_as_many_instructions_as_it_says() -> None:
     assert (8 * 10, 4 * 10) == (counts.operations(kind="mul")(n=10), counts.operations(kind="add")(n=10))
     assert [LARGE] == [kernel.name for kernel in chosen([LARGE], ())]
     assert LARGE not in {kernel.name for kernel in chosen([], ())}
-
-
-def test_many_offsets_have_three_arrays_for_each_statement() -> None:
-    counts = count(many_offsets(3), cache=False)
-    assert str(3 * 64) == str(counts.accesses(direction="store"))
-    assert "many_offsets" in {kernel.name for kernel in chosen([], ())}
 
 
 def test_an_unknown_kernel_is_answered_in_one_line() -> None:

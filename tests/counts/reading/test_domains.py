@@ -14,7 +14,6 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains, hardware_axis, size_parameters
 from perfmodel.errors import StatisticsNeededError
-from scripts.benchmarks.kernel_sets import many_offsets
 from tests import oracle
 from tests.oracle.compare import compare
 
@@ -132,6 +131,18 @@ def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
     kept = ["b_at", "c_at", "d_at", "e_at", "f_at", "n"]
     assert kept == domains.domain(0, ["i"]).points.get_var_names(isl.dim_type.param)
     assert tuple(kept) == domains.parameters
+
+
+def many_offsets(statements: int = 40) -> lp.TranslationUnit:
+    """Return a kernel with two tests in each statement and an offset for each of three arrays, as lazy arrays have."""
+    names = [f"{name}{k}" for k in range(statements) for name in "oab"]
+    arrays = [lp.GlobalArg(name, np.float64, shape=(8, 8), offset=lp.auto) for name in names]
+    lines = [
+        f"o{k}[i{k}, j{k}] = (a{k}[i{k}, i{k} % 4] if j{k} == 0 else 2*a{k}[j{k}, i{k}]) if i{k} < 3"
+        f" else b{k}[i{k} % 2, j{k}] {{id=s{k}{f', dep=s{k - 1}' if k else ''}}}" for k in range(statements)
+    ]
+    domains = [f"{{ [i{k}, j{k}]: 0 <= i{k}, j{k} < 8 }}" for k in range(statements)]
+    return lp.make_kernel(domains, "\n".join(lines), arrays, lang_version=(2018, 2))
 
 
 def test_time_does_not_grow_with_the_offsets_of_other_statements() -> None:

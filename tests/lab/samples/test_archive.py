@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import count
 
+from perfmodel.kernels.samples import samples
 from perfmodel.measuring.subject import FailedError
 from scripts.lab.samples import archive
 from scripts.lab.samples.grammar import draw
+from tests.kernels.test_samples import kept
 
 
 class Watch:
@@ -34,3 +36,12 @@ def test_a_document_has_the_sizes_that_were_drawn_and_the_reach_of_index_arrays(
     made = archive.document(drawn)
     assert (drawn.sizes, [*drawn.grow]) == (made["sizes"], made["grow"])
     assert {array.name: array.near for array in drawn.arrays if array.near is not None} == made["near"]
+
+
+def test_a_file_of_samples_is_read_as_it_was_written(tmp_path):
+    first, second = tmp_path / "first.xz", tmp_path / "second.xz"
+    for path in (first, second):
+        archive.pack_samples(path, [kept().document, {**kept().document, "name": "other"}])
+    assert first.read_bytes() == second.read_bytes()
+    assert ["scale", "other"] == [sample.name for sample in samples(first)]
+    assert kept().document == samples(first)[0].build().document

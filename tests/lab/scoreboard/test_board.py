@@ -22,7 +22,7 @@ from scripts.lab.scoreboard.board import (
 from scripts.lab.scoreboard.ideas import Idea
 from scripts.lab.scoreboard.log import read_log, read_scoreboard
 from scripts.lab.scoreboard.scoring import SCORED
-from tests.scored import IDEA, STAMP, device, scoring
+from tests.lab.scoreboard.scored import IDEA, STAMP, device, scoring
 
 
 class Told(Silent):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from scripts.lab.scoreboard.goals import MEASURED, SIMULATED, hold
-from tests.scored import scoring
+from tests.lab.scoreboard.scored import scoring
 
 
 def met(found):

@@ -9,7 +9,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import families, find_family
 from scripts.lab.scoreboard.black_box import BlackBoxFits
 from scripts.lab.scoreboard.ideas import Idea, every_idea, read_ideas, with_measured_twins
-from tests.scored import device
+from tests.lab.scoreboard.scored import device
 
 
 def written(tmp_path, text: str):

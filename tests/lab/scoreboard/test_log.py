@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.errors import StoreFormatError
 from scripts.lab.scoreboard.log import latest, log_csv, read_log, read_scoreboard, scoreboard_csv
-from tests.scored import scoring
+from tests.lab.scoreboard.scored import scoring
 
 
 def test_rows_come_back_with_six_digits(tmp_path):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from scripts.lab.scoreboard.page import BEGIN, BEST, floor_of, scoreboard_page
-from tests.scored import scoring
+from tests.lab.scoreboard.scored import scoring
 
 
 def groups(**changed):

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from scripts.lab.scoreboard.picture import MISSED, PLAIN, REACHED, picture_scoreboard, scoreboard_figure
-from tests.scored import scoring
+from tests.lab.scoreboard.scored import scoring
 
 OLD = scoring(model="mine", error=0.5, regret=1.6, date="2026-01-01")
 NEW = scoring(model="mine", error=0.11, regret=1.2)

@@ -12,7 +12,7 @@ from perfmodel.models.model import Weight
 from scripts.lab.scoreboard.ideas import Idea
 from scripts.lab.scoreboard.scored_device import ALL, MEASURED, OTHERS, PAPER, TESTS
 from scripts.lab.scoreboard.scoring import SCORED, score
-from tests.scored import IDEA, STAMP, device, tagged
+from tests.lab.scoreboard.scored import IDEA, STAMP, device, tagged
 from tests.standins import Rows
 
 NEEDY = Family(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts.lab.studies.karsin import gpu
+from scripts.lab.studies.karsin_tables import mergesort
 from scripts.lab.studies.sorting_curves import (
     ELEMENTS,
     READINGS,
@@ -14,7 +15,6 @@ from scripts.lab.studies.sorting_curves import (
     pairwise_shares,
     pairwise_throughput,
 )
-from tests.papers.karsin_2018 import mergesort
 
 ALGOPARC = gpu("ALGOPARC")
 

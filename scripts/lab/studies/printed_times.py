@@ -10,7 +10,7 @@ from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.kernels import discover
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "docs" / "data" / "stevens_kloeckner_2016"
 FURY = "AMD Radeon R9 Fury"
 LANES = 64

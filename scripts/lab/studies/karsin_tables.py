@@ -13,7 +13,7 @@ from scripts.lab.studies.sorting import CONFLICTS, PRINTED, RECOVERED, pairwise,
 
 __all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "spt.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "lab" / "spt.md"
 
 
 def mergesort(device: Gpu, each: int, n: float = 1e8, group: int = 128, recovered: bool = False) -> dict[str, float]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.lab.studies import printed_times as published
 from scripts.lab.studies.nine_classes import PRINTED
-from tests.papers import stevens_kloeckner_2016 as published
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 def test_table_1_has_the_geometric_means_that_the_paper_prints():
     errors = defaultdict(list)

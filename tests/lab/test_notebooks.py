@@ -7,17 +7,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.notebooks import NOTEBOOKS, executed, texts
+from scripts.lab.notebooks import NOTEBOOKS, executed, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's own libraries
 
 
 def kinds(notebook):
     return {kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})}
-
-
-def test_there_are_three():
-    assert ["comparing-families", "first-prediction", "fitting-a-device"] == [path.stem for path in NOTEBOOKS]
 
 
 @pytest.mark.nightly
