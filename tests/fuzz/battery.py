@@ -36,7 +36,7 @@ STATUSES = (0, 1, 2, 130)
 LINES = 3
 LONGEST = 6000  # typer repeats an argument, and the longest has 5,000 characters
 #: Lines about the steps of a command that goes on; the others say what was wrong.
-PROGRESS = ("counting kernels again: ", "families on ")
+PROGRESS = ("families on ",)
 NOT_OURS = re.compile(r"Traceback|\b(?!Syntax)\w*Warning\b")
 #: Values of options that commands misjudge.
 ODD = (
@@ -174,12 +174,6 @@ def _plans(path: Path) -> str:
     return json.dumps([[plan.parameters, plan.seconds] for plan in read_plans(path).values()])
 
 
-def _proofs(path: Path) -> str:
-    from perfmodel.store.files import read_isolations
-
-    return json.dumps([proof.model_dump(mode="json") for proof in read_isolations(path)])
-
-
 def _entry(path: Path) -> str:
     from perfmodel.counts import KernelCounts, cache
 
@@ -195,7 +189,7 @@ def _made(path: Path) -> str:
 
 
 READERS: dict[str, Callable[[Path], str]] = {
-    "facts": _facts, "plans": _plans, "proofs": _proofs, "entry": _entry, "made": _made,
+    "facts": _facts, "plans": _plans, "entry": _entry, "made": _made,
 }  # fmt: skip
 
 
@@ -273,7 +267,7 @@ CACHES = (".cache/", "__pycache__/", "classes/__pycache__/")
 
 def named(name: str, arguments: tuple[str, ...]) -> bool:
     """Return whether an option names a file as an output."""
-    outputs = ("-o", "--out", "--output", "--graph", "--memory", "--picture")
+    outputs = ("-o", "--out", "--output", "--picture")
     given = any(option in outputs and Path(value).as_posix() == name for option, value in pairwise(arguments))
     return given or "--write" in arguments
 

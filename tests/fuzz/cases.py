@@ -103,14 +103,6 @@ def plans_read(folder: Path, printed: str) -> None:
         rule(all(documented.number(one) and one > 0 for one in seconds), "times")
 
 
-def proofs_read(folder: Path, printed: str) -> None:
-    """Check the proofs that were read."""
-    for proof in documented.strict_json(printed.encode()):
-        rule(all(documented.number(one) and one > 0 for pair in proof["rounds_s"] for one in pair), "times")
-        rule(all(len(pair) == 2 for pair in proof["rounds_s"]), "pairs")
-        rule(documented.number(proof["raises"]) and proof["raises"] > 0, "raises")
-
-
 def entry_read(folder: Path, printed: str) -> None:
     """Check that an entry of the cache was believed only with the content of the undamaged one."""
     rule(printed.strip() in ("", json.loads(pristine()["cache/entry.json"])["sha256"]), "another entry")
@@ -155,12 +147,8 @@ FILES = (
     _case("compare", ("store/test.jsonl",),
           "compare --from store --family stevens_kloeckner_2016 --json", json_printed),
     _case("roofline", ("store/test.jsonl", "store/facts.yaml"), "roofline --from store --json", json_printed),
-    _case("outliers", (*STORE, "fitted.json"),
-          "outliers --from store -w fitted.json --factor 1.01 --json", json_printed),
-    _case("recount", (*STORE, "classes/stride1.py"), "recount store --kernels classes --json", json_printed),
     _case("facts", ("store/device.json", "store/facts.yaml"), "read facts store", facts_read),
     _case("plans", ("store/measurements.plan.jsonl",), "read plans store/measurements.plan.jsonl", plans_read),
-    _case("proofs", ("store/isolation.jsonl",), "read proofs store", proofs_read),
     _case("cache", ("cache/entry.json",), "read entry cache/entry.json", entry_read),
     _case("made", ("feature.txt",), "read made feature.txt", made),
 )
@@ -174,14 +162,11 @@ OPTIONS = (
     _case("evaluate", (), "evaluate --from store"),
     _case("compare", (), "compare --from store --family stevens_kloeckner_2016"),
     _case("roofline", (), "roofline --from store"),
-    _case("outliers", (), "outliers --from store -w fitted.json"),
-    _case("recount", (), "recount store --kernels classes"),
     _case("time", (), f"time kernel.py -w weights.json -p n={SIZE}"),
     _case("tune", (), f"tune variants.py -w weights.json -p n={SIZE}"),
     _case("report", (), "report --from store --out report.html"),
     _case("import", (), f"import results.json --kernel kernel.py --store imported -p n={SIZE}"),
     _case("measure", (), "measure --kernels classes --store new"),
-    _case("isolate", (), "isolate --kernels classes --out new"),
     _case("calibrate", (), "calibrate --out new"),
     _case("worker", (), "worker tcp://127.0.0.1:1"),
     _case("doctor", (), "doctor"),

@@ -18,7 +18,8 @@ from tests.fuzz import battery, documented
 from tests.fuzz.cases import FILES, OPTIONS
 from tests.fuzz.workspace import FEATURES, ROOT, pristine
 
-ORDINARY, NIGHTLY, PROCESSES = 200, 2000, 12
+ORDINARY, NIGHTLY, PROCESSES = 20, 2000, 12
+EVERY = 200  # trials that cover every case and command
 
 
 @pytest.fixture
@@ -60,6 +61,7 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (int(battery.CPU_S), int(battery.CPU_S) + 1))
 
 
+@pytest.mark.nightly
 def test_a_dozen_processes_end_well(folder):
     """Trials as programs of their own, mostly of commands that start quickly: streams and the end of Python too."""
     quick = ("fit", "predict", "export", "export T4")
@@ -79,14 +81,16 @@ def test_a_dozen_processes_end_well(folder):
     assert PROCESSES == len(chosen)
 
 
+@pytest.mark.nightly
 def test_the_first_trials_hold_every_case_and_every_command():
-    trials = [battery.trial(seed) for seed in range(ORDINARY)]
+    trials = [battery.trial(seed) for seed in range(EVERY)]
     assert {case.name for case in FILES} <= {one.case.name for one in trials if one.how != "options"}
     assert {case.name for case in OPTIONS} <= {one.case.name for one in trials if one.how == "options"}
     assert set(battery.commands()) == {case.arguments[0] for case in OPTIONS}
     assert {path for case in FILES for path in case.damaged} <= {path for one in trials for path in one.files}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
 def test_undamaged_files_are_believed(folder, case):
     one = battery.Trial(-1, case, "as they are", case.arguments, {})

@@ -106,8 +106,6 @@ def _store(folder: Path) -> None:
     (folder / "device.json").write_text(json.dumps(device.to_json(), indent=2) + "\n")
     (folder / "facts.yaml").write_text(FACTS)
     (folder / "measurements.plan.jsonl").write_text((json.dumps(PLAN) + "\n") * 2)
-    proof = (ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "isolation.jsonl").read_text().splitlines()
-    (folder / "isolation.jsonl").write_text("\n".join(proof[:3]) + "\n")
 
 
 def _weights(folder: Path) -> None:

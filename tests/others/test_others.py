@@ -7,19 +7,14 @@ import os
 import pickle
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import loopy as lp
 import numpy as np
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from perfmodel.counts import count
-from perfmodel.libraries import BARVINOK
 from tests import oracle
-from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
 from tests.others.check import (
@@ -34,11 +29,12 @@ from tests.others.check import (
     too_many_cells,
 )
 from tests.others.sizes import candidates, events, two_sizes
-from tests.others.suites import COMMON, SUITES, TABLE
+from tests.others.suites import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (2018, 2)
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Loopy and islpy, about each other
 ]
@@ -183,87 +179,3 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = rows({"x": [*found, Finding("k", "s", "agrees", "", 1.0, 2.0), Finding("k", "s", "agrees", "", 1.0, 8.0)]})
     assert "| x | 9 | 3 | 1 | 1 | 1 | 1 | 1 | 1 | 4.00 (2.00), 2 kernels |\n" == lines[-2]
     assert "refused: 1 of x: RefusedError\n" == lines[-1]
-
-
-@pytest.mark.parametrize(("there", "result"), [(False, None), (True, 0)])
-def test_a_suite_that_is_not_on_pypi(
-    there: bool, result: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It runs where a person gave an environment and sources, and is named as not run elsewhere."""
-    calls: list[list[str]] = []
-    done = subprocess.CompletedProcess([], 0)
-    monkeypatch.setattr(environments, "GIVEN", tmp_path)
-    monkeypatch.setattr(environments, "CAPTURED", tmp_path / "captured")
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command) or done)
-    suite = next(suite for suite in SUITES if suite.name == "sumpy-newest")
-    if there:
-        (tmp_path / "sources" / "sumpy").mkdir(parents=True)
-        (tmp_path / "bin").mkdir()
-        (tmp_path / "bin" / "python").touch()
-    assert result == environments.examine(suite)
-    assert there == bool(calls)
-    assert all(command[0] == str(tmp_path / "bin" / "python") for command in calls)
-    assert there != ("not run: PyPI has no sumpy-newest that runs with loopy==2025.2" in capsys.readouterr().out)
-
-
-def test_the_end_of_the_nightly_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One table of all suites, with those that were not run below it; one that is wrong fails."""
-    monkeypatch.setattr(environments, "CAPTURED", tmp_path)
-    results = {"boxtree": 1, "pytato": None, "tsfc": 0}
-    monkeypatch.setattr(environments, "examine", lambda suite: results[suite.name])
-    for name in ("boxtree", "tsfc"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / TABLE).write_text(f"| head |\n|---|\n| {name} |\n", encoding="utf-8")
-    assert 1 == environments.main(list(results))
-    output = capsys.readouterr().out
-    assert output.startswith("3 suites take about ")
-    assert output.endswith("| head |\n|---|\n| boxtree |\n| tsfc |\nnot run: pytato\n")
-
-
-def test_suites_are_pinned() -> None:
-    installed = {"loopy", "sumpy", "pystella", "feinsum", "boxtree", "tsfc"}
-    given = {"pytato", "arraycontext", "meshmode", "grudge", "pytential", "feintune", "sumpy-newest"}
-    assert installed == {suite.name for suite in SUITES if not suite.given}
-    assert given == {suite.name for suite in SUITES if suite.given}
-    assert all(suite.version and (suite.tests or suite.scripts) for suite in SUITES)
-
-
-def test_each_call_of_pip_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment need not have a package of its own."""
-    calls: list[list[str]] = []
-    monkeypatch.setattr(environments, "PLACE", tmp_path)
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
-    (tmp_path / "suite").mkdir()
-    environments.environment("suite", (3, 10), ("loopy", "islpy"))
-    installs = [command for command in calls if "pip" in command]
-    assert ["islpy", BARVINOK] == [command[-1] for command in installs]
-
-
-def test_an_environment_is_made_again_where_it_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[list[str]] = []
-    monkeypatch.setattr(environments, "PLACE", tmp_path)
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
-    (tmp_path / "suite").mkdir()
-    for requirements, made in ((("loopy",), 1), (("loopy",), 1), (("loopy", "pyyaml"), 2)):
-        environments.environment("suite", (3, 10), requirements)
-        assert made == sum("venv" in command for command in calls)
-
-
-def test_environments_have_what_the_checks_import() -> None:
-    """The modules of distributions that are neither in `COMMON`, nor required by what is, can be hidden."""
-    installed = {canonicalize_name(distribution.name) for distribution in metadata.distributions()}
-    found = new = {Requirement(wanted).name for wanted in COMMON}
-    while new:
-        texts = [text for name in new & installed for text in metadata.requires(name) or ()]
-        asked = [wanted for wanted in map(Requirement, texts) if wanted.marker is None or wanted.marker.evaluate()]
-        new = {canonicalize_name(wanted.name) for wanted in asked} - found
-        found = found | new
-    modules = metadata.packages_distributions().items()
-    hidden = [name for name, of in modules if not {"perfmodel", *found}.intersection(map(canonicalize_name, of))]
-    assert "sklearn" in hidden
-    program = f"import sys; sys.modules.update(dict.fromkeys({hidden})); import tests.others.__main__"
-    settings = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=settings, capture_output=True, text=True)
-    assert (0, "") == (run.returncode, run.stderr)
