@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from perfmodel.facts.probe_run import Point, ProbeRun
+from perfmodel.facts.probed import Point, ProbeRun
 
 
 def probe(name: str, points: Iterable[tuple[dict[str, Any], float, float]], **changes: Any) -> ProbeRun:

@@ -167,7 +167,7 @@ def fact_parts(index: int) -> Iterator[Part]:
         return  # whoever predicts is told
     for doubt in contradictions(facts) if facts else ():
         mend = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
-        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.said)}; {doubt.assumption}", mend)
+        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.statements)}; {doubt.assumption}", mend)
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:

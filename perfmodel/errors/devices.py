@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from perfmodel.errors.base import PerfModelWarning
-from perfmodel.errors.described import DescribedError, DescribedNameError
+from perfmodel.errors.described import DescribedError
 
 
 class NoDeviceError(DescribedError, RuntimeError):
@@ -48,48 +47,6 @@ class DeviceBusyError(DescribedError, TimeoutError):
     path: str | Path
     message = """another campaign measures on '{device}' and did not end within {waited_s:g} s: {holder} (it locks
     '{path}'); end that process, or run this again later."""
-
-
-class UnknownDeviceNameError(DescribedNameError, LookupError):
-    """No published device has this name."""
-
-    kind = "published device"
-
-
-class UnknownFactError(DescribedError, LookupError):
-    """A device has no fact under this key."""
-
-    key: str
-    device: str
-    allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"nothing is known of '{self.key}' for the device '{self.device}'; "
-            f"known are: {', '.join(self.allowed) or 'no facts at all'}."
-        )
-
-
-class FactsFormatError(DescribedError, ValueError):
-    """A document is no description of a device."""
-
-    problem: str
-    schema: str  # the one that it should have
-    message = """a device's description {problem}; expected the schema '{schema}', as 'perfmodel devices --json' writes
-    it."""
-
-
-class FactsFileError(FactsFormatError):
-    """A YAML file is no list of a device's facts."""
-
-    path: str | Path
-
-    def __init__(self, path: str | Path, problem: str) -> None:
-        super().__init__(problem, "facts: {key: {value, unit, source}}")
-        vars(self).update(path=str(path))
-
-    message = """the facts in {path}: the file {problem}; write under 'facts' a line for each, such as 'clock_hz:
-    {{value: 2.6e+9, unit: Hz, source: lscpu}}' (docs/facts.md lists keys and units)."""
 
 
 class SchedulerError(DescribedError, ConnectionError):
@@ -162,76 +119,3 @@ class KernelTravelError(DescribedError, TypeError):
     problem: str
     message = """the kernel class '{kernel}' cannot be sent to a worker: {problem}; let its functions make such values
     when they are called, instead of holding them, and install on the worker what they import."""
-
-
-@dataclass(frozen=True)
-class ContradictingFacts:
-    """A caution: probes and what is told of a device contradict each other about one of its properties.
-
-    Parameters
-    ----------
-    what
-        The property.
-    said
-        Who says what of it.
-    assumed_text, why
-        What is assumed, in words, and why.
-    key
-        The fact that is assumed.
-    assumed, other
-        Its number, and the one that is farthest from it, in the unit of the fact.
-
-    Examples
-    --------
-    >>> said = ("a stream measures 32 MiB", "a pointer chase measures 3 MiB")
-    >>> doubt = ContradictingFacts("the last-level cache", said, "32 MiB", "it is", "last_level_bytes", 32.0, 3.0)
-    >>> print(doubt)  # doctest: +ELLIPSIS
-    the last-level cache is in doubt (a stream measures 32 MiB, a pointer chase measures 3 MiB): 32 MiB is assumed, ...
-    """
-
-    what: str
-    said: tuple[str, ...]
-    assumed_text: str
-    why: str
-    key: str
-    assumed: float
-    other: float
-
-    @property
-    def assumption(self) -> str:
-        """What is assumed, why, and what follows for predictions."""
-        return f"{self.assumed_text} is assumed, for {self.why}, and intervals cover the other"
-
-    def __str__(self) -> str:
-        advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
-        return f"{self.what} is in doubt ({', '.join(self.said)}): {self.assumption}; {advice}"
-
-
-@dataclass(frozen=True)
-class DisturbedProbe:
-    """A caution: a probe's times cannot be, so that it gives no fact.
-
-    Parameters
-    ----------
-    probe
-        Its name.
-    reason
-        What cannot be, in words.
-    assumed
-        What is assumed in its place, in words.
-
-    Examples
-    --------
-    >>> print(DisturbedProbe("lanes", "8 lanes take 0.01 times as long as 1", "fit"))  # doctest: +ELLIPSIS
-    the probe 'lanes' was disturbed (8 lanes take 0.01 times as long as 1) and counts for nothing: fit; ...
-    """
-
-    probe: str
-    reason: str
-    assumed: str
-
-    def __str__(self) -> str:
-        return (
-            f"the probe '{self.probe}' was disturbed ({self.reason}) and counts for nothing: {self.assumed}; probe "
-            "again on a quiet machine: perfmodel calibrate --probes"
-        )

@@ -1,11 +1,11 @@
-"""The facts of a device: a value that is looked up by key, written as JSON and YAML, and named safely for files.
+"""The facts of a device: a frozen value, its JSON and YAML files, and a name that is safe for files.
 
-Also what distinguishes two devices, and the facts that no device reports and no kernel measures. A family that needs
-one could not be fitted without it, so these are assumed where no file gives them. Each says in its source that it is
-assumed, why, and where to write a better one.
+A model family that needs a fact which no device reports and no kernel measures could not be fitted without it. Such
+facts are assumed where no file gives them; the source of each says that it is assumed, why, and where to write a
+better value.
 
-A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``; that of a published
-device also has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
+A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``. The file of a published
+device also has its ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
 
 from __future__ import annotations
@@ -20,33 +20,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, one_line, read_file, yaml_document
-from perfmodel.errors import DocumentError
+from perfmodel.errors import DocumentError, FactsError, StoreError, UnknownNameError, listed
 from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
-
+#: File in a store's folder with the facts that a user writes.
 FACTS_FILE = "facts.yaml"
-#: File beside a device's weights with the roofs that its measured rows reached, in the form of :data:`FACTS_FILE`.
+#: File in a device's folder with the roofs that its measured rows reached, in the form of :data:`FACTS_FILE`.
 ROOFS_FILE = "roofs.yaml"
-"""Name of the file in a store's folder with the facts that a user writes."""
 _PUBLISHED = Path(__file__).parent / "published"
 
-#: Facts that differ from run to run: PoCL reports the memory that is free at the moment, and the clock of a processor
-#: depends on its load.
+#: Facts that differ from run to run: PoCL reports the memory that is free, and a processor's clock depends on its load.
 VARYING = frozenset({"clock_mhz", "global_memory_bytes", "max_alloc_bytes"})
-
-#: Facts that tell devices of one name apart, such as virtual machines on processors of one brand.
-TELLING = ("compute_units", "l1_told_bytes", "l2_told_bytes", "l3_told_bytes")
-
-#: The first word of the source of a fact that is assumed.
+#: Facts that distinguish devices of one name, such as virtual machines on processors of one brand.
+DISTINGUISHING = ("compute_units", "l1_told_bytes", "l2_told_bytes", "l3_told_bytes")
+#: The first word of the source of an assumed fact.
 ASSUMED = "assumed"
-#: Work-groups that a compute unit of a GPU holds: the least that vendors give for their devices since 2012.
+#: Work-groups that a compute unit of a GPU holds: the fewest that vendors state for their devices since 2012.
 GROUPS_OF_A_GPU = 16
-#: Work-items that a compute unit of a GPU holds, over those of the largest work-group.
+#: Work-items that a compute unit of a GPU holds, over the items of its largest work-group.
 ITEMS_OVER_GROUP = 2
 
 _PLATFORM_NAMES = {
@@ -90,34 +85,27 @@ class DeviceFacts(FrozenValue):
         return self._hash
 
     @cached_property
-    def _hash(self) -> int:
-        return hash((self.name, self.platform, self.driver, self.facts))  # what depends on a device is kept by it
+    def _hash(self) -> int:  # caches use devices as keys, and the facts are many
+        return hash((self.name, self.platform, self.driver, self.facts))
 
     def __repr__(self) -> str:
         return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 
     @classmethod
     def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> DeviceFacts:
-        """Make the value from facts in any order."""
+        """Return a device with these facts, which may be in any order."""
         return cls(name, platform, driver, tuple(sorted(facts.items())))
 
     def updated(self, facts: Mapping[str, Fact]) -> DeviceFacts:
-        """Return the device with more facts; a new fact replaces the old one under the same key.
-
-        Examples
-        --------
-        >>> device = DeviceFacts("H200", "NVIDIA CUDA", "570.1", (("banks", Fact(16, "", "guessed")),))
-        >>> device.updated({"banks": Fact(32, "", "data sheet")}).fact("banks").source
-        'data sheet'
-        """
+        """Return the device with more facts; a new fact replaces the old one under the same key."""
         return replace(self, facts=tuple(sorted({**dict(self.facts), **facts}.items())))
 
     @property
     def slug(self) -> str:
         """A name that is safe for files: the platform's short name and the device's name.
 
-        Two equal cards in one machine have the same slug, and share their weights. The slug contains
-        neither the driver's version nor the clock, so it stays the same when these change.
+        Two equal cards in one machine have the same slug and share their weights. The driver's version and the clock
+        are left out, because they change.
 
         Examples
         --------
@@ -131,7 +119,7 @@ class DeviceFacts(FrozenValue):
 
     @property
     def recorded(self) -> str:
-        """Who recorded the times of the device, and what is doubtful of them; "" where they were measured here."""
+        """Who recorded the times of the device, and what is uncertain about them; "" where they were measured here."""
         return self.fact("recorded").source if "recorded" in self and self.value("recorded") else ""
 
     @property
@@ -143,23 +131,17 @@ class DeviceFacts(FrozenValue):
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def fact(self, key: str) -> Fact:
-        """Look up one fact, with its unit and source.
-
-        Raises
-        ------
-        UnknownFactError
-            If the device has no fact under this key.
-        """
+        """Return one fact, with its unit and source; a FactsError if the device has none under this key."""
         if key not in self._by_key:
-            raise errors.UnknownFactError(key, self.name, tuple(self))
+            raise FactsError(f"the device '{self.name}' has no fact '{key}'", f"its facts are {listed(self)}")
         return self._by_key[key]
 
     def value(self, key: str) -> Any:
-        """Look up the value of one fact; raises as :meth:`fact` does."""
+        """Return the value of one fact; raises as :meth:`fact` does."""
         return self.fact(key).value
 
     def known(self, key: str, otherwise: Any = None) -> Any:
-        """Look up the value of one fact; `otherwise` where it is not known."""
+        """Return the value of one fact, or `otherwise` where it is not known."""
         return self.fact(key).value if key in self else otherwise
 
     def __iter__(self) -> Iterator[str]:
@@ -170,7 +152,7 @@ class DeviceFacts(FrozenValue):
 
     @cached_property
     def _by_key(self) -> Mapping[str, Fact]:
-        return dict(reversed(self.facts))  # of a key that is there twice the first counts
+        return dict(reversed(self.facts))  # of two facts under one key the first counts
 
     def to_json(self) -> dict[str, Any]:
         """Return a document for JSON, with schema ``perfmodel.device/1``."""
@@ -183,29 +165,18 @@ class DeviceFacts(FrozenValue):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> DeviceFacts:
-        """Make the value from a document of :meth:`to_json`.
-
-        Raises
-        ------
-        FactsFormatError
-            If the document has another schema, or lacks a part.
-        """
+        """Read a document of :meth:`to_json`; a FactsError if it has another schema or lacks a part."""
         try:
             _SCHEMA.check(document)
-            name, platform, driver = (_word(document, part) for part in ("name", "platform", "driver"))
+            head = [document.get(part) for part in ("name", "platform", "driver")]
             rows = document.get("facts")
-            if not isinstance(rows, dict):
-                raise DocumentError("lacks 'facts', or they are no object")
+            if not all(isinstance(part, str) for part in head) or not isinstance(rows, dict):
+                raise DocumentError("needs the strings 'name', 'platform' and 'driver' and the object 'facts'")
+            name, platform, driver = map(str, head)
             return cls.from_mapping(name, platform, driver, checked_facts(rows))
         except DocumentError as error:
-            raise errors.FactsFormatError(error.problem, SCHEMA) from error
-
-
-def _word(document: Mapping[str, Any], part: str) -> str:
-    word = document.get(part)
-    if not isinstance(word, str):
-        raise DocumentError(f"lacks '{part}', or it is no text")
-    return word
+            advice = f"give a document of schema '{SCHEMA}', as 'perfmodel devices --json' writes it"
+            raise FactsError(f"the description of a device {error.problem}", advice) from error
 
 
 def _words(text: str) -> list[str]:
@@ -213,29 +184,28 @@ def _words(text: str) -> list[str]:
 
 
 def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
-    """Return what tells a known device from the one in use, in words; what one of them does not say is left out.
+    """Return how a known device differs from the one in use; a part that one of them lacks is left out.
 
     Examples
     --------
     >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
     ("driver '570.1', here '580.2'",)
     """
-    words = [(part, getattr(known, part), getattr(used, part)) for part in ("name", "platform", "driver")]
-    differ = [f"{part} '{there}', here '{here}'" for part, there, here in words if there and here and there != here]
-    both = [(key, known.value(key), used.value(key)) for key in TELLING if key in known and key in used]
+    parts = [(part, getattr(known, part), getattr(used, part)) for part in ("name", "platform", "driver")]
+    differ = [f"{part} '{there}', here '{here}'" for part, there, here in parts if there and here and there != here]
+    both = [(key, known.value(key), used.value(key)) for key in DISTINGUISHING if key in known and key in used]
     return (*differ, *(f"{key} {there}, here {here}" for key, there, here in both if there != here))
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return the facts that are assumed of a device, by key: those that it lacks of the following.
+    """Return the assumed facts of a device by key, as far as it lacks them.
 
     ``max_groups_per_unit``
-        A CPU's core runs one work-group at a time. Other devices: :data:`GROUPS_OF_A_GPU`.
+        1 on a CPU, :data:`GROUPS_OF_A_GPU` on other devices.
     ``max_items_per_unit``
-        On a CPU those of the largest work-group, on other devices :data:`ITEMS_OVER_GROUP` times as many. Not assumed
-        where the largest work-group is not known.
+        The work-items of the largest work-group on a CPU, :data:`ITEMS_OVER_GROUP` times as many on other devices.
 
-    Nothing is assumed of a device whose type is not known.
+    Nothing is assumed of a device without ``device_type``.
 
     Examples
     --------
@@ -249,7 +219,7 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     cpu = known["device_type"].value == "cpu"
     groups, over = (1, 1) if cpu else (GROUPS_OF_A_GPU, ITEMS_OVER_GROUP)
     why = "a core of a CPU runs one work-group at a time" if cpu else "as most GPUs do"
-    advice = f"{ASSUMED}: {why}; no query tells it, so write it into facts.yaml where you know better"
+    advice = f"{ASSUMED}: {why}; no query reports it, so write it into facts.yaml where you know better"
     assumed = {"max_groups_per_unit": Fact(groups, "", advice)}
     if "max_work_group_size" in known:
         largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
@@ -259,88 +229,76 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
 
 
 def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
-    """Return a device with the facts that are assumed of it (:func:`assumed_facts`)."""
+    """Return a device with its assumed facts (:func:`assumed_facts`)."""
     return facts.updated(assumed_facts(facts))
 
 
 def published_devices() -> tuple[str, ...]:
-    """Return the names of all published devices, sorted.
-
-    Examples
-    --------
-    >>> "gtx-480" in published_devices()
-    True
-    """
+    """Return the sorted names of all published devices."""
     return tuple(sorted(path.stem for path in _PUBLISHED.glob("*.yaml")))
 
 
 def published(name: str) -> DeviceFacts:
-    """Return the facts of a published device, each number with its source.
+    """Return the facts of a published device; an UnknownNameError if there is none of this name.
 
-    Raises
-    ------
-    UnknownDeviceNameError
-        If no published device has this name; the message lists all names.
+    Examples
+    --------
+    >>> published("gtx-480").value("compute_units")
+    15
     """
     if name not in published_devices():
-        raise errors.UnknownDeviceNameError(name, published_devices())
-    document = _mapping((_PUBLISHED / f"{name}.yaml").read_bytes(), name)
-    facts = _facts(document, name)
-    return DeviceFacts.from_mapping(document["name"], document["platform"], document.get("driver", ""), facts)
+        raise UnknownNameError(f"'{name}' is not a published device", f"choose among {listed(published_devices())}")
+    document = _mapping((_PUBLISHED / f"{name}.yaml").read_bytes())
+    return DeviceFacts.from_mapping(document["name"], document["platform"], document["driver"], _facts(document))
 
 
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a user wrote, by key.
 
-    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family, and may
-    have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace those of a
-    published device, or are added to them.
+    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family and may
+    have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace
+    or complete those of the published device.
 
     Raises
     ------
-    FactsFileError
-        If the file cannot be read or is not YAML, or if a fact lacks a part or has not the unit of its key.
-    UnknownDeviceNameError
-        If it names no published device.
+    FactsError
+        If the file cannot be read or is not YAML, or if a fact lacks a part or does not have the unit of its key.
+    UnknownNameError
+        If the name is not that of a published device.
     """
-    name = str(path)
     try:
-        return _facts(_mapping(read_file(path, LIMITS.yaml_bytes), name), name)
+        return _facts(_mapping(read_file(path, LIMITS.yaml_bytes)))
     except DocumentError as error:
-        raise errors.FactsFileError(name, error.problem) from error
+        advice = (
+            "write under 'facts' a line for each, such as 'clock_hz: {value: 2.6e+9, unit: Hz, source: lscpu}' "
+            "(docs/facts.md lists keys and units)"
+        )
+        raise FactsError(f"the facts in {path}: the file {error.problem}", advice) from error
 
 
 def read_device(path: Path) -> DeviceFacts:
-    """Read the facts that a device reports, from ``device.json``.
-
-    Raises
-    ------
-    StoreFormatError
-        If the file is no description of a device.
-    """
+    """Read ``device.json``, the facts that a device reports; a StoreError if it cannot be read."""
     try:
         return DeviceFacts.from_json(json_document(read_file(path)))
-    except (DocumentError, errors.FactsFormatError) as error:
-        raise errors.StoreFormatError(path, 1, error.problem) from error
+    except (DocumentError, FactsError) as error:
+        problem = error.problem if isinstance(error, FactsError) else f"the document {error.problem}"
+        raise StoreError(f"'{path}': {problem}", "copy the file again, or remove it and measure again") from error
 
 
-def _mapping(content: bytes, where: str) -> dict[str, Any]:
+def _mapping(content: bytes) -> dict[str, Any]:
     document = yaml_document(content)
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
-        raise errors.FactsFileError(where, "has no mapping 'facts'")
+        raise DocumentError("has no mapping 'facts'")
     return document
 
 
-def _facts(document: Mapping[str, Any], where: str) -> dict[str, Fact]:
+def _facts(document: Mapping[str, Any]) -> dict[str, Fact]:
     known = dict(published(document["published"]).facts) if "published" in document else {}
-    try:
-        return known | checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
-    except DocumentError as error:
-        raise errors.FactsFileError(where, error.problem) from error
+    return known | checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
 
 
 def _with_number(row: Any) -> Any:
-    """Return a fact with its value as a number where YAML reads it, as 1e-7 without a point, as a word."""
+    """Return a fact with its value as a number where YAML reads it as a string, as 1e-7 without a point."""
     if isinstance(row, dict) and isinstance(row.get("value"), str):
         with suppress(ValueError):
             return {**row, "value": float(row["value"])}

@@ -1,34 +1,113 @@
-"""A device with the facts of its probes, and what is doubtful of them: impossible answers, and contradicting ones.
+"""A device with the facts of its probes, and the doubts about these: impossible times and contradicting facts.
 
-A probe whose times cannot be (:mod:`perfmodel.facts.probe_bounds`) gives no fact. Two facts contradict each other where
-they are of one property and differ by :data:`APART` or more. One of them is assumed; predictions for which that matters
-have an interval that covers both.
+A visit whose times are impossible was disturbed: it is measured again, and its times are not used. The bounds are wide;
+only a machine with another load exceeds them. Two facts of one property contradict each other where they differ by
+:data:`CONTRADICTING` or more. One of them is assumed; predictions that depend on it have an interval that covers both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from math import log
+from types import MappingProxyType
 from typing import TypeAlias
 
 from perfmodel.display import bytes_text
-from perfmodel.errors import ContradictingFacts, DisturbedProbe
 from perfmodel.facts import probed
 from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import KEYS, Fact
-from perfmodel.facts.probe_bounds import disturbed, undisturbed
-from perfmodel.facts.probe_run import ProbeRun
+from perfmodel.facts.probed import ProbeRun, times
 
-APART = 1.9
-"""Facts of one property that differ by this factor contradict each other: sizes of caches and vectors come in twos."""
+#: Facts of one property that differ by this factor contradict each other: sizes of caches and vectors double.
+CONTRADICTING = 1.9
+#: Most fused multiply-adds of a lane in a cycle, and most of a clock over its reported rate.
 PIPES, BOOST = 2, 2.0
-"""Most fused multiply-adds of a lane in a cycle, and most of a clock over the rate that is told."""
+#: First word of the message of a visit with impossible times.
 DISTURBED = "disturbed: "
-"""The message of a visit whose times cannot be begins so."""
+#: First words of the source of a fact that may be in doubt; what a user writes is not.
 PROBED = ("measured", "told by the operating system")
-"""First words of the source of a fact that may be in doubt; what a user writes is not."""
+
+#: A load that waits for its address takes at least a cycle, and less than a page from a disk [s].
+LOAD_S = (5e-11, 1e-5)
+#: A byte of a stream [s].
+BYTE_S = (1e-14, 1e-7)
+#: Most time of a barrier [s].
+BARRIER_S = 1e-3
+#: Times of two kernels may be wrong by this factor.
+NOISE = 2.0
+#: Most lanes of a vector.
+WIDEST = 64
+
+
+@dataclass(frozen=True)
+class DisturbedProbe:
+    """A caution: a probe's times are impossible, so it is not used.
+
+    Parameters
+    ----------
+    probe
+        Its name.
+    reason
+        What is impossible.
+    assumed
+        What is assumed in its place.
+    """
+
+    probe: str
+    reason: str
+    assumed: str
+
+    def __str__(self) -> str:
+        return (
+            f"the probe '{self.probe}' was disturbed ({self.reason}) and was ignored: {self.assumed}; probe again on a "
+            "quiet machine: perfmodel calibrate --probes"
+        )
+
+
+@dataclass(frozen=True)
+class ContradictingFacts:
+    """A caution: probes, kernels and the system contradict each other about a property of a device.
+
+    Parameters
+    ----------
+    what
+        The property.
+    statements
+        What each of them gives for it.
+    assumed_text, why
+        What is assumed, and why.
+    key
+        The fact that is assumed.
+    assumed, other
+        Its number and the one that is farthest from it, in the unit of the fact.
+
+    Examples
+    --------
+    >>> statements = ("a stream measures 32 MiB", "a pointer chase measures 3 MiB")
+    >>> doubt = ContradictingFacts("the last-level cache", statements, "32 MiB", "it is", "last_level_bytes", 32.0, 3.0)
+    >>> print(doubt)  # doctest: +ELLIPSIS
+    the last-level cache is in doubt (a stream measures 32 MiB, a pointer chase measures 3 MiB): 32 MiB is assumed, ...
+    """
+
+    what: str
+    statements: tuple[str, ...]
+    assumed_text: str
+    why: str
+    key: str
+    assumed: float
+    other: float
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed, why, and what follows for predictions."""
+        return f"{self.assumed_text} is assumed, for {self.why}, and intervals cover the other"
+
+    def __str__(self) -> str:
+        advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
+        return f"{self.what} is in doubt ({', '.join(self.statements)}): {self.assumption}; {advice}"
 
 
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
@@ -37,28 +116,27 @@ def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFac
     Where no probe finds the ways of a cache, they are those that the operating system reports, if its size is known.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
-    told_by_probes = probed.probed_facts(undisturbed(_of_device(facts, runs)))
-    if _hides_lanes_on_a_cpu(facts, told_by_probes):
-        del told_by_probes["lane_order"]
+    found = probed.probed_facts(undisturbed(_of_device(facts, runs)))
+    if _hides_lanes_on_a_cpu(facts, found):
+        del found["lane_order"]
     for level in probed.LEVELS:
-        told = known.get(f"{level}_told_ways")
-        if told is not None and f"{level}_bytes" in {**told_by_probes, **known}:
-            told_by_probes.setdefault(f"{level}_ways", told)
-    return facts.updated({**told_by_probes, **known})
+        reported = known.get(f"{level}_told_ways")
+        if reported is not None and f"{level}_bytes" in {**found, **known}:
+            found.setdefault(f"{level}_ways", reported)
+    return facts.updated({**found, **known})
 
 
 def _of_device(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[ProbeRun, ...]:
     return tuple(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
 
 
-def _hides_lanes_on_a_cpu(facts: DeviceFacts, told_by_probes: Mapping[str, Fact]) -> bool:
-    order = told_by_probes.get("lane_order")
-    cpu = "device_type" in facts and facts.value("device_type") == "cpu"
-    return cpu and order is not None and order.value == "multithreaded"
+def _hides_lanes_on_a_cpu(facts: DeviceFacts, found: Mapping[str, Fact]) -> bool:
+    order = found.get("lane_order")
+    return facts.known("device_type") == "cpu" and order is not None and order.value == "multithreaded"
 
 
 def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[DisturbedProbe, ...]:
-    """Return the probes of the newest series that give no fact, for all of their times cannot be."""
+    """Return the probes of the newest series without a fact, because all of their visits were disturbed."""
     runs = _of_device(facts, runs)
     newest = max((run.series for run in runs), default=0)
     reasons: dict[str, str] = {}
@@ -69,37 +147,117 @@ def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[Dist
     good = {run.probe for run in undisturbed(runs) if run.series == newest and run.status == "ok"}
     doubts = [DisturbedProbe(probe, reason, _assumed(probe, facts))
               for probe, reason in reasons.items() if probe not in good]  # fmt: skip
-    told_by_probes = probed.probed_facts(undisturbed(runs))
-    if _hides_lanes_on_a_cpu(facts, told_by_probes):
-        reason = told_by_probes["lane_order"].source.partition("and ")[2]
+    found = probed.probed_facts(undisturbed(runs))
+    if _hides_lanes_on_a_cpu(facts, found):
+        reason = found["lane_order"].source.partition("and ")[2]
         doubts.append(DisturbedProbe(probed.LANES, reason, _assumed(probed.LANES, facts)))
     return tuple(doubts)
 
 
 def _assumed(probe: str, facts: DeviceFacts) -> str:
-    """Return what is assumed in place of a probe, in words."""
-    if probe == probed.LANES and "device_type" in facts and facts.value("device_type") == "cpu":
+    if probe == probed.LANES and facts.known("device_type") == "cpu":
         return "as on every CPU, no work-items hide others; the fit finds whether they run in step"
-    return "what the system tells, else usual numbers"
+    return "what the system reports, else usual numbers"
 
+
+# {{{ impossible times
+
+def disturbed(run: ProbeRun) -> str:
+    """Return what is impossible among the times of a visit; "" if nothing is.
+
+    Examples
+    --------
+    >>> from perfmodel.facts.probed import Point
+    >>> points = (Point({"bytes": 64}, 1000, (1e-9,)), Point({"bytes": 128}, 1000, (2e-6,)))
+    >>> disturbed(ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, points))
+    'a load takes 1e-12 s, and can take 5e-11 to 1e-05 s'
+    """
+    check = _CHECKS.get(run.probe)
+    return next(check(run), "") if check else ""
+
+
+def undisturbed(runs: Iterable[ProbeRun]) -> tuple[ProbeRun, ...]:
+    """Return the visits whose times are possible."""
+    return tuple(run for run in runs if not disturbed(run))
+
+
+def _within(what: str, seconds: Iterable[float], bounds: tuple[float, float]) -> Iterator[str]:
+    low, high = bounds
+    for value in seconds:
+        if not low <= value <= high:
+            yield f"{what} takes {value:.2g} s, and can take {low:g} to {high:g} s"
+
+
+def _loads(run: ProbeRun) -> Iterator[str]:
+    return _within("a load", (s for s in run.seconds().values() if s > 0), LOAD_S)
+
+
+def _stream(run: ProbeRun) -> Iterator[str]:
+    return _within("a byte", (s for s in run.seconds().values() if s > 0), BYTE_S)
+
+
+def _lanes(run: ProbeRun) -> Iterator[str]:
+    """Check the times of more lanes over those of fewer, and of lanes of two kinds over those of one.
+
+    Lanes that run one by one take longer in proportion to their number. Few lanes may do so where only whole vectors
+    run in step; many lanes take no less time than one of them.
+    """
+    curve = times([run], "block", "lanes", dtype="float32")
+    alone = sorted((int(lanes), seconds) for (block, lanes), seconds in curve.items() if block == lanes)
+    for (few, quick), (many, slow) in combinations(alone, 2):
+        least, most = 1 / few, many / few
+        if not least / NOISE <= slow / quick <= NOISE * most:
+            yield f"{many} lanes take {slow / quick:.2g} times as long as {few}: {least:.2g} to {most:g} can be"
+    widest = max((lanes for lanes, _ in alone), default=0)
+    for (block, lanes), seconds in curve.items():
+        ratio = seconds / dict(alone)[widest] if lanes == widest else 1.0
+        if not 1 / NOISE <= ratio <= 2 * NOISE:
+            yield f"lanes of two kinds in blocks of {block} take {ratio:.2g} times as long as of one: 1 to 2 can be"
+
+
+def _nests(run: ProbeRun) -> Iterator[str]:
+    for dtype in probed.DTYPES:
+        gain = probed.vector_gain([run], dtype)
+        if gain > NOISE * WIDEST:
+            yield f"{dtype} without a loop is {gain:.3g} times as fast as with one, and can be up to {WIDEST} times"
+
+
+def _barriers(run: ProbeRun) -> Iterator[str]:
+    return _within("a barrier", probed.barrier_slopes([run]).values(), (0.0, BARRIER_S))
+
+
+def _overlap(run: ProbeRun) -> Iterator[str]:
+    for memory, computing, both in probed.triples([run]).values():
+        low, high = max(memory, computing), memory + computing
+        if not low / NOISE <= both <= NOISE * high:
+            yield f"memory and computing take {both:.2g} s together, and can take {low:.2g} to {high:.2g} s"
+
+
+_CHECKS: Mapping[str, Callable[[ProbeRun], Iterator[str]]] = MappingProxyType({
+    probed.CHASE: _loads, probed.CONFLICTS: _loads, probed.LINE: _loads, probed.PAGES: _loads, probed.STREAM: _stream,
+    probed.LANES: _lanes, probed.NESTS: _nests, probed.BARRIERS: _barriers, probed.OVERLAP: _overlap,
+})  # fmt: skip
+
+# }}}
 
 # {{{ contradictions
 
 @dataclass(frozen=True)
 class _Witness:
-    """A number of a device, and who says it; `key` is empty where it is a bound by other facts that is broken."""
+    """A number of a device and its origin; `key` is empty for a bound that follows from other facts."""
 
-    who: str
+    origin: str
     value: float
     key: str = ""
 
 
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
-    """Return the facts of a device that contradict each other; none where a user wrote the fact that is assumed.
+    """Return the facts of a device that contradict each other; none where a user wrote the assumed one.
 
     Compared are the last-level cache by a stream and by a pointer chase; the other caches by the chase and by the
-    operating system; pages and lanes of vectors by probes and as they are told; the measured peak of operations with
-    the most that units, lanes and clock allow; and the measured bandwidth with the least that one load at a time gives.
+    operating system; pages and lanes of vectors by probes and as the system reports them; the measured peak of
+    operations with the most that units, lanes and clock allow; and the measured bandwidth with the least that one load
+    at a time gives.
 
     Examples
     --------
@@ -115,7 +273,7 @@ def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact
     """Yield each contradiction with the fact that would hold if the other number were right."""
     for each in contradictions(facts):
         value = int(each.other) if each.other.is_integer() else each.other
-        yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.said)}")
+        yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
 
 
 def _contradictions(facts: DeviceFacts) -> Iterator[ContradictingFacts]:
@@ -123,55 +281,56 @@ def _contradictions(facts: DeviceFacts) -> Iterator[ContradictingFacts]:
         if len(witnesses) < 2 or not facts.fact(witnesses[0].key).source.startswith(PROBED):
             continue
         first, other = witnesses[0], max(witnesses[1:], key=lambda w: abs(log(w.value / witnesses[0].value)))
-        if not other.key or max(other.value / first.value, first.value / other.value) >= APART:
+        if not other.key or max(other.value / first.value, first.value / other.value) >= CONTRADICTING:
             unit = KEYS[first.key].unit
-            said = tuple(f"{w.who} {_text(w.value, unit)}" for w in (*witnesses, *also))
-            yield ContradictingFacts(what, said, _text(first.value, unit), why, first.key, first.value, other.value)
+            found = tuple(f"{w.origin} {_text(w.value, unit)}" for w in (*witnesses, *also))
+            yield ContradictingFacts(what, found, _text(first.value, unit), why, first.key, first.value, other.value)
 
 
 def _text(value: float, unit: str) -> str:
     return bytes_text(int(value)) if unit == "B" else f"{value:.3g} {unit}".strip()
 
 
+#: A property, its witnesses (the assumed one first), further ones for the message, and why the first is assumed.
 _Property: TypeAlias = tuple[str, list[_Witness], list[_Witness], str]
-"""A property, what is said of it, the number that is assumed first, who else is named, and why the first is assumed."""
 
 
-def _said(facts: DeviceFacts, **who: str) -> list[_Witness]:
-    """Return the facts that are known and above zero, each with who says it."""
-    every = (_Witness(words, float(facts.value(key)), key) for key, words in who.items() if key in facts)
+def _witnesses(facts: DeviceFacts, **origins: str) -> list[_Witness]:
+    """Return the facts that are known and above zero, each with its origin."""
+    every = (_Witness(origin, float(facts.value(key)), key) for key, origin in origins.items() if key in facts)
     return [witness for witness in every if witness.value > 0]
 
 
 def _properties(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield the properties that several facts tell."""
-    said, system, chase = partial(_said, facts), "the system tells", "a pointer chase measures"
+    """Yield the properties for which there are several facts."""
+    known, system, chase = partial(_witnesses, facts), "the system reports", "a pointer chase measures"
     yield (
-        "the last-level cache", said(last_level_bytes="a stream measures", l3_bytes=chase), said(l3_told_bytes=system),
+        "the last-level cache", known(last_level_bytes="a stream measures", l3_bytes=chase),
+        known(l3_told_bytes=system),
         "a chase takes so long that other programs replace its lines in the cache",
     )  # fmt: skip
     for name, level in (("first", "l1"), ("second", "l2")):
-        witnesses = said(**{f"{level}_bytes": chase, f"{level}_told_bytes": system})
+        witnesses = known(**{f"{level}_bytes": chase, f"{level}_told_bytes": system})
         yield f"the {name}-level cache", witnesses, [], "a kernel has what is measured, however large the cache is"
-    pages = said(page_bytes="a probe measures", page_told_bytes=system)
-    yield "a page of memory", pages, [], "the probe has seen what the TLB knows"
-    lanes = said(vector_lanes="a probe measures", subgroup_size="the runtime tells")
+    pages = known(page_bytes="a probe measures", page_told_bytes=system)
+    yield "a page of memory", pages, [], "the probe has seen what the TLB covers"
+    lanes = known(vector_lanes="a probe measures", subgroup_size="the runtime reports")
     yield "the float32 lanes of a vector", lanes, [], "the probe has seen what the compiler makes"
 
 
 def _rates(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield the measured rates that are beyond what follows from other facts."""
+    """Yield the measured rates that exceed what follows from other facts."""
     known = dict.fromkeys(("clock_hz", "clock_mhz", "compute_units", "vector_lanes", "memory_load_s"), "")
-    numbers = {witness.key: witness.value for witness in _said(facts, **known)}
+    numbers = {witness.key: witness.value for witness in _witnesses(facts, **known)}
     units, clock = numbers.get("compute_units", 0.0), numbers.get("clock_hz", 1e6 * numbers.get("clock_mhz", 0.0))
     most = 2 * PIPES * BOOST * units * clock * numbers.get("vector_lanes", 0.0)
-    for peak in _said(facts, peak_flops_float32="kernels measure"):
+    for peak in _witnesses(facts, peak_flops_float32="kernels measure"):
         if 0 < most < peak.value:
             bound = _Witness("units, lanes and clock allow", most)
             yield "the peak of float32 operations", [peak, bound], [], "kernels did reach it, unless times are wrong"
     line = float(facts.known("cache_line_bytes", 64.0))
     least = units * line / numbers["memory_load_s"] if "memory_load_s" in numbers else 0.0
-    for bandwidth in _said(facts, memory_bandwidth_bytes_per_s="streams measure"):
+    for bandwidth in _witnesses(facts, memory_bandwidth_bytes_per_s="streams measure"):
         if bandwidth.value < least:
             bound = _Witness("one load at a time gives", least)
             yield "the bandwidth of memory", [bandwidth, bound], [], "a kernel streams as those did"

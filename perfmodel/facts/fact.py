@@ -1,7 +1,7 @@
-"""One fact of a device; the keys of the facts that models use, each with its unit and meaning; and checks of documents.
+"""One fact of a device; the keys of facts with their units and meanings; checks of documents.
 
-Facts that OpenCL reports (:mod:`perfmodel.opencl.device`) are listed where a model uses them. A user's own family may
-use other keys.
+A fact that OpenCL reports (:mod:`perfmodel.opencl.device`) is listed where a model uses it. A user's own family may use
+other keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ class Fact:
     Parameters
     ----------
     value : int, float, str, bool or tuple of int
-        The number or word.
     unit : str
         Its unit; empty for a pure number or a word.
     source : str
@@ -42,7 +41,7 @@ class Key(NamedTuple):
 
     unit: str  # empty for a pure number
     meaning: str
-    words: tuple[str, ...] = ()  # the words that it may be; none for a number
+    words: tuple[str, ...] = ()  # the allowed values; empty for a number
 
 
 UNITS = ("", "share", "B", "s", "Hz", "B/s", "operation/s", "registers", "work-items", "MHz", "ns")
@@ -52,7 +51,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "arithmetic_latency_s": Key("s", "from the start of an operation to its result"),
         "banks": Key("", "banks of local memory, each one 4-byte word wide"),
-        "barrier_group_s": Key("s", "cost of a barrier for its work-group as a whole, beside barrier_s"),
+        "barrier_group_s": Key("s", "cost of a barrier for its work-group as a whole, in addition to barrier_s"),
         "barrier_latency_s": Key("s", "latency of a barrier for one sub-group"),
         "barrier_s": Key("s", "cost of a barrier for each work-item of its work-group"),
         "barriers_per_s": Key("operation/s", "barriers of work-items that the device executes in a second"),
@@ -71,8 +70,8 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "l1_line_bytes": Key("B", "line of the first-level cache"),
         "l1_load_s": Key("s", "time of a load that the first-level cache answers, if its address waits for another"),
         "l1_miss_ratio": Key("share", "share of a kernel's requests that miss the first-level cache"),
-        "l1_told_bytes": Key("B", "first-level cache as the operating system tells it, to compare"),
-        "l1_told_ways": Key("", "its ways as the operating system tells them"),
+        "l1_told_bytes": Key("B", "first-level cache as the operating system reports it, to compare"),
+        "l1_told_ways": Key("", "its ways as the operating system reports them"),
         "l1_ways": Key("", "ways of the first-level cache: lines that one set holds"),
         "l2_bandwidth_bytes_per_s": Key("B/s", "bandwidth of the second-level cache"),
         "l2_bytes": Key("B", "second-level cache of the device, or of a core on a CPU"),
@@ -80,13 +79,13 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "l2_line_bytes": Key("B", "line of the second-level cache"),
         "l2_load_s": Key("s", "as l1_load_s, of the second-level cache"),
         "l2_miss_ratio": Key("share", "share of the requests to the second-level cache that miss it"),
-        "l2_told_bytes": Key("B", "second-level cache as the operating system tells it, to compare"),
-        "l2_told_ways": Key("", "its ways as the operating system tells them"),
+        "l2_told_bytes": Key("B", "second-level cache as the operating system reports it, to compare"),
+        "l2_told_ways": Key("", "its ways as the operating system reports them"),
         "l2_ways": Key("", "ways of the second-level cache"),
         "l3_bytes": Key("B", "third-level cache, the part of it that one work-item can fill"),
         "l3_load_s": Key("s", "as l1_load_s, of the third-level cache"),
-        "l3_told_bytes": Key("B", "third-level cache as the operating system tells it, to compare"),
-        "l3_told_ways": Key("", "its ways as the operating system tells them"),
+        "l3_told_bytes": Key("B", "third-level cache as the operating system reports it, to compare"),
+        "l3_told_ways": Key("", "its ways as the operating system reports them"),
         "l3_ways": Key("", "ways of the third-level cache"),
         "lane_order": Key(
             "", "how the lanes of a group run: one after the other, in step, or in step with many sub-groups at a time",
@@ -106,7 +105,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "max_work_group_size": Key("work-items", "largest number of work-items in a work-group (OpenCL reports it)"),
         "memory_bandwidth_bytes_per_s": Key("B/s", "bandwidth of global memory"),
         "memory_latency_s": Key("s", "latency of a load from global memory"),
-        "memory_load_s": Key("s", "as l1_load_s, of what lies behind the last cache"),
+        "memory_load_s": Key("s", "as l1_load_s, of memory behind the last cache"),
         "odd_pitch_access": Key(
             "", "how lanes that are neighbours access a local array whose rows are not a power of two long",
             ("vector", "element"),
@@ -114,12 +113,12 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "on_chip_bytes": Key("B", "on-chip memory Z of roofline and work_depth; without it, Z has no limit"),
         "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
-        "page_bytes": Key("B", "page of a CPU's memory, as a TLB knows it"),
-        "page_told_bytes": Key("B", "the same as the operating system tells it"),
+        "page_bytes": Key("B", "page of a CPU's memory that an entry of the TLB covers"),
+        "page_told_bytes": Key("B", "the same as the operating system reports it"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),
         "resource_sharpness": Key("", "sharpness of the smooth maximum of resources: 1 if their times add up"),
-        "recorded": Key("", "1 where others recorded the times; its source says who, and what is doubtful"),
+        "recorded": Key("", "1 where others recorded the times; its source is who did, and what is uncertain"),
         "register_latency_s": Key("s", "latency of an access to a register"),
         "registers_per_unit": Key("registers", "32-bit registers of a compute unit"),
         "registers_per_work_item": Key("registers", "32-bit registers that the compiler gives a work-item"),
@@ -127,7 +126,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "special_latency_s": Key("s", "from the start of a special function to its result"),
         "special_units_per_unit": Key("", "units for special functions in a compute unit"),
         "subgroup_size": Key("work-items", "work-items that execute in step: a warp or wavefront (OpenCL reports it)"),
-        "tlb_pages": Key("", "pages that the TLB of a CPU's core knows"),
+        "tlb_pages": Key("", "pages that the TLB of a CPU's core covers"),
         "vector_lanes": Key("work-items", "work-items of one vector instruction, in float32"),
         "vector_lanes_float64": Key("work-items", "work-items of one vector instruction, in float64"),
     }
@@ -135,13 +134,13 @@ KEYS: Mapping[str, Key] = MappingProxyType(
 
 
 WHOLE: Mapping[str, float] = MappingProxyType({"subgroup_size": MOST_LANES, "compute_units": math.inf})
-"""Facts by which models divide: integers from 1 up to these."""
+"""Facts by which models divide: integers from 1 to these."""
 
 _PARTS = ("value", "unit", "source")
 
 
 def checked_facts(rows: Mapping[str, Any]) -> dict[str, Fact]:
-    """Return the facts of a document by key, each with the unit of its key; a DocumentError says what is wrong.
+    """Return the facts of a document by key; a DocumentError if a part is missing, or has a value or unit not allowed.
 
     Examples
     --------
@@ -153,34 +152,33 @@ def checked_facts(rows: Mapping[str, Any]) -> dict[str, Fact]:
 
 def _fact(shown: str, key: str, row: Any) -> Fact:
     if not isinstance(row, dict) or set(row) != set(_PARTS):
-        raise DocumentError(f"gives '{shown}' not exactly {', '.join(_PARTS)}")
+        raise DocumentError(f"must have exactly {', '.join(_PARTS)} for '{shown}'")
     unit, source = row["unit"], row["source"]
     if key in KEYS and unit != KEYS[key].unit:
-        raise DocumentError(f"gives '{shown}' in {shortened(unit)}, not in '{KEYS[key].unit}'")
+        raise DocumentError(f"has '{shown}' in {shortened(unit)}, not in '{KEYS[key].unit}'")
     if unit not in UNITS:
-        raise DocumentError(f"gives '{shown}' in {shortened(unit)}, which is none of {', '.join(filter(None, UNITS))}")
+        raise DocumentError(f"has '{shown}' in {shortened(unit)}; units are {', '.join(filter(None, UNITS))}")
     if not isinstance(source, str) or not source.strip():
-        raise DocumentError(f"gives '{shown}' without a source")
-    value = _value(f"gives '{shown}' as {shortened(row['value'])}", key, row["value"])
+        raise DocumentError(f"has '{shown}' without a source")
+    value = _value(f"has {shortened(row['value'])} for '{shown}'", key, row["value"])
     if unit == "share" and not (isinstance(value, int | float) and 0 <= value <= 1):
-        raise DocumentError(f"gives '{shown}' as {shortened(value)}, no share from 0 to 1")
+        raise DocumentError(f"has {shortened(value)} for '{shown}', not a share from 0 to 1")
     if key in WHOLE and not (isinstance(value, int | float) and value % 1 == 0 and 1 <= value <= WHOLE[key]):
         upper = f"to {WHOLE[key]}" if math.isfinite(WHOLE[key]) else "up"
-        raise DocumentError(f"gives '{shown}' as {shortened(value)}, no integer from 1 {upper}")
+        raise DocumentError(f"has {shortened(value)} for '{shown}', not an integer from 1 {upper}")
     return Fact(value, unit, source)
 
 
-def _value(said: str, key: str, value: Any) -> FactValue:
-    """Return a fact's value; under a key of ``KEYS`` it must be a number from zero up, or one of the key's words."""
+def _value(found: str, key: str, value: Any) -> FactValue:
     words = KEYS[key].words if key in KEYS else ()
     if words and value not in words:
-        raise DocumentError(f"{said}, none of {', '.join(words)}")
+        raise DocumentError(f"{found}, not one of {', '.join(words)}")
     if isinstance(value, list) and all(type(number) is int for number in value):
         value = tuple(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and value >= 0):
-        raise DocumentError(f"{said}, no finite number from zero up")
+        raise DocumentError(f"{found}, not a finite number from 0 up")
     if not number and not words and (key in KEYS or not isinstance(value, str | bool | tuple)):
-        raise DocumentError(f"{said}, no number")
+        raise DocumentError(f"{found}, not a number")
     checked: FactValue = value
     return checked

@@ -1,32 +1,29 @@
-r"""Facts of a device from its probes: small microbenchmarks, each with a curve that tells one property.
+r"""Facts of a device from its probes: small microbenchmarks, each with a curve that shows one property.
 
-The times are taken by :mod:`perfmodel.measuring.probes` and kept in a store's ``probes.jsonl``. Here they become facts,
-with no device. What a curve does not tell clearly gives no fact. ``docs/facts.md`` states each rule.
+:mod:`perfmodel.measuring.probes` takes the times, and a store keeps them in ``probes.jsonl``. This module needs no
+device. A curve that is not clear is not used. ``docs/facts.md`` states each rule.
 
-*Caches*. Each load of a pointer chase gives the address of the next one, so that its time is the latency of a load. The
-chase visits all lines of a footprint in a random cycle. While the footprint fits into a cache, that cache answers; the
-curve over the footprint has a step at each capacity. It is the capacity that one work-item sees: on a machine that
-others share, that may be less than the cache has. The steps of a curve that rises from plateau to plateau are found so,
-with x the logarithm of the footprint and y that of the time, both to the base 2:
+*Caches*. Each load of a pointer chase gives the address of the next one, so its time is the latency of a load. The
+chase visits all lines of a footprint in a random cycle. The curve of that time over the footprint has a step at each
+capacity, as one work-item sees it: on a machine that others share it may be less than the cache has. The steps are
+found as follows, with x and y the logarithms of the footprint and of the time to the base 2:
 
 1. Each point is replaced by the median of itself and its neighbours, so that a single disturbed point does not count.
-   Then the curve is made monotone: adjacent points that fall are pooled to their median (isotonic regression in the
+   The curve is then made monotone: adjacent points that fall are pooled to their median (isotonic regression in the
    absolute error).
 2. The *slope* at x is the rise from x - 1/4 to x + 1/4. Its peaks of at least :data:`STEEP` are steps, if the slope
-   falls below half of the lower one between each two. Between two steps, the place with the least slope is the plateau.
-3. The capacity is the largest measured footprint up to which the curve has risen no more than half of the way, in y,
-   from the plateau before the step to the plateau after it. A step that rises by less than :data:`LEAST_RISE`
-   altogether is none.
+   falls below half of the lower one between each two. Between two steps, the plateau is where the slope is least.
+3. The capacity is the largest measured footprint at which the curve has risen by at most half, in y, of the way from
+   the plateau before the step to the plateau after it. A rise of less than :data:`LEAST_RISE` altogether is not a step.
 
-On curves that were made up (one to four plateaus, steps about half an octave wide, noise of 5 %, one point in 25 slower
-by up to 6) the rule finds the number of steps, and each within one measured footprint, in 94 of 100 cases or more, if
-each plateau is an octave wide. It misses a plateau of half an octave.
+On synthetic curves (one to four plateaus, steps about half an octave wide, noise of 5 %, one point in 25 slower by up
+to 6) the rule finds the number of steps, and each within one measured footprint, in 94 of 100 cases or more, if each
+plateau is an octave wide. It misses a plateau of half an octave.
 
 *Lanes* run two loops, one after the other. Some make all trips in the first loop, the others all in the second. Lanes
-that run in step wait for each other in both loops: if a block of lanes in step holds lanes of both kinds, it takes
-twice the time of lanes of one kind. Lanes that run one after the other always take the time of their own trips. Blocks
-of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than lanes of one kind are the lanes that
-run in step.
+that run in step wait for each other in both loops: a block of lanes in step with lanes of both kinds takes twice the
+time of lanes of one kind. Blocks of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than
+lanes of one kind are the lanes that run in step.
 
 *Barriers*. Kernels differ only in how many they have:
 
@@ -36,60 +33,150 @@ for b barriers of one group of G work-items. :math:`\alpha` is the fact ``barrie
 ``barrier_s``. The slope over b is a least-squares line for each G; :math:`\alpha, \beta \ge 0` fit the slopes with the
 least relative error. Between two barriers each work-item computes a private value, which must be kept over the barrier.
 
-*Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` says how far computing and memory overlap. A is the time of a
-kernel that only moves data, B that of the same kernel with data at hand and arithmetic, and T that of the kernel with
-both. p = 1 is no overlap (the sum), and a large p a full one (the maximum).
+*Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` is a measure of the overlap of computing and memory: 1 for
+none (the sum), large for a full overlap (the maximum). A is the time of a kernel that only moves data, B of the same
+kernel with arithmetic on data in registers, and T of the kernel with both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, log, log2, sqrt
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.display import bytes_text
 from perfmodel.facts.fact import Fact
-from perfmodel.facts.probe_run import ProbeRun, newest, times
 
+SCHEMA: Final = "perfmodel.probe/1"
 CHASE, CONFLICTS, LINE, PAGES, STREAM = "chase", "conflicts", "line", "pages", "stream"
 LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
 LEVELS = ("l1", "l2", "l3")
 DTYPES = ("float32", "float64")
-#: Times that differ by less than this factor are taken for equal.
+#: Times that differ by less than this factor count as equal.
 CLEAR = 1.2
 #: Least rise of a step, as a logarithm to the base 2: a third.
 LEAST_RISE = 0.4
-PROBED_PAGE = 4096
-"""Bytes from each page that is probed to the next."""
-LEAST_PAGES = 256
-"""The second level of a TLB knows more pages than this; one step before it is that of the first."""
-BEYOND = 1.5
-"""A last level begins beyond so many times the second levels of all units."""
 #: Least rise over half an octave, on the same scale.
 STEEP = 0.25
-#: Places for each factor of two at which the slope is looked at.
+#: Bytes from each probed page to the next.
+PROBED_PAGE = 4096
+#: The second level of a TLB covers more pages than this; an earlier step is the first level's.
+LEAST_PAGES = 256
+#: A last level begins beyond this multiple of the second levels of all units.
+BEYOND = 1.5
+#: Grid points for each factor of two at which the slope is computed.
 _GRID = 16
 #: Between one and two: a block of lanes that takes longer than this, over lanes of one kind, waits in both loops.
 TWICE = 1.5
-#: Four to eight times as many lanes that take less than this factor longer are hidden by the device.
+#: The device hides four to eight times as many lanes if they take less than this factor longer.
 FREE = 2.0
 LEAST, MOST = 1.0, 16.0  # exponents of the overlap
-#: Kernels whose times of memory and of computing differ by more than this factor tell nothing of the overlap.
+#: Kernels whose times of memory and of computing differ by more than this factor do not show the overlap.
 COMPARABLE = 8.0
 _PARTS, _PASSES = 16, 5
 
 Floats = NDArray[np.float64]
 
 
+Setting: TypeAlias = int | float | str
+
+
+@dataclass(frozen=True)
+class Point:
+    """Runs of one configuration of a probe; one without work gives the cost of the launch."""
+
+    at: Mapping[str, Setting]  # the settings by name: a footprint in bytes, a number of barriers
+    work: float  # units of work in one run: loads, iterations
+    host_s: tuple[float, ...]  # times of all runs in order, by the host's clock [s]
+
+
+@dataclass(frozen=True)
+class ProbeRun:
+    """One visit of a probe to a device: a line of ``probes.jsonl``.
+
+    Parameters
+    ----------
+    probe, campaign
+        Names of the probe and of the settings that it ran with.
+    series, visit
+        The visits of one series belong together; a later series replaces an earlier one.
+    dropped
+        How many of the first runs of each configuration do not count.
+    status, message
+        ``failed``, with the reason, where the device could not run it.
+    """
+
+    probe: str
+    campaign: str
+    series: int
+    visit: int
+    device: str
+    platform: str
+    driver: str
+    versions: dict[str, str]
+    taken_at: str
+    took_s: float
+    dropped: int
+    points: tuple[Point, ...] = ()
+    status: Literal["ok", "failed"] = "ok"
+    message: str = ""
+    schema: Literal["perfmodel.probe/1"] = field(default=SCHEMA)
+
+    def seconds(self) -> dict[tuple[tuple[str, Setting], ...], float]:
+        r"""Return the time for a unit of work at each setting [s], :math:`(\min t - \min t_0) / w`.
+
+        :math:`t_0` are the times of configurations without work; 0 if there are none.
+        """
+        quickest = [(point, min(point.host_s[self.dropped :], default=float("inf"))) for point in self.points]
+        launch = min((seconds for point, seconds in quickest if point.work == 0), default=0.0)
+        return {
+            tuple(sorted(point.at.items())): max(seconds - launch, 0.0) / point.work
+            for point, seconds in quickest if point.work > 0
+        }  # fmt: skip
+
+
+def newest(runs: Iterable[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
+    """Return the visits of a probe's newest series that did not fail."""
+    visits = [run for run in runs if run.probe == probe and run.status == "ok"]
+    last = max((run.series for run in visits), default=0)
+    return tuple(run for run in visits if run.series == last)
+
+
+def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
+    """Return the least seconds of all visits for a unit of work, by the values of the named settings.
+
+    Only configurations with the settings `where` and a time above zero count.
+
+    Examples
+    --------
+    >>> run = ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, (Point({"bytes": 64}, 10, (2e-8,)),))
+    >>> dict(times([run], "bytes"))
+    {(64,): 2e-09}
+    """
+    lowest: dict[tuple[Setting, ...], float] = {}
+    for run in runs:
+        for settings, seconds in run.seconds().items():
+            at = dict(settings)
+            if all(at.get(name) == value for name, value in where.items()) and seconds > 0 and set(names) <= set(at):
+                key = tuple(at[name] for name in names)
+                lowest[key] = min(seconds, lowest.get(key, seconds))
+
+    def order(key: tuple[Setting, ...]) -> tuple[Setting, ...]:
+        return tuple(map(str, key)) if any(isinstance(part, str) for part in key) else key
+
+    return {key: lowest[key] for key in sorted(lowest, key=order)}
+
+
 def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return what the runs of one device tell clearly, by key; each source begins with "measured"."""
+    """Return the facts that the runs of one device show clearly, by key; each source begins with "measured"."""
     runs = tuple(runs)
-    told_by = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
-    return {key: fact for facts_of in told_by for key, fact in facts_of(runs).items()}
+    rules = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
+    return {key: fact for rule in rules for key, fact in rule(runs).items()}
 
 
 # {{{ caches
@@ -98,8 +185,8 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 class CurveStep:
     """One step of a curve."""
 
-    last: float  # measured place before the middle of the step
-    first: float  # measured place after it
+    last: float  # measured position before the middle of the step
+    first: float  # measured position after it
     before: float  # height of the plateau on the left
     after: float
 
@@ -111,10 +198,10 @@ def capacities(runs: Iterable[ProbeRun]) -> tuple[CurveStep, ...]:
 
 
 def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return the capacities and load times of up to three levels, and of what lies behind them.
+    """Return the capacities and load times of up to three levels, and the load time of memory.
 
     ``l1_bytes`` to ``l3_bytes`` [B] are the first to the third step, ``l1_load_s`` to ``l3_load_s`` and
-    ``memory_load_s`` [s] the plateaus between them. Without any step there is no fact.
+    ``memory_load_s`` [s] the plateaus between them. A curve without a step has no facts.
     """
     runs = tuple(runs)
     facts: dict[str, Fact] = {}
@@ -136,10 +223,10 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``page_bytes`` and ``tlb_pages``, if the pages that a TLB knows end on the curve.
+    """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step where the TLB covers no more pages.
 
-    Its heights are the times of loads from a line of each page, less what the caches of as many lines add. Where huge
-    pages are in use there is no step, and no fact.
+    Its heights are the times of loads from a line of each page, less what the caches of as many lines add. Huge pages
+    leave no step, and so no fact.
     """
     curve = times(newest(runs, PAGES), "pages", "lines")
     packed, spread = ({int(n): s for (n, lines), s in curve.items() if lines == kind} for kind in ("packed", "spread"))
@@ -154,7 +241,7 @@ def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``last_level_bytes`` [B], if reading again takes longer from there on than the second levels explain."""
+    """Return ``last_level_bytes`` [B], if reading again takes longer from there on, beyond the second levels."""
     runs = tuple(runs)
     curve, levels = times(newest(runs, STREAM), "bytes", "units"), capacities(runs)
     second = max((float(units) for _, units in curve), default=0.0) * (levels[1].last if len(levels) > 1 else 0.0)
@@ -166,7 +253,7 @@ def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
-    r"""Return the first-level cache's line [B] from pairs of loads that are some bytes apart; 0 where it is not clear.
+    r"""Return the first-level cache's line [B] from pairs of loads at a distance; 0 where it is not clear.
 
     The first load of a pair misses; the second hits if it is in the same line. The line is the least distance at
     which a pair takes more than half of the way, :math:`\sqrt{t_{near} t_{far}}`, from the nearest to the farthest one.
@@ -174,19 +261,19 @@ def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
         return 0
-    apart, seconds = [int(key[0]) for key in pairs], list(pairs.values())
+    distances, seconds = [int(key[0]) for key in pairs], list(pairs.values())
     near, far = seconds[0], max(seconds)
-    line = next((a for a, s in zip(apart, seconds, strict=True) if s > sqrt(near * far)), 0)
+    line = next((d for d, s in zip(distances, seconds, strict=True) if s > sqrt(near * far)), 0)
     return line if far >= CLEAR * near else 0
 
 
 def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
-    """Return the ways of the first two caches, from chases over lines a power of two apart.
+    """Return the ways of the first two caches, from chases over lines at strides of powers of two.
 
-    Lines that far apart share a set. The ways are the most lines before the time of a load has risen half of the way
+    Lines at a large stride share a set. The ways are the most lines before the time of a load has risen half of the way
     to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if a
-    power of two of sets gives a capacity that the step leaves open, from its last place to before its first: lines that
-    are many pages apart may be fewer, as they share a set of a TLB.
+    power of two of sets gives a capacity that the step leaves open, from its last place to before its first: lines at
+    strides of many pages may be fewer, as they share a set of a TLB.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
@@ -218,7 +305,7 @@ def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
 
 
 def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
-    """Return the steps of a curve, from the left; places must rise, and all numbers be positive.
+    """Return the steps of a curve, from the left; positions must rise, and all numbers be positive.
 
     Examples
     --------
@@ -245,7 +332,7 @@ def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep,
 
 
 def smooth(heights: Floats) -> Floats:
-    """Return the median of each point and its two neighbours, at the ends of the three last ones.
+    """Return the median of each point and its two neighbours; at the ends, of the three outermost points.
 
     Examples
     --------
@@ -274,7 +361,7 @@ def monotone(heights: Floats) -> Floats:
 
 
 def _peaks(slope: Floats) -> list[int]:
-    """Return the places of the peaks: high enough, and with a valley of half their height between each two."""
+    """Return the indices of peaks of at least :data:`STEEP` with a valley of half their height between each two."""
     peaks: list[int] = []
     lowest = 0.0  # of the slope since the last peak
     for at, height in enumerate(slope.tolist()):
@@ -290,7 +377,7 @@ def _peaks(slope: Floats) -> list[int]:
 
 
 def _middle(slope: Floats, at: int, grid: Floats) -> float:
-    """Return the middle of the flat part around the place with the least slope."""
+    """Return the middle of the flat part around the index `at`, where the slope is least."""
     flat = slope <= slope[at] + 0.02
     first, last = at, at
     while first > 0 and flat[first - 1]:
@@ -325,25 +412,25 @@ def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     width = in_step(runs, "float32")
     if not width:
         return {}
-    facts = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_told(width)}")}
+    facts = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_waiting(width)}")}
     growth = _growth(runs, width)
     if growth is not None:
         few, many, ratio = growth
         order = "multithreaded" if ratio < FREE else "lockstep" if width > 1 else "serial"
         more = f"{many} lanes take {ratio:.2g} times as long as {few}"
-        facts["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_told(width)}, and {more}")
+        facts["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_waiting(width)}, and {more}")
     for dtype, key in zip(DTYPES, ("vector_lanes", "vector_lanes_float64"), strict=True):
         lanes = in_step(runs, dtype)
         if lanes > 1:
-            facts[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_told(lanes)}")
+            facts[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_waiting(lanes)}")
         elif lanes == 1 and (ratio := vector_gain(runs, dtype)):
             gain = 2 ** max(0, round(log2(ratio)))
-            said = f"a nest without a loop is {ratio:.3g} times as fast as the same with a loop"
-            facts[key] = Fact(gain, "work-items", f"measured, {dtype}: {said}, to a power of two")
+            speed = f"a nest without a loop is {ratio:.3g} times as fast as the same with a loop"
+            facts[key] = Fact(gain, "work-items", f"measured, {dtype}: {speed}, to a power of two")
     return facts
 
 
-def _told(width: int) -> str:
+def _waiting(width: int) -> str:
     return f"{width} lanes wait for each other" if width > 1 else "no lane waits for another"
 
 
@@ -363,7 +450,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    r"""Return how much quicker an operation is where lanes can share a vector, 0 if it was not measured.
+    """Return how much faster an operation is where lanes can share a vector; 0 if it was not measured.
 
     Two lengths of a straight chain of operations give its slope, with and without a loop around the chain.
     """
@@ -378,7 +465,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of one more barrier [s] by the work-items of the group; kernels without any are left out.
+    """Return the time of one more barrier [s] by the work-items of the group; kernels without barriers are left out.
 
     It is zero where the most barriers take less than :data:`CLEAR` times as long as the fewest.
     """
@@ -427,7 +514,7 @@ def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
         return sum(log(together(a, b, 1 / reciprocal) / t) ** 2 for a, b, t in triples)
 
     low, high = 1 / MOST, 1 / LEAST
-    for _ in range(_PASSES):  # each looks closer around the best of the pass before
+    for _ in range(_PASSES):  # each pass refines the grid around the best point of the last one
         grid = np.linspace(low, high, 2 * _PARTS + 1)
         best = int(np.argmin([error(reciprocal) for reciprocal in grid]))
         low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 2 * _PARTS)])

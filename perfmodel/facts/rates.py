@@ -33,7 +33,7 @@ class Rate:
     formula
         Function from facts to the time; its arguments have the keys of the facts.
     otherwise
-        Name of the rate that stands in where a device lacks one of them; empty where there is none.
+        Name of the rate that is used where a device lacks one of them; "" if there is none.
     """
 
     words: str
@@ -54,7 +54,7 @@ class Rate:
 
         Raises
         ------
-        UnknownFactError
+        FactsError
             If it lacks a fact.
 
         Examples
@@ -117,7 +117,7 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 def known_rate(name: str, *devices: DeviceFacts) -> str:
-    """Return the name of a rate, or of the one that stands in for it where a device lacks a fact.
+    """Return the name of a rate, or of its replacement where a device lacks a fact.
 
     Examples
     --------

@@ -9,7 +9,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from perfmodel.errors import ContradictingFacts, StatisticOutside, UnknownSpan
+from perfmodel.errors import StatisticOutside, UnknownSpan
+from perfmodel.facts.doubts import ContradictingFacts
 
 MISSING = "perfmodel measure --for KERNEL.PY"
 """The command that measures what a kernel needs."""

@@ -293,8 +293,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
             DeviceFacts.from_json(fitted.facts)
     except errors.DocumentError as error:
         raise WeightsFileError(str(path), error.problem) from error
-    except errors.FactsFormatError as error:
-        raise WeightsFileError(str(path), f"has facts of a device that cannot be used: it {error.problem}") from error
+    except errors.FactsError as error:
+        raise WeightsFileError(str(path), f"has facts of a device that cannot be used: {error.problem}") from error
     _check_names(path, fitted)
     if fitted.family_file:
         file = os.path.normpath(folder_of(path) / fitted.family_file)

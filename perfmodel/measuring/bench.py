@@ -16,7 +16,7 @@ import pyopencl as cl
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import BrokenDeviceError
-from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import Point
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing

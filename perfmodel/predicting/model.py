@@ -18,17 +18,10 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import (
-    ClockError,
-    ContradictingFacts,
-    NegativeTimeError,
-    StatisticOutside,
-    UnknownSpan,
-    UnmeasuredFeatureError,
-)
+from perfmodel.errors import ClockError, NegativeTimeError, StatisticOutside, UnknownSpan, UnmeasuredFeatureError
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
-from perfmodel.facts.doubts import doubted_facts
+from perfmodel.facts.doubts import ContradictingFacts, doubted_facts
 from perfmodel.features import HOST_LAUNCH, matches
 from perfmodel.fitting.cautions import Caution, FromRelative, NoBounds, NotPositive, WideInterval
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
@@ -820,7 +813,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
         If it belongs to a family in a Python file, and `family` is not given.
     FamilyDiffersError
         If `family` is not the family of the fit, or has changed since.
-    StoreFormatError, FactsFileError
+    StoreError, FactsError
         If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
     """
     given = None if family is None else find_family(family)

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.display import bytes_text
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts, probed
-from perfmodel.facts.probe_run import ProbeRun, newest, times
+from perfmodel.facts.probed import ProbeRun, newest, times
 from perfmodel.report import drawing
 from perfmodel.report.drawing import COLOURS, Axes, Figure
 

@@ -19,7 +19,7 @@ from perfmodel.documents import Schema, json_text, require, value_of
 from perfmodel.errors import DocumentError, ForeignDeviceError, StoreFormatError, StoreMissingError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
 from perfmodel.facts.doubts import with_probed_facts
-from perfmodel.facts.probe_run import SCHEMA, ProbeRun
+from perfmodel.facts.probed import SCHEMA, ProbeRun
 from perfmodel.io import replace_file, write_whole
 from perfmodel.store import lines
 from perfmodel.store.lines import failure, opened, read_counts, read_lines, read_row
@@ -176,7 +176,7 @@ def read(path: Path | str) -> Measurements:
         No line of a file can be read, or ``device.json`` is no description of a device.
     DamagedPackError
         A packed file of counts cannot be unpacked.
-    FactsFileError
+    FactsError
         The folder's ``facts.yaml`` is not what it should be.
 
     Warns

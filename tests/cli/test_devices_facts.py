@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from perfmodel import store
 from perfmodel.cli import application
 from perfmodel.store.files import append_probe
-from tests.facts.test_probed_caches import capacity
+from tests.facts.test_probed import capacity
 from tests.store.test_files_probes import CPU
 
 

@@ -148,7 +148,7 @@ def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
     t_unit = lp.add_dtypes(
         lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = a[i] + d[i]", lang_version=LANGUAGE), {"d": np.float32}
     )
-    with pytest.raises(KernelError, match=expected) as error:
+    with pytest.raises(KernelError, match=expected):
         count(t_unit, dtypes=dtypes)
 
 

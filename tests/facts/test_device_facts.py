@@ -1,4 +1,4 @@
-"""What is known of a device: look-up, the file-safe name, JSON, what tells devices apart, and what is assumed."""
+"""Facts of a device: look-up, the file-safe name, JSON, differences of devices, and assumed facts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from perfmodel.errors import FactsFormatError, PerfModelError, UnknownFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import KEYS, DeviceFacts, Fact, assumed_facts, differences, with_assumed_facts
 
 POCL = "Portable Computing Language"
@@ -35,35 +35,22 @@ def test_order_of_facts_does_not_matter():
     assert ["compute_units", "max_work_item_sizes"] == list(again)
 
 
-def test_value_and_source():
-    assert 132 == example().value("compute_units")
-    assert "CL_DEVICE_MAX_COMPUTE_UNITS" == example().fact("compute_units").source
-    assert "compute_units" in example()
-    assert "warp" not in example()
-
-
 def test_unknown_fact_says_what_is_known():
-    with pytest.raises(UnknownFactError, match=r"'speed'.*compute_units, max_work_item_sizes") as caught:
+    with pytest.raises(FactsError, match=r"'speed'.*compute_units, max_work_item_sizes"):
         example().value("speed")
-    assert isinstance(caught.value, LookupError)
-    assert ("compute_units", "max_work_item_sizes") == caught.value.allowed
 
 
 def test_round_trip_through_json_text():
     assert example() == DeviceFacts.from_json(json.loads(json.dumps(example().to_json())))
 
 
-@pytest.mark.parametrize("change", [{"schema": "perfmodel.device/99"}, {"schema": None}])
-def test_other_schema_is_refused(change):
-    with pytest.raises(FactsFormatError, match=r"perfmodel\.device/1"):
+@pytest.mark.parametrize("change", [
+    {"schema": "perfmodel.device/99"}, {"schema": None}, {"name": 3}, {"platform": None}, {"driver": None},
+    {"facts": []}, {"facts": {"banks": 32}},
+])  # fmt: skip
+def test_documents_of_another_form_are_refused(change):
+    with pytest.raises(FactsError, match=r"perfmodel\.device/1"):
         DeviceFacts.from_json({**example().to_json(), **change})
-
-
-def test_missing_part_is_named():
-    document = example().to_json()
-    del document["driver"]
-    with pytest.raises(PerfModelError, match="driver"):
-        DeviceFacts.from_json(document)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +72,6 @@ def test_slug(platform, name, expected):
     assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", slug)
 
 
-def test_slug_survives_a_new_driver():
-    old, new = (DeviceFacts("NVIDIA H200", "NVIDIA CUDA", driver, ()) for driver in ("550", "570"))
-    assert old.slug == new.slug
-
-
 def test_hash_leaves_out_what_varies_from_run_to_run():
     facts = example()
     assert re.fullmatch("[0-9a-f]{64}", facts.hash)
@@ -106,7 +88,7 @@ def test_a_new_fact_replaces_the_one_under_its_key():
 
 
 def device(name="D", platform="P", driver="1", **facts):
-    return DeviceFacts.from_mapping(name, platform, driver, {key: Fact(v, "", "told") for key, v in facts.items()})
+    return DeviceFacts.from_mapping(name, platform, driver, {key: Fact(v, "", "x") for key, v in facts.items()})
 
 
 @pytest.mark.parametrize(
@@ -126,7 +108,7 @@ def test_differences(known, used, expected):
 
 
 def typed_device(**facts):
-    return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "told") for key, value in facts.items()})
+    return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "x") for key, value in facts.items()})
 
 
 @pytest.mark.parametrize(("kind", "groups", "items"), [("cpu", 1, 1024), ("gpu", 16, 2048), ("accelerator", 16, 2048)])

@@ -1,15 +1,16 @@
-"""Published devices, and files of facts that a person writes."""
+"""Published devices, keys and units of facts, and files of facts that a user writes."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import FactsError, FactsFileError, FactsFormatError, PerfModelError, UnknownDeviceNameError
-from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
+from perfmodel.errors import FactsError, PerfModelError, UnknownNameError
+from perfmodel.facts import KEYS, UNITS, DeviceFacts, Fact, published, published_devices, read_facts
 from perfmodel.models import Family
 from perfmodel.models.model import Weight, known_weights
 from tests.recorded import RECORDED, SIMULATED
@@ -65,7 +66,7 @@ def test_the_papers_devices_are_there():
 
 
 def test_an_unknown_device_is_answered_with_those_that_exist():
-    with pytest.raises(UnknownDeviceNameError, match=r"'gtx-481'.*gtx-480"):
+    with pytest.raises(UnknownNameError, match=r"'gtx-481'.*gtx-480"):
         published("gtx-481")
 
 
@@ -82,14 +83,12 @@ LINE = '{"schema": "perfmodel.measurement/1", "kernel": "k", "group": "g", "vari
 "samples_s": [1.0], "dropped": 0, "status": "ok"}\n'
 
 
-def folder_of(tmp_path, device="d", told=True):
-    import json
-
+def folder_of(tmp_path, device="d", reported=True):
     (tmp_path / "measurements.jsonl").write_text(LINE % device)
     (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
-    told_facts = DeviceFacts("d", "p", "1", (("banks", Fact(16, "", "CL")), ("compute_units", Fact(4, "", "CL"))))
-    if told:
-        (tmp_path / "device.json").write_text(json.dumps(told_facts.to_json()))
+    facts = DeviceFacts("d", "p", "1", (("banks", Fact(16, "", "CL")), ("compute_units", Fact(4, "", "CL"))))
+    if reported:
+        (tmp_path / "device.json").write_text(json.dumps(facts.to_json()))
     return tmp_path
 
 
@@ -98,8 +97,8 @@ def test_a_store_s_facts_are_those_of_the_device_and_the_file(tmp_path):
     assert (("banks", Fact(32, "", "by hand")), ("compute_units", Fact(4, "", "CL"))) == found.facts
 
 
-def test_the_file_is_enough_where_the_device_told_nothing(tmp_path):
-    found = store.read(folder_of(tmp_path, told=False)).facts
+def test_the_file_is_enough_where_the_device_reported_nothing(tmp_path):
+    found = store.read(folder_of(tmp_path, reported=False)).facts
     assert DeviceFacts("d", "p", "1", (("banks", Fact(32, "", "by hand")),)) == found
 
 
@@ -112,7 +111,7 @@ def test_a_file_may_begin_with_a_published_device(tmp_path):
     path.write_text("published: gtx-480\nfacts: {banks: {value: 16, unit: '', source: x}}")
     assert dict(published("gtx-480").facts) | {"banks": Fact(16, "", "x")} == read_facts(path)
     path.write_text("published: gtx-481\nfacts: {}")
-    with pytest.raises(UnknownDeviceNameError):
+    with pytest.raises(UnknownNameError):
         read_facts(path)
 
 
@@ -126,47 +125,61 @@ def test_times_that_others_recorded_say_so(tmp_path):
 
 
 def test_numbers_without_a_point_are_numbers(tmp_path):
-    """YAML 1.1 takes 1e-7 for a word."""
+    """YAML 1.1 reads 1e-7 as a string."""
     path = tmp_path / "facts.yaml"
     path.write_text("facts: {issue_s: {value: 1e-7, unit: s, source: x}, mine: {value: word, unit: '', source: x}}")
     assert {"issue_s": Fact(1e-7, "s", "x"), "mine": Fact("word", "", "x")} == read_facts(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("facts: [", "is not valid YAML"),
-        ("- facts", "has no mapping 'facts'"),
-        ("facts: 3", "has no mapping 'facts'"),
-        ("facts: {banks: 32}", "gives 'banks' not exactly value, unit, source"),
-        ("facts: {banks: {value: 32, unit: ''}}", "gives 'banks' not exactly value, unit, source"),
-        ("facts: {banks: {value: 32, unit: '', source: x, more: 1}}", "gives 'banks' not exactly"),
-        ("facts: {banks: {value: 32, unit: '', source: ''}}", "gives 'banks' without a source"),
-        ("facts: {clock_hz: {value: 1046, unit: MHz, source: x}}", "gives 'clock_hz' in 'MHz', not in 'Hz'"),
-        (
-            "facts: {mine: {value: 1, unit: furlong, source: x}}",
-            "in 'furlong', which is none of share, B, s",
-        ),
-        ("facts: {banks: {value: many, unit: '', source: x}}", "gives 'banks' as 'many', no number"),
-        ("facts: {banks: {value: null, unit: '', source: x}}", "gives 'banks' as None, no number"),
-        ("facts: {banks: {value: true, unit: '', source: x}}", "gives 'banks' as True, no number"),
-        ("facts: {mine: {value: [a], unit: '', source: x}}", "gives 'mine' as ['a'], no number"),
-        ("facts: {banks: {value: -1, unit: '', source: x}}", "gives 'banks' as -1, no finite number"),
-        (
-            "facts: {l2_miss_ratio: {value: 1.5, unit: share, source: x}}",
-            "as 1.5, no share from 0 to 1",
-        ),
-        ("facts: {banks: {value: .nan, unit: '', source: x}}", "gives 'banks' as nan, no finite number"),
-    ],
-)
-def test_files_that_are_not_right(tmp_path, text, said):
+DEVICE = {"schema": "perfmodel.device/1", "name": "d", "platform": "p", "driver": "1"}
+FULL = {"value": 32, "unit": "", "source": "x"}
+
+
+@pytest.mark.parametrize(("key", "row", "problem"), [
+    ("banks", 32, "must have exactly value, unit, source for 'banks'"),
+    ("banks", {"value": 32, "unit": ""}, "must have exactly value, unit, source for 'banks'"),
+    ("banks", {**FULL, "more": 1}, "must have exactly value, unit, source for 'banks'"),
+    ("banks", {**FULL, "source": ""}, "has 'banks' without a source"),
+    ("clock_hz", {**FULL, "unit": "MHz"}, "has 'clock_hz' in 'MHz', not in 'Hz'"),
+    ("mine", {**FULL, "unit": "furlong"}, "has 'mine' in 'furlong'; units are share, B, s"),
+    ("banks", {**FULL, "value": "many"}, "has 'many' for 'banks', not a number"),
+    ("banks", {**FULL, "value": None}, "has None for 'banks', not a number"),
+    ("banks", {**FULL, "value": True}, "has True for 'banks', not a number"),
+    ("mine", {**FULL, "value": ["a"]}, "has ['a'] for 'mine', not a number"),
+    ("banks", {**FULL, "value": -1}, "has -1 for 'banks', not a finite number from 0 up"),
+    ("l2_miss_ratio", {**FULL, "value": 1.5, "unit": "share"}, "has 1.5 for 'l2_miss_ratio', not a share from 0 to 1"),
+    ("subgroup_size", {**FULL, "value": 0, "unit": "work-items"}, "has 0 for 'subgroup_size', not an integer"),
+    ("subgroup_size", {**FULL, "value": 2.5, "unit": "work-items"}, "not an integer from 1 to 1024"),
+    ("subgroup_size", {**FULL, "value": 4096, "unit": "work-items"}, "not an integer from 1 to 1024"),
+    ("compute_units", {**FULL, "value": 0}, "has 0 for 'compute_units', not an integer from 1 up"),
+])  # fmt: skip
+def test_facts_that_are_refused(tmp_path, key, row, problem):
+    path = tmp_path / "facts.yaml"
+    path.write_text(json.dumps({"facts": {key: row}}))
+    with pytest.raises(FactsError, match=re.escape(problem)) as caught:
+        read_facts(path)
+    assert str(path) in str(caught.value)
+    assert "docs/facts.md" in str(caught.value)
+    with pytest.raises(FactsError, match=re.escape(problem)):
+        DeviceFacts.from_json({**DEVICE, "facts": {key: row}})
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("facts: [", "is not valid YAML"), ("- facts", "has no mapping 'facts'"), ("facts: 3", "has no mapping 'facts'"),
+    ("facts: {banks: {value: .nan, unit: '', source: x}}", "has nan for 'banks', not a finite number"),
+])  # fmt: skip
+def test_files_that_are_refused(tmp_path, text, problem):
     path = tmp_path / "facts.yaml"
     path.write_text(text)
-    with pytest.raises(FactsFileError, match=re.escape(said)) as caught:
+    with pytest.raises(FactsError, match=problem):
         read_facts(path)
-    assert str(path) == caught.value.path
-    assert "docs/facts.md" in str(caught.value)
-    assert isinstance(caught.value, FactsFormatError)
+
+
+def test_keys_have_units_that_their_names_end_with():
+    ends = {"_s": {"s", "B/s", "operation/s"}, "_bytes": {"B"}, "_hz": {"Hz"}, "_per_s": {"B/s", "operation/s"}}
+    for key, one in KEYS.items():
+        assert one.unit in UNITS
+        assert all(one.unit in allowed for end, allowed in ends.items() if key.endswith(end)), key
 
 
 def test_a_file_that_is_not_there(tmp_path):

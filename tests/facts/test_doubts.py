@@ -1,4 +1,4 @@
-"""Facts that contradict each other, and probes that were disturbed."""
+"""Impossible times of probes, and facts that contradict each other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,89 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.doubts import DISTURBED, contradictions, disturbed_probes, doubted_facts, with_probed_facts
-from tests.facts.test_probe_bounds import changed
-from tests.probed import lanes
+from perfmodel.facts.doubts import (
+    DISTURBED,
+    contradictions,
+    disturbed,
+    disturbed_probes,
+    doubted_facts,
+    undisturbed,
+    with_probed_facts,
+)
+from perfmodel.store.files import read_probes
+from tests.probed import chase, lanes, probe
+from tests.recorded import PROBED
+
+
+@pytest.mark.parametrize(("width", "hidden"), [(1, False), (8, False), (16, False), (4, True), (32, True), (64, True)])
+def test_devices_of_every_order_are_undisturbed(width, hidden):
+    assert "" == disturbed(lanes(width, hidden))
+
+
+def test_committed_probes_are_undisturbed():
+    runs = [run for folder in PROBED for run in read_probes(folder)]
+    assert runs
+    assert [] == [(run.device, run.probe, disturbed(run)) for run in runs if disturbed(run)]
+
+
+def changed(run, factor, **at):
+    """Return a probe of whose settings some take another time."""
+    points = (
+        replace(point, host_s=tuple(factor * s for s in point.host_s)) if at.items() <= point.at.items() else point
+        for point in run.points
+    )
+    return replace(run, points=tuple(points))
+
+
+def test_eight_lanes_cannot_take_less_time_than_one():
+    """A serial device, of which 1 lane was disturbed while it was timed: 8 lanes take 8/941 of its time."""
+    slow = changed(lanes(1), 941.0, lanes=1)
+    assert "8 lanes take 0.0085 times as long as 1: 1 to 8 can be" == disturbed(slow)
+    assert (lanes(1),) == undisturbed([slow, lanes(1)])
+
+
+@pytest.mark.parametrize(("block", "lane_count", "factor", "expected"), [
+    (64, 64, 4.0, "64 lanes take 2.6e+02 times as long as 1: 1 to 64 can be"),
+    (2, 256, 5.0, "lanes of two kinds in blocks of 2 take 5 times as long as of one: 1 to 2 can be"),
+    (2, 256, 0.1, "lanes of two kinds in blocks of 2 take 0.1 times as long as of one: 1 to 2 can be"),
+])
+def test_other_lanes_that_cannot_be(block, lane_count, factor, expected):
+    assert expected == disturbed(changed(lanes(1), factor, block=block, lanes=lane_count))
+
+
+def nests(gain):
+    return probe("nests", [
+        ({"nest": nest, "operations": n, "dtype": "float32"}, 1, 1.0 + each * n)
+        for nest, each in (("straight", 1.0), ("looped", gain)) for n in (32, 64)
+    ])  # fmt: skip
+
+
+def overlap(both):
+    return probe("overlap", [
+        ({"part": "memory", "operations": 0}, 1, 1.0), ({"part": "compute", "operations": 8}, 1, 2.0),
+        ({"part": "both", "operations": 8}, 1, both),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "expected"), [
+    (chase({4096: 1e-9, 8192: 2e-5}), "a load takes 2e-05 s, and can take 5e-11 to 1e-05 s"),
+    (probe("line", [({"apart": 4}, 10, 1e-12)]), "a load takes 1e-12 s"),
+    (probe("stream", [({"bytes": 4, "units": 2}, 1, 1e-3)]), "a byte takes 0.001 s"),
+    (nests(1000.0), "float32 without a loop is 1e+03 times as fast as with one, and can be up to 64 times"),
+    (probe("barriers", [({"barriers": b, "items": 16}, 1, 0.1 * b) for b in (1, 2, 3)]), "a barrier takes 0.1 s"),
+    (overlap(0.5), "memory and computing take 0.5 s together, and can take 2 to 3 s"),
+    (overlap(9.0), "memory and computing take 9 s together, and can take 2 to 3 s"),
+])
+def test_times_of_other_probes_that_cannot_be(run, expected):
+    assert disturbed(run).startswith(expected)
+
+
+@pytest.mark.parametrize("run", [
+    chase({4096: 1e-9, 8192: 1e-7}), nests(16.0), overlap(2.0), overlap(3.0), probe("new", [({}, 1, 1.0)]),
+])
+def test_times_that_can_be(run):
+    assert "" == disturbed(run)
+
 
 UNITS = {"vector_lanes": "work-items", "subgroup_size": "work-items", "clock_hz": "Hz", "clock_mhz": "MHz",
          "memory_load_s": "s", "memory_bandwidth_bytes_per_s": "B/s", "peak_flops_float32": "operation/s",
@@ -26,7 +106,7 @@ def test_a_stream_and_a_chase_that_tell_two_last_levels():
     (doubt,) = contradictions(device(last_level_bytes=32 * MIB, l3_bytes=3 * MIB, l3_told_bytes=32 * MIB))
     assert ("last_level_bytes", 32 * MIB, 3 * MIB) == (doubt.key, doubt.assumed, doubt.other)
     text = str(doubt)
-    for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "the system tells 32 MiB"):
+    for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "the system reports 32 MiB"):
         assert said in text
     for said in ("32 MiB is assumed, for", "intervals cover the other", "perfmodel calibrate --probes", "facts.yaml"):
         assert said in text

@@ -10,7 +10,7 @@ from perfmodel.store import read
 from perfmodel.store.files import ISOLATION_FILE as FILE, append_probe
 from scripts.lab.isolation_page import BEGIN, draw_isolation
 from scripts.lab.pages import draw_probes, trial_seconds
-from tests.facts.test_probed_caches import capacity
+from tests.facts.test_probed import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_files_isolation import isolation, keep
 

@@ -8,14 +8,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import (
-    KernelError,
-    LevelError,
-    NegativeTimeError,
-    SizeError,
-    StoreFormatError,
-    UnmeasuredFeatureError,
-)
+from perfmodel.errors import KernelError, LevelError, NegativeTimeError, SizeError, StoreError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.conformal import Conformal
@@ -373,7 +366,7 @@ def test_facts_beside_weights_that_hold_none(tmp_path):
     (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
     assert UNITS.updated({"banks": Fact(32, "", "by hand")}) == load(tmp_path / "w.json").facts
     (tmp_path / "device.json").write_text("{")
-    with pytest.raises(StoreFormatError, match=r"device.json' line 1: is not valid JSON"):
+    with pytest.raises(StoreError, match=r"device.json': the document is not valid JSON"):
         load(tmp_path / "w.json")
 
 

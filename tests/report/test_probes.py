@@ -7,8 +7,7 @@ import pytest
 from perfmodel.errors import OptionError, PictureFormatError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.probes import picture_probes, probes_figure
-from tests.facts.test_probed import RUNS
-from tests.facts.test_probed_caches import L1, L2
+from tests.facts.test_probed import L1, L2, RUNS
 from tests.probed import chase
 
 TOLD = DeviceFacts.from_mapping("a device", "a platform", "1", {"l1_told_bytes": Fact(32768, "B", "told")})

@@ -384,7 +384,7 @@ def test_the_description_changes_only_when_something_lasting_does(tmp_path):
 def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
     store.append(tmp_path, measurement())
     (tmp_path / "device.json").write_text(text)
-    with pytest.raises(errors.StoreFormatError, match=r"device\.json"):
+    with pytest.raises(errors.StoreError, match=r"device\.json"):
         store.read(tmp_path)
 
 

@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.errors import SetAsideWarning, StoreFormatError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store.files import append_probe, probes_path, read_probes
-from tests.facts.test_probed_caches import L1, capacity
+from tests.facts.test_probed import L1, capacity
 from tests.probed import chase
 
 CPU = DeviceFacts.from_mapping(

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.facts import probe_run, probed
-from perfmodel.facts.probe_run import Point
+from perfmodel.facts import probed
+from perfmodel.facts.probed import Point
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """
@@ -104,7 +104,7 @@ def footprints(most_bytes: int) -> tuple[int, ...]:
 def disagreeing(visited: Earlier) -> tuple[int, ...]:
     """Return the footprints [B] whose two lowest visits differ by more than :data:`AGREEMENT`."""
     several: dict[int, list[float]] = {}
-    for curve in (probe_run.times([visit], "bytes") for visit in visited):
+    for curve in (probed.times([visit], "bytes") for visit in visited):
         for (octets,), seconds in curve.items():
             several.setdefault(int(octets), []).append(seconds)
     lowest = {octets: sorted(seconds)[:2] for octets, seconds in several.items()}
@@ -149,7 +149,7 @@ def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
     generator, began = np.random.default_rng(len(earlier)), monotonic()
     memory = instrument.known("global_memory_bytes", 2**28) // 4
     most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
-    visited = probe_run.newest(earlier, probed.CHASE)
+    visited = probed.newest(earlier, probed.CHASE)
     every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
     slack = SLACK_PAGES * PAGE_LINES
     with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, place):

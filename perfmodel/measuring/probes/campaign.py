@@ -14,9 +14,8 @@ from pathlib import Path
 from time import monotonic
 
 from perfmodel import store as stored
-from perfmodel.facts.doubts import DISTURBED
-from perfmodel.facts.probe_bounds import disturbed
-from perfmodel.facts.probe_run import Point, ProbeRun
+from perfmodel.facts.doubts import DISTURBED, disturbed
+from perfmodel.facts.probed import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring import supervised, timing
 from perfmodel.measuring.bench import Bench

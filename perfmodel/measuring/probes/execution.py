@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.facts import probed
-from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import Point
 from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 FLOAT64 = """

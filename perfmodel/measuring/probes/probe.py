@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl as cl
 
-from perfmodel.facts.probe_run import Point, ProbeRun
+from perfmodel.facts.probed import Point, ProbeRun
 from perfmodel.measuring.timing import Enqueue, sample
 from perfmodel.opencl import Device, quiet_compiler
 

@@ -37,7 +37,7 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
 
     Raises
     ------
-    UnknownFactError
+    FactsError
         If neither a fact nor a weight tells a number.
     """
     units, clock = float(facts.value("compute_units")), float(_known(facts, "clock_hz", 1.0))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfmodel.errors import UnknownFactError
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.fitting.throughput import throughput
 from perfmodel.store import read
@@ -48,7 +48,7 @@ def test_a_clock_makes_cycles():
 
 
 def test_what_nothing_tells_is_named():
-    with pytest.raises(UnknownFactError, match="memory_latency_s"):
+    with pytest.raises(FactsError, match="memory_latency_s"):
         core_of(facts())
 
 

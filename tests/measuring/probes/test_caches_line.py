@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.measuring.probes import caches
-from tests.facts.test_probed_caches import capacity
+from tests.facts.test_probed import capacity
 from tests.measuring.probes.devices import SHORT, instrument
 from tests.probed import chase
 

@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.calibration.calibrate import doubts_of
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.facts.doubts import DISTURBED
-from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import Point
 from perfmodel.measuring.probes import campaign
 from perfmodel.measuring.probes.campaign import PROBES, measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH, Probe, ProbeSettings
