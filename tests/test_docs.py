@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -45,6 +46,7 @@ USERS = {
 }
 ARCHITECTURE = "docs/architecture.md"
 PLACES = ("perfmodel", "perfmodel/counts")
+FIGURES = json.loads((ROOT / "docs" / "data" / "figures.json").read_text(encoding="utf-8"))
 #: The sections of the page of models, by the model's name.
 SECTIONS = {
     name: text
@@ -185,6 +187,30 @@ def test_the_page_of_accuracy_shows_rows_of_the_comparison():
     assert 10 == len(own)
     for name, figures in own:
         assert f"| `{name}` | {figures}" in PAGES["docs/lab/families.md"].text
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_pages_quote_the_same_figure(name):
+    """Numbers that several pages quote are in one file."""
+    figure = FIGURES[name]
+    assert [] == [page for page in figure["pages"] if figure["text"] not in " ".join(PAGES[page].text.split())]
+
+
+def test_the_quoted_figures_are_those_of_the_table_of_other_kernels():
+    """The table has errors and choices of kernels that nobody tuned the models on."""
+    table = PAGES["docs/evaluation.md"].text.partition("| device | kernels |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[2:7]] for line in table.splitlines()[2:]]
+    factors = [float(row[2]) for row in rows]
+    suites = [row for row in rows if row[0] == "suites, set aside"]
+    regrets = [100 * float(row[3].partition(";")[0]) - 100 for row in suites]
+    inside = [int(row[4].removesuffix(" %")) for row in suites]
+    quoted = [figure["text"] for figure in FIGURES.values()][:3]
+    assert 14 == len(rows)
+    assert f"{min(factors):.1f} to {max(factors):.1f}" == quoted[0]
+    assert f"{min(regrets):.0f} to {max(regrets):.0f} %" == quoted[1]
+    assert f"{min(inside)} to {max(inside)} %" == quoted[2]
+    paper = {line for line in PAGES["docs/lab/paper.md"].text.splitlines() if line.startswith("|") and "%" in line}
+    assert set() == paper - {*PAGES["docs/evaluation.md"].text.splitlines()}
 
 
 def test_files_that_a_page_names_exist():
