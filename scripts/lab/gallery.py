@@ -287,7 +287,7 @@ def page(
     bounds = "; ".join(f"{device}: {bound_of(point)}" for device, point in points.items())
     return "\n\n".join([
         f"# {title_of(source)}", words, f"```python\n# {example.name}.py\n{code}\n```", f"    {example.command}",
-        "## What the models say",
+        "## Predictions",
         f"Predicted times at {sizes}, with intervals that should hold 90 % of measured times; the fastest variant in "
         f"bold.{'' if any((pairs or {}).values()) else ' ' + UNRUN}", markdown_table(table),
         f"The largest part of the fastest variant's time: {bounds}.",
@@ -310,7 +310,7 @@ def measured_part(example: Example, pairs: Mapping[str, Sequence[Pair]]) -> list
             rows.append((words, f"`{pair.variant}`", *times, factor, "yes" if pair.inside else "no"))
     sizes = ", ".join(map(str, example.timed_sizes()[example.across]))
     return [
-        "## What was measured", "By `perfmodel time` on a quiet machine, the fastest variant first.",
+        "## Measurements", "By `perfmodel time` on a quiet machine, the fastest variant first.",
         markdown_table(rows), f"At all three sizes, {example.across} = {sizes} (hollow markers in the picture):",
         "\n".join(f"- {summary(here, words)}" for words, here in known.items()),
     ]  # fmt: skip
@@ -333,9 +333,9 @@ def index(
     figures = ["Of all kernels, each at three sizes:", "\n".join(f"- {line}" for line in known)] if known else []
     return "\n\n".join([
         "# A gallery of kernels",
-        "What do models say of kernels like mine? Here are eight kernels of different kinds, each in variants that a "
-        "tuner would try, with the times that committed weights predict. `scripts/redraw gallery` draws these pages, "
-        "and `scripts/bench gallery --device pocl` measures the kernels. [How far to believe a "
-        "prediction](../../evaluation.md) says how good they are.",
+        "What do models predict for kernels like mine? These are eight kernels of different kinds, each in variants "
+        "that a tuner would try, with the times that committed weights predict. `scripts/redraw gallery` draws these pages, "
+        "and `scripts/bench gallery --device pocl` measures the kernels. [How reliable a "
+        "prediction is](../../evaluation.md) has the errors.",
         markdown_table(rows), *figures, f"```{{toctree}}\n:hidden:\n\n{entries}\n```", "",
     ])  # fmt: skip

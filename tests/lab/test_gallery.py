@@ -153,5 +153,5 @@ def test_a_page_without_measured_times_says_so():
     points = {"D": {"along": SimpleNamespace(seconds=2e-3, interval=(1e-3, 3e-3), terms={"near": 1e-3})}}
     drawn = page(FFT, (GALLERY / "fft_stage.py").read_text(), points)
     assert "Nothing here was run" in drawn
-    assert "What was measured" not in drawn
+    assert "Measurements" not in drawn
     assert "| `along` | **2 ms**<br>1 ms to 3 ms |" in drawn

@@ -144,11 +144,11 @@ def outliers_claim(cases: Iterable[Comparison], family: str) -> Claim:
     said = (
         f"{family} mispredicts {len(far)} of {len(known)} cases by more than a factor of {FAR:g}, of which {len(slow)} "
         "are slower than predicted; the "
-        f"slowest beside its prediction is {slowest.form} {slowest.sizes}: {seconds_text(slowest.measured)} for "
+        f"slowest relative to its prediction is {slowest.form} {slowest.sizes}: {seconds_text(slowest.measured)} for "
         f"{seconds_text(slowest.predicted or 0.0)}"
     )
     if 2 * len(far) > len(known):
-        said += "; with so many none stands out"
+        said += "; with so many there is a group of outliers, not one"
     return Claim("Section V", paper, said, bool(slow) and 2 * len(far) <= len(known))
 
 

@@ -125,7 +125,7 @@ def one_group_claim() -> Claim:
     seconds = SLOPE * math.sqrt(65536) / 1 + LEVEL
     paper = "with B_a = 1 for 4 the run takes 108 s, in line with the prediction of 105 s"
     said = (
-        f"with B_a = 1 and groups as large as before T is 1, and Eq. 15 gives {seconds:.0f} s; the paper does not say "
-        "whether the groups were made larger"
+        f"with B_a = 1 and groups as large as before T is 1, and Eq. 15 gives {seconds:.0f} s; the paper does not "
+        "mention larger groups"
     )
     return _decided("Section V, B_a = 1", paper, said, None)

@@ -143,7 +143,7 @@ def _searched(found: Combinations) -> Claim:
     path, ratios = search(seconds), speedups(found)
     best, end = min(seconds, key=seconds.__getitem__), min(path, key=seconds.__getitem__)
     asked = sum(1 for one in seconds if any(one >= step and len(one) <= len(step) + 1 for step in path))
-    study = f", and that of the study {ratios[STUDY_BEST]:.2f}" if STUDY_BEST in ratios else ""
+    study = f", and for the study's {ratios[STUDY_BEST]:.2f}" if STUDY_BEST in ratios else ""
     return Claim(
         "Section 3.5.2, figure 3.5",
         claim,
@@ -162,7 +162,7 @@ def _searched(found: Combinations) -> Claim:
 
 def _baseline(found: Combinations, other: Sequence[Combination]) -> Claim:
     claim = "of the baseline " + ", ".join(f"B_{name} = {value}" for name, value in PRINTED.items())
-    claim += f": computation limits it, and B_itilp is {percent(PRINTED_SHARE)} of what can be gained"
+    claim += f": computation limits it, and B_itilp is {percent(PRINTED_SHARE)} of the possible gain"
     one = found.get(BASELINE)
     if one is None or one.benefits is None:
         return Claim("Section 4.1.3", claim, f"The device has no weights of `{FAMILY}`.", None)

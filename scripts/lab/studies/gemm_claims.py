@@ -127,7 +127,7 @@ def _spilled(points: Sequence[Point], is_cpu: bool) -> Claim:
     words = words if above and below else ", so nothing is compared"
     return Claim(
         "Section 5.3.2, figure 5.3",
-        "with what exceeds 255 registers in local memory, the estimate is much closer for large N_TB",
+        "with values beyond 255 registers in local memory, the estimate is much closer for large N_TB",
         f"On ALGOPARC that happens only from N_TB = {_first_spilled()} on; at {last} the estimate rises from "
         f"{plain:.2f} s to {spilled:.2f} s. Here {_names(above)}{words}."
         + " A CPU has no such limit." * is_cpu,

@@ -75,7 +75,7 @@ def device_claims(data: StudyData) -> tuple[Claim, ...]:
 
 
 def _choice(last: Sequence[Comparison]) -> Claim:
-    claim = "Fig. 7.1", "the model tells the E with which merging is fastest"
+    claim = "Fig. 7.1", "the model finds the E with which merging is fastest"
     known = [case for case in last if case.predicted is not None]
     if len(known) < 2:
         return Claim(*claim, f"`{SPT}` predicts {len(known)} of {len(last)} variants", None)

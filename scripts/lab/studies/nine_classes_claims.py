@@ -19,7 +19,7 @@ BEYOND = 10.0
 CLOSE, LIMIT = 0.05, 0.30
 #: Share of cases from which on something holds "generally", or is consistent [1].
 MOST = 0.75
-ON_CPU = "; the paper says so of GPUs, and that CPUs need a model of caches first (6.2)"
+ON_CPU = "; the paper's claim is about GPUs; CPUs need a model of caches first (6.2)"
 
 
 def claims(measured: Sequence[Measurement], fit: Fit | None, facts: DeviceFacts) -> tuple[Claim, ...]:

@@ -79,7 +79,7 @@ def _conflict_claims(conflicts: Records) -> tuple[Claim, ...]:
         Claim(
             "Corollary 6.2.1", "some queries make the naive search take w times as long, by w-way conflicts from step "
             "log w + 1 on",
-            f"{WARP} queries N/w apart take {reached['naive']} serialised accesses on {n} words (the bound "
+            f"{WARP} queries at distances of N/w take {reached['naive']} serialised accesses on {n} words (the bound "
             f"w log(N/w) + w - 1 is {worst['naive']}). That is {times:.1f} times those without "
             "conflicts, as the first log w steps have fewer than w. "
             f"Random queries take {typical['naive']:.0f}",

@@ -225,8 +225,8 @@ def claim_at_hand(device: Gpu, n: float, hidden: bool) -> Claim:
     times = {name: total(device, ALGORITHMS[name].sort(device, choice, n, hidden)) for name, choice in chosen.items()}
     words = {name: f"{ALGORITHMS[name].letter} = {choice}" for name, choice in chosen.items()}
     return Claim(
-        "7.1.4, 7.3.3", "the parameters of a platform tell its best E and K",
-        f"this device's tell {_each(words, '{}')} for {n:.0f} elements; GPU-MMS then takes "
+        "7.1.4, 7.3.3", "the parameters of a platform determine its best E and K",
+        f"this device's give {_each(words, '{}')} for {n:.0f} elements; GPU-MMS then takes "
         f"{times['GPU-MMS'] / times['recovered']:.2f} times as long as the pairwise mergesort, recovered. Such sorts "
         "were not measured here", None,
     )  # fmt: skip
