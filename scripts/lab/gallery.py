@@ -334,8 +334,8 @@ def index(
     return "\n\n".join([
         "# A gallery of kernels",
         "What do models predict for kernels like mine? These are eight kernels of different kinds, each in variants "
-        "that a tuner would try, with the times that committed weights predict. `scripts/redraw gallery` draws these pages, "
-        "and `scripts/bench gallery --device pocl` measures the kernels. [How reliable a "
+        "that a tuner would try, with the times that committed weights predict. `scripts/redraw gallery` draws these "
+        "pages, and `scripts/bench gallery --device pocl` measures the kernels. [How reliable a "
         "prediction is](../../evaluation.md) has the errors.",
         markdown_table(rows), *figures, f"```{{toctree}}\n:hidden:\n\n{entries}\n```", "",
     ])  # fmt: skip
