@@ -54,7 +54,7 @@ class Page:
 
     @property
     def shown(self) -> list[list[str]]:
-        """Those of the commands in blocks that are marked as a shell's."""
+        """The commands in blocks that are marked as a shell's."""
         blocks = (text for language, text in FENCE.findall(self.text) if language == "sh")
         return [words(line) for text in blocks for line in text.splitlines() if line.strip()]
 

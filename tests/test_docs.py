@@ -84,7 +84,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_promises(name, reader, cap
     write_files(page, reader)
     exec(compile(page.program, name, "exec"), {"__name__": "page"})
     printed = capsys.readouterr().out.splitlines()
-    if page.program.count("print(") > len(page.promised):  # some say nothing of what they print
+    if page.program.count("print(") > len(page.promised):  # some have no comment
         printed = [line for line in printed if line in page.promised]
     assert page.promised == printed
 
@@ -180,7 +180,7 @@ def test_every_model_has_a_section_and_every_section_a_model():
 
 
 def test_the_page_of_accuracy_shows_rows_of_the_comparison():
-    """Each row's figures stand in the table of docs/lab/families.md, which scripts/compare_families draws."""
+    """Each row's figures are in the table of docs/lab/families.md, which scripts/compare_families draws."""
     measured = PAGES["docs/evaluation.md"].text.partition("## As measured")[2]
     text = measured.partition("## Kernels that nobody tuned on")[0]
     own = re.findall(r"^\| .*?`(\w+)` \| (.* % \| .* % \| .* \|) *$", text, re.MULTILINE)

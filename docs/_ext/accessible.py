@@ -11,7 +11,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-MENDED = (
+REPAIRS = (
     (re.compile(r'<p class="caption" role="heading">'), '<p class="caption" role="heading" aria-level="2">'),
     (re.compile(r'<aside class="sidebar-drawer">'), '<aside class="sidebar-drawer" aria-label="All pages">'),
     (re.compile(r'<aside class="toc-drawer( no-toc)?">'), r'<aside class="toc-drawer\1" aria-label="This page">'),
@@ -21,18 +21,18 @@ MENDED = (
 )
 
 
-def mended(page: str) -> str:
-    """Return a page with what it lacked."""
-    for pattern, text in MENDED:
+def repaired(page: str) -> str:
+    """Return a page with the missing labels."""
+    for pattern, text in REPAIRS:
         page = pattern.sub(text, page)
     return page
 
 
 def mend_pages(app: Sphinx, failure: Exception | None) -> None:
-    """Mend each page of the site once it is written."""
+    """Repair each page of the site after it is written."""
     if failure is None and app.builder.format == "html":
         for path in Path(app.outdir).rglob("*.html"):
-            path.write_text(mended(path.read_text(encoding="utf-8")), encoding="utf-8")
+            path.write_text(repaired(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

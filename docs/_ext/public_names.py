@@ -150,7 +150,7 @@ def defined(statement: ast.stmt) -> list[str]:
 
 @cache
 def value_of(name: str) -> Any:
-    """Return what a dotted name stands for, or NOTHING."""
+    """Return the value of a dotted name, or NOTHING."""
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):
         try:
@@ -196,7 +196,7 @@ def documented(env: Any) -> dict[int, tuple[str, str]]:
 
 
 def keep_colons(_: Sphinx, what: str, *arguments: Any) -> None:
-    """Begin the text of an attribute with an empty line: napoleon reads what stands before a colon as a type."""
+    """Begin the text of an attribute with an empty line: napoleon reads text before a colon as a type."""
     lines = arguments[-1]
     if what in ("attribute", "data", "property") and lines:
         lines.insert(0, "")

@@ -1,6 +1,6 @@
 """A reduction: the sum of each row of a matrix.
 
-`item` sums a row with one work-item, so that neighbouring lanes read neighbouring rows. `columns` does the same on a matrix
+`item` sums a row with one work-item, so neighbouring lanes read neighbouring rows. `columns` does the same on a matrix
 that is stored by columns. `group` sums a row with a work-group: each work-item its share, then a tree in local memory.
 """
 

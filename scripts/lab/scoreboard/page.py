@@ -21,7 +21,7 @@ BEST = 4
 
 
 def scoreboard_page(page: str, rows: Iterable[Scoring], log: Iterable[tuple[str, Scoring]]) -> str:
-    """Put a table of the best models of each device in place of what `page` has after its marker."""
+    """Put a table of the best models of each device instead of the text of `page` after its marker."""
     known = [one for one in latest(rows) if not one.problem]
     known.sort(key=lambda one: (one.simulated, one.device))
     cells = [cell for _, own in groupby(known, key=lambda one: one.device) for cell in _device(list(own))]
