@@ -93,13 +93,27 @@ def _skipped(row: Any) -> dict[str, str]:
 
 
 def _sections(docs: Path, study: Study) -> list[str]:
-    """Return a section for each device that the study was run on: its claims, what was skipped, its pictures."""
-    found = []
-    for path in sorted((docs / "data" / FOLDER).glob(f"*/{study.name}-claims.csv")):
-        claims, slug = _rows(path), path.parent.name
-        heading = ("claim of the paper", "found here", "")
-        rows = [(f"{one['source']}: {one['paper']}", one["found"], one[VERDICT]) for one in claims]
-        text = [f"## {claims[0][DEVICE]}", markdown_table([heading, ("---", "---", "---"), *map(_escaped, rows)])]
+    """Return a section with all claims, and one for each device: its own findings, what was skipped, its pictures.
+
+    What was found alike on all devices is in the first section only.
+    """
+    paths = sorted((docs / "data" / FOLDER).glob(f"*/{study.name}-claims.csv"))
+    claims = {path: {(one["source"], one["paper"]): one for one in _rows(path)} for path in paths}
+    rows, own = [], set()
+    for key in dict.fromkeys(key for found in claims.values() for key in found):
+        given = [found[key] for found in claims.values() if key in found]
+        verdict = verdict_of_all(one[VERDICT] for one in given)
+        alike = len({(one["found"], one[VERDICT]) for one in given}) == 1 and len(given) == len(paths)
+        rows.append((": ".join(key), given[0]["found"] if alike else "by device", verdict))
+        own |= set() if alike else {key}
+    heading = [("claim of the paper", "found here", ""), ("---",) * 3]
+    sections = [f"## The claims\n\n{markdown_table([*heading, *map(_escaped, rows)])}\n"]
+    for path, found in claims.items():
+        slug = path.parent.name
+        text = [f"## {next(iter(found.values()))[DEVICE]}"]
+        here = [(one["source"], one["found"], one[VERDICT]) for key, one in found.items() if key in own]
+        if here:
+            text.append(markdown_table([("claim", *heading[0][1:]), heading[1], *map(_escaped, here)]))
         skipped = path.with_name(f"{study.name}-skipped.csv")
         if skipped.is_file():
             left = [(one["kernel"], one["variant"], one["reason"]) for one in _rows(skipped)]
@@ -107,8 +121,8 @@ def _sections(docs: Path, study: Study) -> list[str]:
             text.append(f"Configurations that this device cannot run:\n\n{table}")
         pictures = sorted((page_folder(docs) / slug).glob(f"{study.name}[-.]*png"))
         text += [f"![{one.stem} on {slug}]({slug}/{one.name})" for one in pictures]
-        found.append("\n\n".join(text) + "\n")
-    return found
+        sections.append("\n\n".join(text) + "\n")
+    return sections
 
 
 def _write_index(docs: Path) -> None:

@@ -47,8 +47,9 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
     text = page.read_text()
     assert text.startswith("# All pairs\n\nwords of ours\n")
     assert "old" not in text
-    first, second = text.split("## Device two")
-    assert "| Fig. 2: a &lt; b \\| c | b is 3 | does not agree |" in first
+    claims, first, second = text.partition("## The claims")[2].split("## Device")
+    assert "| Fig. 2: a &lt; b \\| c | b is 3 | does not agree |" in claims
+    assert "Fig. 2" not in first
     assert "| k | b=512 | too large |" in first
     assert "too large" not in second
     assert "![apsp-figure3 on two](two/apsp-figure3.png)" in second
@@ -59,6 +60,18 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
     assert ["one", "two"] == study_pages.measured_devices(tmp_path)
     other = Study("fmm", "", "", "kim-2012", (), study.examine)
     assert [study] == study_pages.examined(tmp_path, "one", [study, other])
+
+
+def test_findings_that_differ_are_in_the_section_of_each_device(tmp_path, study):
+    for name, agrees in (("one", True), ("two", False)):
+        found = replace(CLAIM, agrees=agrees, found=f"b of {name}")
+        study_pages.write(tmp_path, name, study, Data(DeviceFacts(name, "P", "1", ())), findings(found, FORMULA))
+    claims, first, second = (tmp_path / "lab" / "experiments" / "apsp.md").read_text().split("\n## ")[1:]
+    assert "| Fig. 2: a &lt; b \\| c | by device | does not agree |" in claims
+    assert "| Fig. 2 | b of one | agrees |" in first
+    assert "| Fig. 2 | b of two | does not agree |" in second
+    assert "Eq. 1" in claims
+    assert "Eq. 1" not in second
 
 
 def test_the_index_shows_how_each_family_chooses(tmp_path, study):
