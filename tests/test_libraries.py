@@ -14,7 +14,7 @@ import perfmodel as pm
 from perfmodel import libraries
 from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
-from perfmodel.errors import KernelFileExecutionError, OptionError, VersionError
+from perfmodel.errors import KernelFileError, OptionError, VersionError
 from perfmodel.kernels.files import load_file
 from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library, installed
 
@@ -84,14 +84,14 @@ def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, mo
     (tmp_path / "own_module.py").write_text("1/0\n")
     path = tmp_path / "kernels.py"
     path.write_text(f"{text}\n")
-    with pytest.raises(VersionError if told else KernelFileExecutionError) as raised:
+    with pytest.raises(VersionError if told else KernelFileError) as raised:
         load_file(path)
     if told:
         assert "with loopy 2024.1; perfmodel needs loopy<2026,>=2025.2; run " in str(raised.value)
     else:
         assert "loopy" not in str(raised.value)
     versions.clear()
-    with pytest.raises(KernelFileExecutionError):
+    with pytest.raises(KernelFileError):
         load_file(path)
 
 

@@ -276,4 +276,4 @@ def about(name: str, variants: Collection[str]) -> Iterator[None]:
     except PerfModelError as error:
         if len(variants) < 2 or isinstance(error, VariantError):
             raise
-        raise VariantError(name, str(error).rstrip(".")) from error
+        raise VariantError(f"variant '{name}': {error}", name=name) from error

@@ -66,6 +66,9 @@ class StatisticsNeededError(CountError):
     ``inames`` are the loops without a mean trip count, ``tests`` the tests without a probability.
     """
 
+    inames: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
 
 class StatisticsError(PerfModelError, ValueError):
     """A value in ``statistics``, under ``key``, is not a mean trip count, a probability or a span."""
@@ -122,7 +125,17 @@ class OptionError(PerfModelError, ValueError):
 
 
 class KernelFileError(PerfModelError, ValueError):
-    """A kernel file cannot be read or run, or does not define kernels."""
+    """A kernel file cannot be read or run, or does not define kernels.
+
+    Where it raised, ``place`` is the file and line, and ``raised`` the exception as text.
+    """
+
+    place: str = ""
+    raised: str = ""
+
+
+class VariantError(PerfModelError, ValueError):
+    """A variant of a kernel file, ``name``, cannot be counted or predicted."""
 
 
 class SpaceError(PerfModelError, ValueError):

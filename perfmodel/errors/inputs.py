@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import traceback
-from dataclasses import InitVar, field
 from pathlib import Path
 from typing import ClassVar
 
 from perfmodel.errors.base import PerfModelWarning, underlined
 from perfmodel.errors.described import DescribedError
-
-#: Characters that an error shows of what a user's file raised.
-_LONGEST = 500
 
 
 class SizeOptionError(DescribedError, ValueError):
@@ -35,118 +30,6 @@ class JobsError(DescribedError, ValueError):
 
     found: object
     message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
-
-
-class KernelFileMissingError(DescribedError, FileNotFoundError):
-    """There is no such kernel file or folder, or nothing in it."""
-
-    path: str | Path
-    wanted: str
-    message = "no kernel file at '{path}'; give the path of {wanted}."
-
-
-class KernelFileSyntaxError(DescribedError, ValueError):
-    """A kernel file is not valid Python: a mistake in a line, or a file of another kind."""
-
-    path: str | Path
-    line: int | None
-    problem: str
-
-    def __str__(self) -> str:
-        if self.line is None or Path(self.path).suffix not in (".py", ""):
-            advice = "give a Python file with kernel() or variants(), which return kernels of Loopy"
-            line = "" if self.line is None else f" in line {self.line}"
-            return f"'{self.path}' is no file of Python ({self.problem}{line}); {advice}."
-        return f"'{self.path}' line {self.line}: not valid Python ({self.problem}); mend that line and run again."
-
-
-class KernelFileExecutionError(DescribedError, RuntimeError):
-    """A kernel file, or its ``kernel()`` or ``variants()``, raised while it ran.
-
-    What it raised is kept as text, since another process may not know its class.  The line is the last one that ran
-    of the file, or of a file beside it.
-    """
-
-    path: str | Path
-    cause: InitVar[BaseException]
-    line: int | None = field(init=False)
-    place: str = field(init=False)  # file and line
-    code: str = field(init=False)  # the line's text
-    function: str = field(init=False)  # whose line it is; empty outside of functions
-    raised: str = field(init=False)
-
-    def __post_init__(self, cause: BaseException) -> None:
-        super().__post_init__()
-        folder, last = Path(self.path).absolute().parent, None
-        for frame, line in traceback.walk_tb(cause.__traceback__):
-            file = frame.f_code.co_filename
-            if Path(file).absolute().parent == folder and not file.startswith("<"):  # code without a file
-                last = traceback.FrameSummary(file, line, frame.f_code.co_name)
-        place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
-        raised = f"{type(cause).__name__} ({_said(cause)})"
-        function = last.name if last and not last.name.startswith("<") else ""
-        vars(self).update(
-            line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised, function=function
-        )
-
-    def __str__(self) -> str:
-        code = f" in '{self.code}'" if self.code else ""
-        alone = f"the file must run by itself: try 'python {self.path}'"
-        if self.raised.startswith(ModuleNotFoundError.__name__):
-            alone = "install what it imports into the environment of perfmodel, or leave the import out"
-        return f"{self.place}: raised {self.raised}{code}; {f'mend {self.function}()' if self.function else alone}."
-
-
-def _said(cause: BaseException) -> str:
-    """Return what an exception says, on one line and not without end."""
-    try:
-        text = " ".join(str(cause).split())
-    except Exception:  # its __str__ is the user's own too
-        text = ""
-    return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...") or "no message"
-
-
-class KernelFileContentError(DescribedError, AttributeError):
-    """A kernel file defines none of the names looked for."""
-
-    path: str | Path
-    wanted: tuple[str, ...]
-    message = """'{path}' defines neither of: {wanted}; define one (kernel() returns a loopy.TranslationUnit, variants()
-    a dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."""
-
-
-class KernelFileTypeError(DescribedError, TypeError):
-    """Something in a kernel file has the wrong type."""
-
-    path: str | Path
-    name: str
-    found: str
-    allowed: str
-    message = "'{path}': {name} is or returns {found}; it must be {allowed}: change it to that."
-
-
-class DuplicateKernelError(DescribedError, ValueError):
-    """Two kernel classes of one folder have the same name."""
-
-    name: str
-    folder: str | Path
-    message = "two kernel classes in '{folder}' are named '{name}'; names must differ: rename one."
-
-
-class UnknownVariantError(DescribedError, LookupError):
-    """A kernel file has no variant of that name."""
-
-    name: str
-    allowed: tuple[str, ...]
-    message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
-
-
-class VariantError(DescribedError, ValueError):
-    """One of a kernel file's variants cannot be counted, or predicted."""
-
-    name: str
-    advice: str  # the text of its error, which says what to do
-    message = "variant '{name}': {advice}."
 
 
 class KernelArgumentError(DescribedError, ValueError):

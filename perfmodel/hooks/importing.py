@@ -130,7 +130,7 @@ def import_results(
         If no result can be used.
     ForeignDeviceError, OutputError, ...
         As of :func:`perfmodel.store.append`.
-    KernelFileMissingError, KernelFileContentError, ...
+    KernelFileError
         If the kernel file is not what it should be.
     """
     results = read_results(path)

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from perfmodel import errors
 from perfmodel.documents import EXACT
-from perfmodel.errors import DocumentError, ResultsError
+from perfmodel.errors import DocumentError, KernelFileError, ResultsError
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, built, parameters_of
 from perfmodel.kernels import KernelClass, load_file
 from perfmodel.kernels.files import execute, load_kernel_file, surroundings
@@ -130,7 +129,8 @@ def kernel_source(
         units = load_file(path)
         key, needs = by or _naming(results), frozenset({VARIANT})
         return NamedKernels(name, name, lambda variant: units[variant], (VARIANT,), needs, (), key, tuple(units))
-    raise errors.KernelFileContentError(path, ("kernel() and space()", "build()", "variants()", "KERNEL"))
+    problem = f"'{path}' defines no kernel() with space(), build(), variants() or KERNEL"
+    raise KernelFileError(problem, "define one of them")
 
 
 def _of_class(kernel: KernelClass, name: str | None) -> KernelSource:

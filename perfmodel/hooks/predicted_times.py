@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
-from perfmodel.errors import ConfigurationError, KernelError, KernelFileExecutionError, PerfModelError
+from perfmodel.errors import ConfigurationError, KernelError, KernelFileError, PerfModelError
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -84,7 +84,7 @@ def built(build: Build, configuration: Configuration) -> TranslationUnit:
     try:
         unit = build(**configuration)
     except Exception as error:
-        raised = error.raised if isinstance(error, KernelFileExecutionError) else error
+        raised = error.raised if isinstance(error, KernelFileError) else error
         said = one_line(f"{type(error).__name__}: {raised}")
         raise ConfigurationError(in_words(configuration), f"cannot be built: {said}") from error
     if not isinstance(unit, TranslationUnit):

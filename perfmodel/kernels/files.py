@@ -1,8 +1,8 @@
-"""Kernel files: what they define, how they run, and how what they define travels to other processes.
+"""Kernel files: what they define, how they run, and how their functions travel to other processes.
 
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
-and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it, and whatever ends it
-becomes one of our errors.
+and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it. An exception in it
+becomes a :class:`~perfmodel.errors.KernelFileError`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import inspect
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from perfmodel import errors
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import KernelFileExecutionError, KernelFileTypeError, SpaceError
+from perfmodel.errors import KernelFileError, SpaceError, TrialError, UnknownNameError, clipped, listed
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
 from perfmodel.values import FrozenValue
@@ -30,44 +30,46 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
+#: Characters of an exception's text that a message shows.
+LONGEST = 300
+DEFINE = (
+    "define one (kernel() returns a loopy.TranslationUnit, variants() a dict of name to TranslationUnit, KERNEL is a "
+    "perfmodel.kernels.KernelClass)"
+)
+
 
 def discover(folder: Path | str) -> tuple[KernelClass, ...]:
-    """Every ``KERNEL`` value of the Python files in `folder`, sorted by name.
+    """Return the ``KERNEL`` values of the Python files in `folder`, sorted by name.
 
     Raises
     ------
-    KernelFileMissingError
-        `folder` does not exist or holds no Python file.
-    KernelFileContentError, KernelFileTypeError
-        A file has no ``KERNEL``, or it is no :class:`KernelClass`.
-    DuplicateKernelError
-        Two classes have the same name.
+    KernelFileError
+        If `folder` does not exist or has no Python file, if a file has no ``KERNEL`` or one that is not a
+        :class:`KernelClass`, or if two classes have the same name.
     """
     paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
     if not paths:
-        raise errors.KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
-    kernels = []
+        raise KernelFileError(f"no kernel file at '{folder}'", "give a folder with kernel classes (*.py)")
+    kernels: dict[str, KernelClass] = {}
     for path in paths:
-        value = execute(path).get("KERNEL")
-        if value is None:
-            raise errors.KernelFileContentError(path, ("KERNEL",))
-        if not isinstance(value, KernelClass):
-            raise KernelFileTypeError(path, "KERNEL", type(value).__name__, "a KernelClass")
-        kernels.append(value)
-    names = [kernel.name for kernel in kernels]
-    for name in names:
-        if names.count(name) > 1:
-            raise errors.DuplicateKernelError(name, folder)
-    return tuple(sorted(kernels, key=lambda kernel: kernel.name))
+        kernel = execute(path).get("KERNEL")
+        if kernel is None:
+            raise KernelFileError(f"'{path}' does not define KERNEL", DEFINE)
+        if not isinstance(kernel, KernelClass):
+            raise _wrong_type(path, "KERNEL", kernel, "a KernelClass")
+        if kernel.name in kernels:
+            raise KernelFileError(f"two kernel classes in '{folder}' are named '{kernel.name}'", "rename one")
+        kernels[kernel.name] = kernel
+    return tuple(kernel for _, kernel in sorted(kernels.items()))
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFile(FrozenValue):
-    """What a user's kernel file defines.
+    """The definitions of a user's kernel file.
 
-    `builders` holds by the name of each variant a function without arguments that returns its translation unit.
-    `arguments` and `reference` are its functions of these names, `space` the space that all variants make; each is None
-    where the file has none, and the space where variants are left out.
+    `builders` holds a function without arguments for each variant name; it returns the translation unit. `arguments`
+    and `reference` are the file's functions of these names, and `space` is the space that all variants form; each is
+    None where the file has none, and the space where variants are left out.
     """
 
     builders: Mapping[str, Callable[[], TranslationUnit]]
@@ -81,11 +83,13 @@ class KernelFile(FrozenValue):
         return {name: build() for name, build in self.builders.items()}
 
     def only(self, names: Collection[str] | None) -> KernelFile:
-        """Return the file with these variants alone, with all for None; raise UnknownVariantError if it lacks one."""
+        """Return the file with only these variants, or all for None; an UnknownNameError if one is missing."""
         names = self.builders if names is None else names
         for name in names:
             if name not in self.builders:
-                raise errors.UnknownVariantError(name, tuple(self.builders))
+                raise UnknownNameError(
+                    f"the kernel file has no variant '{name}'", f"choose among {listed(self.builders)}"
+                )
         chosen = {name: build for name, build in self.builders.items() if name in names}
         space = self.space if len(chosen) == len(self.builders) else None
         return KernelFile(chosen, self.arguments, space, self.reference)
@@ -94,7 +98,7 @@ class KernelFile(FrozenValue):
 def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     """Return the translation unit of a variant, built where it is a function as in :class:`KernelFile`, or its counts.
 
-    A function that returns something else is a TrialError; what it raises is raised.
+    Raises a TrialError if a function returns something else.
     """
     if isinstance(variant, KernelCounts):
         return variant
@@ -104,13 +108,13 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
         return variant
     unit = variant()
     if not isinstance(unit, TranslationUnit):
-        kind = type(unit).__name__
-        raise errors.TrialError(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
+        problem = f"its function returns {type(unit).__name__}, not a loopy.TranslationUnit"
+        raise TrialError(name, "compile", problem)
     return unit
 
 
 def load_file(path: Path | str) -> dict[str, TranslationUnit]:
-    """Load the translation units of a user's kernel file, by variant name.
+    """Return the translation units of a user's kernel file, by variant name.
 
     The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or ``variants()``, which returns a
     dict of name to TranslationUnit. Or ``kernel(tile, ...)`` takes parameters, and ``space()`` returns a dict of the
@@ -118,59 +122,46 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
 
     Raises
     ------
-    KernelFileMissingError
-        There is no such file.
-    KernelFileSyntaxError
-        The file is not Python; carries the line.
-    KernelFileExecutionError
-        The file, ``kernel()`` or ``variants()`` raised, or asked to end the process; names the line.
-    KernelFileContentError
-        The file defines neither function.
-    KernelFileTypeError
-        A function returned something else.
+    KernelFileError
+        If there is no such file, it is not Python, it raises, it defines neither function, or a function returns
+        something else. The message has the line.
     SpaceError
-        ``space()`` makes no sense, or ``kernel()`` takes parameters without it.
+        If ``space()`` is not well defined, or ``kernel()`` takes parameters without it.
     """
     return dict(load_kernel_file(path).variants)
 
 
 def load_kernel_file(path: Path | str) -> KernelFile:
-    """Load a user's kernel file: its variants or its space, and its function ``arguments()`` if it has one.
+    """Return a user's kernel file: its variants or its space, ``arguments()`` and ``reference()``.
 
-    The variants of a space are built when they are used.
+    The variants of a space are built when they are used. ``arguments(**sizes)`` takes the sizes by name, or some of
+    them, and with a parameter ``variant`` the name of a variant; it returns a dict of argument name to numpy array or
+    number. ``reference(**arguments)`` takes the kernel's arguments by name, or some of them, as they are before a run:
+    arrays, scalars and sizes. It returns a dict of output name to array, or a translation unit that computes them.
 
-    ``arguments(**sizes)`` gets the sizes by their names, or those that it names, with a parameter ``variant`` also the
-    name of a variant, and returns a dict of argument name to numpy array or number. ``reference(**arguments)`` gets the
-    kernel's arguments by their names, or those that it names, as they are before a run: arrays, scalars and sizes. It
-    returns a dict of output name to array, or a translation unit that computes them. Both raise as :func:`load_file`
-    does, when they are called.
-
-    For the errors see :func:`load_file`.
+    Raises as :func:`load_file`, and so do the functions when they are called.
     """
     path = Path(path)
     if not path.is_file():
-        wanted = "a Python file with kernel() or variants()"
-        raise errors.KernelFileMissingError(path, f"{wanted}{', not of a folder' if path.is_dir() else ''}")
+        folder = ", not of a folder" if path.is_dir() else ""
+        advice = f"give the path of a Python file with kernel() or variants(){folder}"
+        raise KernelFileError(f"no kernel file at '{path}'", advice)
     names = execute(path)
     for name in ("variants", "kernel", "space", "allowed", "arguments", "reference"):
         if inspect.iscoroutinefunction(names.get(name)):
-            raise KernelFileTypeError(path, f"{name}()", "a coroutine ('async def')", "a plain 'def'")
-    for name in ("variants", "kernel"):
-        function = names.get(name)
-        if callable(function):
-            break
-    else:
-        raise errors.KernelFileContentError(path, ("kernel()", "variants()"))
-    given = names.get("arguments")
-    arguments = _asking(path, given) if callable(given) else None
-    right = names.get("reference")
-    reference = partial(_called, path, right) if callable(right) else None
+            raise _wrong_type(path, f"{name}()", "a coroutine ('async def')", "a plain 'def'")
+    name = next((name for name in ("variants", "kernel") if callable(names.get(name))), "")
+    if not name:
+        raise KernelFileError(f"'{path}' defines neither kernel() nor variants()", DEFINE)
+    function, given, correct = names[name], names.get("arguments"), names.get("reference")
+    arguments = _checked_arguments(path, given) if callable(given) else None
+    reference = partial(_called, path, correct) if callable(correct) else None
     if name == "kernel" and callable(names.get("space")):
         space = _space(path, names)
         return KernelFile(space.variants, arguments, space, reference)
-    if name == "kernel" and (parameters := _needed(function)):
-        told = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
-        raise SpaceError(told, "add space(), which returns a dict of the values of each parameter")
+    if name == "kernel" and (parameters := _required(function)):
+        problem = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
+        raise SpaceError(problem, "add space(), which returns a dict of the values of each parameter")
     with surroundings(path):
         value = function()
     units = _translation_units(path, name, value)
@@ -181,36 +172,36 @@ def _itself(unit: TranslationUnit) -> TranslationUnit:
     return unit
 
 
-def _needed(function: Callable[..., Any]) -> tuple[str, ...]:
+def _wrong_type(path: Path, name: str, found: object, allowed: str) -> KernelFileError:
+    kind = found if isinstance(found, str) else type(found).__name__
+    return KernelFileError(f"'{path}': {name} is or returns {kind}", f"it must be {allowed}")
+
+
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the parameters of a function that have no default."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
-    needed = (parameter for parameter in parameters if parameter.default is parameter.empty)
-    return tuple(parameter.name for parameter in needed if parameter.kind not in kinds)
+    return tuple(one.name for one in parameters if one.default is one.empty and one.kind not in kinds)
 
 
 def _space(path: Path, names: Mapping[str, Any]) -> Space:
     """Return the space of a file with ``kernel(tile, ...)``, ``space()`` and perhaps ``allowed(tile, ...)``."""
-    from loopy import TranslationUnit
-
-    kernel = names["kernel"]  # alone: the rest of the file need not be pickled with a variant
+    kernel = names["kernel"]  # alone, because all that a variant's function refers to is pickled with it
 
     def build(**configuration: Any) -> TranslationUnit:
         with surroundings(path):
             value = kernel(**configuration)
-        if not isinstance(value, TranslationUnit):
-            raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
-        return value
+        return _translation_units(path, "kernel", value)["kernel"]
 
     with surroundings(path):
         values = names["space"]()
     wanted = "a dict of each parameter's name to a tuple of its values"
     if not isinstance(values, dict):
-        raise KernelFileTypeError(path, "space()", type(values).__name__, wanted)
+        raise _wrong_type(path, "space()", values, wanted)
     plain = dict(dict.items(values))
     for name, one in plain.items():
         if not isinstance(name, str) or not isinstance(one, list | tuple | range):
-            raise KernelFileTypeError(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
+            raise _wrong_type(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
     allowed = names.get("allowed")
     return Space(build, plain, [_surrounded(path, allowed)] if callable(allowed) else [])
 
@@ -226,22 +217,21 @@ def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
-    """Return a user's function ``arguments()`` that takes all sizes and is checked to return a dict of names."""
+def _checked_arguments(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
+    """Return a user's ``arguments()`` as a function of all sizes that returns a dict with names as keys."""
 
     @wraps(function)
     def arguments(**sizes: Any) -> Mapping[str, Any]:
         value = _called(path, function, **sizes)
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-            allowed = "a dict of argument name to numpy array or number"
-            raise KernelFileTypeError(path, "arguments()", type(value).__name__, allowed)
+            raise _wrong_type(path, "arguments()", value, "a dict of argument name to numpy array or number")
         return value
 
     return arguments
 
 
 def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
-    """Call a function of a user's file with those of some arguments that it names, or with all if it takes all."""
+    """Call a function of a user's file with the arguments that it has parameters for, or with all for ``**``."""
     with surroundings(path):
         wanted = inspect.signature(function).parameters
         every = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in wanted.values())
@@ -253,23 +243,21 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
 
     if name == "kernel":
         if not isinstance(value, TranslationUnit):
-            raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
+            raise _wrong_type(path, "kernel()", value, "a loopy.TranslationUnit")
         return {"kernel": value}
     allowed = "a non-empty dict of name to loopy.TranslationUnit"
     if not isinstance(value, dict) or not dict.__len__(value):
-        given = "an empty dict" if isinstance(value, dict) else type(value).__name__
-        raise KernelFileTypeError(path, "variants()", given, allowed)
-    plain = dict(dict.items(value))  # of a subclass, whose methods are the user's own
+        raise _wrong_type(path, "variants()", "an empty dict" if isinstance(value, dict) else value, allowed)
+    plain = dict(dict.items(value))  # the methods of a subclass are the user's own
     for key, unit in plain.items():
         if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
-            given = f"{key!r}: {type(unit).__name__}"
-            raise KernelFileTypeError(path, "variants()", given, allowed)
+            raise _wrong_type(path, "variants()", f"{key!r}: {type(unit).__name__}", allowed)
     return {str.__str__(key): unit for key, unit in plain.items()}
 
 
 # {{{ running a file
 
-#: Modules that lie beside kernel files: their folders by their names.
+#: Modules next to kernel files: their folders by their names.
 _beside: dict[str, Path] = {}
 
 
@@ -285,21 +273,15 @@ class Source:
 _executed: dict[str, Source] = {}
 
 
-class ProcessEndError(BaseException):
-    """The file asked to end the process at once; it never leaves this module."""
-
-
 def execute(path: Path) -> dict[str, Any]:
-    """Run a file and return the names that it defines.
+    """Run a file and return the names that it defines; a KernelFileError if it cannot be read, is not Python or raises.
 
-    It is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``, so that what it
-    does only as a program is left out. Raises KernelFileMissingError where it cannot be read, KernelFileSyntaxError
-    where it is not Python, KernelFileExecutionError where it raised or asked to end the process.
+    The file is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise errors.KernelFileMissingError(path, "a readable Python file") from error
+        raise KernelFileError(f"no kernel file at '{path}'", "give the path of a readable Python file") from error
     return _run(Source(path.absolute(), content), path)
 
 
@@ -307,9 +289,9 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
     try:
         code = compile(source.content, str(path), "exec", dont_inherit=True)
     except SyntaxError as error:
-        raise errors.KernelFileSyntaxError(path, error.lineno, error.msg) from error
+        raise _not_python(path, error) from error
     except Exception as cause:  # a null character, or an expression that is too deep for the compiler
-        raise KernelFileExecutionError(path, cause) from cause
+        raise execution_error(path, cause) from cause
     module = ModuleType(_module_name(path))
     module.__file__ = str(path.absolute())
     sys.modules[module.__name__] = module
@@ -319,46 +301,79 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
     return vars(module)
 
 
+def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
+    if error.lineno is None or path.suffix not in (".py", ""):
+        line = "" if error.lineno is None else f" in line {error.lineno}"
+        advice = "give a Python file with kernel() or variants(), which return kernels of Loopy"
+        return KernelFileError(f"'{path}' is not a Python file ({error.msg}{line})", advice)
+    return KernelFileError(f"'{path}' line {error.lineno}: not valid Python ({error.msg})", "correct that line")
+
+
+def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
+    """Return the error for a kernel file, or a function of it, that raised `cause`.
+
+    ``place`` is the last line that ran of the file, or of a file next to it; ``raised`` is the cause as text, since
+    another process may not have its class.
+    """
+    folder, last = Path(path).absolute().parent, None
+    for frame, number in traceback.walk_tb(cause.__traceback__):
+        file = frame.f_code.co_filename
+        if Path(file).absolute().parent == folder and not file.startswith("<"):  # "<...>" is code without a file
+            last = traceback.FrameSummary(file, number, frame.f_code.co_name)
+    place = f"'{last.filename}' line {last.lineno}" if last else f"'{path}'"
+    raised = f"{type(cause).__name__} ({_text(cause)})"
+    code = f" in '{last.line}'" if last and last.line else ""
+    if last and not last.name.startswith("<"):
+        advice = f"correct {last.name}()"
+    elif isinstance(cause, ModuleNotFoundError):
+        advice = "install what it imports into the environment of perfmodel, or leave the import out"
+    else:
+        advice = f"the file must run by itself: try 'python {path}'"
+    return KernelFileError(f"{place}: raised {raised}{code}", advice, place=place, raised=raised)
+
+
+def _text(cause: BaseException) -> str:
+    """Return an exception's text in one line of limited length."""
+    try:
+        text = " ".join(str(cause).split())
+    except Exception:  # its __str__ is the user's own too
+        text = ""
+    return clipped(text, LONGEST) or "no message"
+
+
 @contextmanager
 def surroundings(path: Path) -> Iterator[None]:
-    """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
+    """Run a block of a kernel file: it can import modules next to it, and its prints go to standard error.
 
-    KernelFileExecutionError says that the block raised, or asked to end the process, and VersionError that a
-    library outside of its range did. An interrupt is raised as it is.
+    An exception in the block becomes a KernelFileError, or a VersionError where a library outside of its range raised
+    it. An interrupt is raised as it is.
     """
-    folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
-    process = os.getpid()
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != process:  # a process that the file started
-            leave(status)
-        raise ProcessEndError(f"os._exit({status})")
-
+    folder, arguments = path.absolute().parent, sys.argv
     _forget_namesakes(folder)
     known = _loaded()
     sys.path.insert(0, str(folder))
-    sys.argv, os._exit = [str(path)], refuse
+    sys.argv = [str(path)]
     try:
         with redirect_stdout(sys.stderr):
             yield
     except KeyboardInterrupt:
         raise
-    except BaseException as cause:  # those that only end a program too: SystemExit, and a file's own
+    except BaseException as cause:  # SystemExit too
         from perfmodel.libraries import failure_below  # here: nothing else needs the versions
 
         if isinstance(cause, Exception) and (failure := failure_below(cause, path)):
             raise failure from cause
-        raise KernelFileExecutionError(path, cause) from cause
+        raise execution_error(path, cause) from cause
     finally:
-        sys.argv, os._exit = arguments, leave
+        sys.argv = arguments
         with suppress(ValueError):
             sys.path.remove(str(folder))
         if (loaded := _loaded()) is not known:
-            _beside.update((name, folder) for name in loaded - known if _lies_in(folder, sys.modules.get(name)))
+            _beside.update((name, folder) for name in loaded - known if _is_in(folder, sys.modules.get(name)))
 
 
 def _loaded() -> frozenset[str]:
-    """Names of all modules that are loaded: the same set as long as none is."""
+    """Return the names of all loaded modules, as the same object until another one is loaded."""
     return _loaded_up_to(len(sys.modules), next(reversed(sys.modules)))
 
 
@@ -368,13 +383,13 @@ def _loaded_up_to(number: int, last: str) -> frozenset[str]:
 
 
 def _module_name(path: Path) -> str:
-    """Name of the file's module: no other's, and the same in each process, since Loopy's caches on disk keep it."""
+    """Return a module name that is unique and the same in each process, since Loopy's caches on disk keep it."""
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
     return f"{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{digest}"
 
 
 def _forget_namesakes(folder: Path) -> None:
-    """Let modules of this folder be found, where a module of that name lies beside another kernel file."""
+    """Unload modules that are next to another kernel file and have the name of a module in this folder."""
     for name, home in list(_beside.items()):
         top = name.partition(".")[0]
         if home != folder and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
@@ -382,7 +397,7 @@ def _forget_namesakes(folder: Path) -> None:
             del _beside[name]
 
 
-def _lies_in(folder: Path, module: ModuleType | None) -> bool:
+def _is_in(folder: Path, module: ModuleType | None) -> bool:
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and folder in Path(file).parents
 
@@ -391,15 +406,15 @@ def _lies_in(folder: Path, module: ModuleType | None) -> bool:
 
 # {{{ to other processes
 
-#: Every process has these under the same versions: what they define is pickled by name.
+#: Every process has these modules in the same versions, so their definitions are pickled by name.
 _EVERYWHERE = frozenset({"builtins", "perfmodel", *sys.stdlib_module_names})
 
-#: What stands before the length of a text of less than 256 bytes in a pickle.
+#: The byte before the length of a string of less than 256 bytes in a pickle.
 SHORT_TEXT = 0x8C
 
 
 def sources_in(pickled: bytes) -> tuple[Source, ...]:
-    """Return the kernel files that ran here and that a pickle names, or that lie beside a module that it names."""
+    """Return the kernel files that ran here and that a pickle names, or that are next to a module that it names."""
     beside = {folder for name, folder in _beside.items() if _pickled(name) in pickled}
     return tuple(
         source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in beside
@@ -407,21 +422,21 @@ def sources_in(pickled: bytes) -> tuple[Source, ...]:
 
 
 def _pickled(name: str) -> bytes:
-    """Return a module's name as a pickle has it: behind its length."""
+    """Return a module's name as a pickle has it: after its length."""
     text = name.encode()
     return bytes((SHORT_TEXT, len(text))) + text if len(text) < 256 else text
 
 
 def restore(source: Source) -> None:
-    """Run a kernel file of another process here, unless it has: what it defines can be unpickled then."""
+    """Run a kernel file of another process here, unless it ran already, so that its definitions can be unpickled."""
     if _executed.get(_module_name(source.path)) != source:
         _run(source, source.path)
 
 
 def pickled_by_value(value: Any) -> bytes:
-    """Pickle a function or a value of functions with all that their kernel files define.
+    """Pickle a function, or a value of functions, with the definitions of their kernel files.
 
-    The modules that lie beside such a file travel with it.  What perfmodel and installed libraries define does not.
+    Modules next to such a file travel with it; definitions of perfmodel and of installed libraries do not.
     """
     import cloudpickle
 
@@ -434,7 +449,7 @@ def pickled_by_value(value: Any) -> bytes:
 
 
 def _own_modules(value: Any) -> list[ModuleType]:
-    """Modules of the functions in a value, and those beside them, but for installed ones."""
+    """Return the modules of the functions in a value, and modules next to them, without installed ones."""
     names = {name for function in _functions(value) if (name := getattr(function, "__module__", None))}
     names |= {beside for name in names for beside in _modules_beside(name)}
     modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
@@ -442,7 +457,7 @@ def _own_modules(value: Any) -> list[ModuleType]:
 
 
 def _modules_beside(name: str) -> tuple[str, ...]:
-    """Return the names of modules that lie beside the file of a module, and that a kernel file there imported."""
+    """Return the names of modules next to a module's file that a kernel file there imported."""
     file = getattr(sys.modules.get(name), "__file__", None)
     folder = Path(file).absolute().parent if isinstance(file, str) else None
     return tuple(sorted(beside for beside, home in _beside.items() if home == folder))
@@ -454,7 +469,7 @@ def _is_everywhere(module: ModuleType) -> bool:
 
 
 def _functions(value: Any) -> Iterator[Callable[..., Any]]:
-    """Functions in a value: itself, its fields, and the items of its mappings and tuples."""
+    """Yield the functions in a value: itself, its fields, and the items of its mappings and tuples."""
     if callable(value):
         yield value
         for inner in (getattr(value, "__wrapped__", None), getattr(value, "func", None)):

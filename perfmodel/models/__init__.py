@@ -19,7 +19,8 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import FamilyFileError, KernelFileExecutionError, PerfModelError, UnknownFamilyError
+from perfmodel.errors import FamilyFileError, PerfModelError, UnknownFamilyError
+from perfmodel.kernels.files import execution_error
 from perfmodel.models.model import EXPRESSION, Family, bind
 
 __all__ = ["Family", "families", "find_family", "named_family"]
@@ -102,8 +103,8 @@ def _defined_family(definition: str) -> Family:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a user's file raises, SystemExit too
-        told = KernelFileExecutionError(path, error)
-        raise FamilyFileError(definition, f"cannot be run ({told.place} raised {told.raised})") from error
+        failure = execution_error(path, error)
+        raise FamilyFileError(definition, f"cannot be run ({failure.place} raised {failure.raised})") from error
     if not isinstance(family, Family):
         raise FamilyFileError(definition, "has no FAMILY")
     _check(definition, family)
@@ -143,5 +144,5 @@ def _check(definition: str, family: Family) -> None:
     except PerfModelError:
         raise
     except Exception as error:  # any field may be of any type
-        raised = KernelFileExecutionError(definition, error).raised
+        raised = execution_error(definition, error).raised
         raise FamilyFileError(definition, f"has a FAMILY of no use ({raised})") from error

@@ -190,7 +190,7 @@ class Trials:
 
         Raises
         ------
-        UnknownVariantError, OutputError
+        UnknownNameError, OutputError
             If there is no such variant, or the store cannot be written.
         BrokenDeviceError
             If the device runs nothing any more, also after it was opened again.
@@ -212,7 +212,7 @@ class Trials:
     def build(self, name: str) -> float | None:
         """Build a variant and compare its output, as its first visit does; return how long that took [s].
 
-        None if it fails; the visit says why. It raises UnknownVariantError if there is no such variant.
+        None if it fails; the visit says why. It raises UnknownNameError if there is no such variant.
         """
         self.kernel.check_name(name)
         self.kernel.ask_for_arguments(name, self.sizes)
@@ -261,7 +261,7 @@ class Trials:
     def count(self, name: str) -> KernelCounts:
         """Count a variant for the device; its code is neither generated nor checked before it is visited.
 
-        It raises UnknownVariantError if there is no such variant, TrialError if it cannot be made, and what
+        It raises UnknownNameError if there is no such variant, TrialError if it cannot be made, and what
         :func:`perfmodel.counts.count` raises.
         """
         if name not in self._counts:
@@ -300,7 +300,7 @@ class Trials:
         return True
 
     def code(self, name: str) -> str:
-        """Return a variant's OpenCL code; raise UnknownVariantError or TrialError if there is none."""
+        """Return a variant's OpenCL code; raise UnknownNameError or TrialError if there is none."""
         try:
             return self.kernel.subject(name).generated.text
         except FailedError as failure:

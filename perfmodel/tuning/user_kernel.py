@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 from loopy import TranslationUnit
 
-from perfmodel.errors import GivenArgumentError, UnknownVariantError
+from perfmodel.errors import GivenArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
@@ -90,9 +90,9 @@ class UserKernel:
             self._given_at, self.given = canonical(asked), dict(self._arguments(**asked))
 
     def check_name(self, name: str) -> None:
-        """Raise UnknownVariantError if there is no such variant."""
+        """Raise UnknownNameError if there is no such variant."""
         if name not in self.variants:
-            raise UnknownVariantError(name, tuple(self.variants))
+            raise UnknownNameError(f"the kernel has no variant '{name}'", f"choose among {listed(self.variants)}")
 
     def _made(self, name: str) -> Subject:
         from loopy.kernel.array import ArrayBase

@@ -11,7 +11,7 @@ from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli.measure import share
 from perfmodel.cli.options import ModelOptions, about
 from perfmodel.cli.output import CommandSettings, using
-from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
+from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownNameError, VariantError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import load
 from tests.shadow import ROOT
@@ -37,7 +37,7 @@ def test_an_error_of_one_of_several_variants_names_it():
     with pytest.raises(SizeOptionError), about("kernel", ("kernel",)):
         raise SizeOptionError("n=x")
     with pytest.raises(VariantError) as caught, about("outer", ("outer", "b")), about("inner", ("inner", "b")):
-        raise UnknownVariantError("x", ("y",))
+        raise UnknownNameError("x", ("y",))
     assert "inner" == caught.value.name
 
 

@@ -209,7 +209,7 @@ def test_carets_stay_under_the_text():
 
 def test_an_error_inside_of_another_keeps_its_carets():
     inner = ExpressionError("a + b", 4, 5, "no 'b'", "name one")
-    said, line, carets = refusal_text(VariantError("tiled", str(inner))).split("\n")
+    said, line, carets = refusal_text(VariantError(f"variant 'tiled': {inner}")).split("\n")
     assert said.startswith("variant 'tiled': no 'b'; name one.")
     assert ("    a + b", "        ^") == (line, carets)
 

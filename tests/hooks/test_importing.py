@@ -15,8 +15,7 @@ from perfmodel.counts import count
 from perfmodel.errors import (
     ForeignDeviceError,
     ImportedDeviceError,
-    KernelFileContentError,
-    KernelFileMissingError,
+    KernelFileError,
     PerfModelError,
     ResultsError,
     ResultsFileError,
@@ -154,7 +153,7 @@ def test_sizes_may_be_in_the_configuration():
         (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which the kernel file does not take"),
         (["group"], {"group": 32}, {}, "lacks the size n (-p NAME=SIZE)"),
         (["group"], {"group": 32}, {"n": 100}, "cannot be evaluated at these sizes: n=100 breaks"),
-        (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileExecutionError"),
+        (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileError"),
     ],
 )
 def test_what_cannot_be_mapped_is_refused(names, values, sizes, said):
@@ -244,9 +243,9 @@ def test_results_without_a_device_need_one():
 
 def test_a_kernel_file_without_kernels_is_refused():
     Path("empty.py").write_text("")
-    with pytest.raises(KernelFileContentError, match="build"):
+    with pytest.raises(KernelFileError, match="build"):
         import_results("cache.json", "empty.py", "store", SIZES)
-    with pytest.raises(KernelFileMissingError):
+    with pytest.raises(KernelFileError):
         import_results("cache.json", "none.py", "store", SIZES)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel import errors
-from perfmodel.errors import KernelFileExecutionError, KernelFileTypeError, SpaceError
+from perfmodel.errors import KernelFileError, PerfModelError, SpaceError
 from perfmodel.kernels import discover, load_file
 from perfmodel.kernels.files import load_kernel_file
 
@@ -60,64 +59,42 @@ def test_what_a_file_prints_stays_off_standard_output(file, capsys):
     assert "" == capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "builtin", "said"),
-    [
-        ("def kernel(:\n    pass\n", errors.KernelFileSyntaxError, ValueError, "line 1"),
-        ("x = 1\ny = 1/0\n", errors.KernelFileExecutionError, RuntimeError, "line 2: raised Zero"),
-        ("raise SystemExit(3)\n", errors.KernelFileExecutionError, RuntimeError, "SystemExit"),
-        ("import no_such\n", errors.KernelFileExecutionError, RuntimeError, "no_such"),
-        (
-            "def kernel():\n    raise KeyError('k')\n",
-            errors.KernelFileExecutionError,
-            RuntimeError,
-            "line 2: raised KeyError ('k') in 'raise KeyError('k')'",
-        ),
-        ("import os\nos._exit(0)\n", errors.KernelFileExecutionError, RuntimeError, "line 2: raised ProcessEndError"),
-        (
-            "class Stop(BaseException): pass\ndef kernel():\n    raise Stop('now')\n",
-            errors.KernelFileExecutionError,
-            RuntimeError,
-            "line 3: raised Stop (now)",
-        ),
-        (
-            "class Odd(Exception):\n    def __str__(self): return 1/0\nraise Odd\n",
-            errors.KernelFileExecutionError,
-            RuntimeError,
-            "raised Odd (no message)",
-        ),
-        ("x = '\0'\n", (errors.KernelFileExecutionError, errors.KernelFileSyntaxError), Exception, "null"),
-        ("raise ValueError('x' * 5000)\n", errors.KernelFileExecutionError, RuntimeError, "xxx ...)"),
-        ("x = 1\n", errors.KernelFileContentError, AttributeError, "kernel(), variants()"),
-        ("kernel = 3\n", errors.KernelFileContentError, AttributeError, "kernel(), variants()"),
-        ("def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "int"),
-        ("def variants():\n    return [1]\n", errors.KernelFileTypeError, TypeError, "list"),
-        ("async def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "a plain 'def'"),
-        ("def kernel(): pass\nasync def arguments(): pass\n", errors.KernelFileTypeError, TypeError,
-         "arguments() is or returns a coroutine"),
-        ("def variants():\n    return {}\n", errors.KernelFileTypeError, TypeError, "empty dict"),
-        ("class Odd(dict):\n    def __eq__(self, other):\n        1/0\ndef variants():\n    return Odd()\n",
-         errors.KernelFileTypeError, TypeError, "empty dict"),
-        ("def kernel(tile): pass\ndef space():\n    return {1: (2,)}\n", errors.KernelFileTypeError, TypeError,
-         "space() is or returns a dict with 1: tuple; it must be a dict of each parameter's name"),
-        ("def kernel(tile): pass\ndef space():\n    return {'tile': (1,)}\ndef allowed(tile):\n    1/0\n",
-         errors.KernelFileExecutionError, RuntimeError, "line 5: raised ZeroDivisionError"),
-        ("def variants():\n    return {'a': 1}\n", errors.KernelFileTypeError, TypeError, "'a': int"),
-    ],
-)
-def test_each_fault_has_its_own_error_in_one_line(file, text, error, builtin, said):
+@pytest.mark.parametrize(("text", "problem"), [
+    ("def kernel(:\n    pass\n", "line 1: not valid Python"),
+    ("x = 1\ny = 1/0\n", "line 2: raised Zero"),
+    ("raise SystemExit(3)\n", "SystemExit"),
+    ("import no_such\n", "no_such"),
+    ("def kernel():\n    raise KeyError('k')\n", "line 2: raised KeyError ('k') in 'raise KeyError('k')'; correct"),
+    ("class Stop(BaseException): pass\ndef kernel():\n    raise Stop('now')\n", "line 3: raised Stop (now)"),
+    ("class Odd(Exception):\n    def __str__(self): return 1/0\nraise Odd\n", "raised Odd (no message)"),
+    ("x = '\0'\n", "null"),
+    ("raise ValueError('x' * 5000)\n", "xxx ... xxx"),
+    ("x = 1\n", "defines neither kernel() nor variants()"),
+    ("kernel = 3\n", "defines neither kernel() nor variants()"),
+    ("def kernel():\n    return 3\n", "kernel() is or returns int"),
+    ("def variants():\n    return [1]\n", "variants() is or returns list"),
+    ("async def kernel():\n    return 3\n", "a plain 'def'"),
+    ("def kernel(): pass\nasync def arguments(): pass\n", "arguments() is or returns a coroutine"),
+    ("def variants():\n    return {}\n", "empty dict"),
+    ("class Odd(dict):\n    def __eq__(self, other):\n        1/0\ndef variants():\n    return Odd()\n", "empty dict"),
+    ("def kernel(tile): pass\ndef space():\n    return {1: (2,)}\n",
+     "space() is or returns a dict with 1: tuple; it must be a dict of each parameter's name"),
+    ("def kernel(tile): pass\ndef space():\n    return {'tile': (1,)}\ndef allowed(tile):\n    1/0\n",
+     "line 5: raised ZeroDivisionError"),
+    ("def variants():\n    return {'a': 1}\n", "'a': int"),
+])  # fmt: skip
+def test_a_fault_is_reported_in_one_line(file, text, problem):
     path = file(text)
-    with pytest.raises(error) as caught:
+    with pytest.raises(KernelFileError) as caught:
         load_file(path)
     message = str(caught.value)
-    assert isinstance(caught.value, builtin)
     assert str(path) in message
-    assert said in message
+    assert problem in message
     assert "\n" not in message
 
 
 def test_a_missing_file_says_what_to_give(tmp_path):
-    with pytest.raises(errors.KernelFileMissingError, match=r"nowhere\.py.*give the path"):
+    with pytest.raises(KernelFileError, match=r"nowhere\.py.*give the path"):
         load_file(tmp_path / "nowhere.py")
 
 
@@ -137,22 +114,19 @@ def test_discover_sorts_by_name_and_passes_over_private_files(file, tmp_path):
 def test_discover_refuses_the_same_name_twice(file, tmp_path):
     file(CLASS.format(name="ant"), "a.py")
     file(CLASS.format(name="ant"), "b.py")
-    with pytest.raises(errors.DuplicateKernelError, match="'ant'"):
+    with pytest.raises(KernelFileError, match="'ant'"):
         discover(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [("x = 1", errors.KernelFileContentError), ("KERNEL = 1", errors.KernelFileTypeError)],
-)
-def test_discover_names_a_file_that_holds_no_class(file, tmp_path, text, error):
+@pytest.mark.parametrize("text", ["x = 1", "KERNEL = 1"])
+def test_discover_names_a_file_without_a_class(file, tmp_path, text):
     file(text, "odd.py")
-    with pytest.raises(error, match=r"odd\.py"):
+    with pytest.raises(KernelFileError, match=r"odd\.py"):
         discover(tmp_path)
 
 
 def test_discover_of_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(errors.KernelFileMissingError):
+    with pytest.raises(KernelFileError, match="no kernel file at"):
         discover(tmp_path)
 
 
@@ -184,30 +158,30 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "said"),
+    ("change", "error", "problem"),
     [
         (("def space", "def spaces"), SpaceError, "takes tile, and the file has no space(); add space()"),
-        (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileTypeError, "space() is or returns int"),
+        (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileError, "space() is or returns int"),
         (("(8, 16)", "range(10**18)"), SpaceError, "the space has more than 10000000 configurations"),
-        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileTypeError, "a dict of each parameter"),
+        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileError, "a dict of each parameter"),
         (("tile * unroll < 32", "False"), SpaceError, "no configuration meets all restrictions"),
-        (("tile * unroll < 32", "1 / 0"), KernelFileExecutionError, "ZeroDivisionError"),
+        (("tile * unroll < 32", "1 / 0"), KernelFileError, "ZeroDivisionError"),
         (("allowed(tile, unroll)", "allowed(tile, lanes)"), SpaceError, "a restriction takes 'lanes'"),
     ],
 )
-def test_a_space_that_makes_no_sense(tmp_path, change, error, said):
+def test_a_space_that_is_not_well_defined(tmp_path, change, error, problem):
     file = tmp_path / "mine.py"
     file.write_text(SPACE.replace(*change))
     with pytest.raises(error) as raised:
         load_kernel_file(file)
-    assert said in str(raised.value)
+    assert problem in str(raised.value)
 
 
 def test_a_configuration_that_cannot_be_built_says_so_when_it_is_used(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(SPACE.replace("    return make_kernel", "    return None\n    return make_kernel"))
     loaded = load_kernel_file(file)
-    with pytest.raises(KernelFileTypeError, match=r"kernel\(\) is or returns NoneType"):
+    with pytest.raises(KernelFileError, match=r"kernel\(\) is or returns NoneType"):
         loaded.builders["tile=8 unroll=1"]()
 
 
@@ -222,40 +196,37 @@ def test_arguments_get_the_sizes_that_they_name(file):
     assert load_kernel_file(file(KERNEL)).arguments is None
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "said"),
-    [
-        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of"),
-        ("return {1: 2}", errors.KernelFileTypeError, "arguments() is or returns dict"),
-        ("return n[0]", errors.KernelFileExecutionError, "raised TypeError"),
-    ],
-)
-def test_arguments_that_are_none(file, text, error, said):
+@pytest.mark.parametrize(("text", "problem"), [
+    ("return [1]", "arguments() is or returns list; it must be a dict of"),
+    ("return {1: 2}", "arguments() is or returns dict"),
+    ("return n[0]", "raised TypeError"),
+])  # fmt: skip
+def test_arguments_that_are_refused(file, text, problem):
     found = load_kernel_file(file(KERNEL + f"\ndef arguments(n):\n    {text}\n"))
     assert found.arguments is not None
-    with pytest.raises(error) as caught:
+    with pytest.raises(KernelFileError) as caught:
         found.arguments(n=8)
-    assert said in str(caught.value)
-    with pytest.raises(errors.KernelFileExecutionError, match="missing 1 required positional argument: 'n'"):
+    assert problem in str(caught.value)
+    with pytest.raises(KernelFileError, match="missing 1 required positional argument: 'n'"):
         found.arguments(m=8)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "problem"),
     [
-        ("paper.pdf", b"%PDF-1.7\n\x00\xff", "is no file of Python (source code string cannot contain null bytes)"),
-        ("axpy.cl", b"__kernel void f() {}\n", "is no file of Python (invalid syntax in line 1); give a Python file"),
+        ("paper.pdf", b"%PDF-1.7\n\x00\xff", "is not a Python file (source code string cannot contain null bytes)"),
+        ("axpy.cl", b"__kernel void f() {}\n", "is not a Python file (invalid syntax in line 1); give a Python file"),
         ("k.py", b"import no_such_module\n", "install what it imports into the environment of perfmodel"),
     ],
 )
-def test_files_of_other_kinds_are_told_so(tmp_path, name, content, said):
+def test_files_of_other_kinds(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(errors.PerfModelError) as caught:
+    with pytest.raises(PerfModelError) as caught:
         load_file(tmp_path / name)
-    assert said in str(caught.value)
+    assert problem in str(caught.value)
     assert "None" not in str(caught.value)
 
 
-def test_a_folder_is_no_kernel_file(tmp_path):
-    with pytest.raises(errors.KernelFileMissingError, match=r"variants\(\), not of a folder\."):
+def test_a_folder_is_not_a_kernel_file(tmp_path):
+    with pytest.raises(KernelFileError, match=r"variants\(\), not of a folder\."):
         load_file(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from perfmodel.errors import (
-    KernelFileMissingError,
+    KernelFileError,
     MissingExtraError,
     OptionError,
     OutputError,
@@ -208,9 +208,9 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 def test_an_error_of_a_variant_is_none_of_the_file(tmp_path):
     """Some are errors of the system, too: a kernel file that is missing, a scheduler that does not answer."""
     def gone():
-        raise KernelFileMissingError("gone.py", "a file")
+        raise KernelFileError("gone.py", "a file")
 
-    with pytest.raises(KernelFileMissingError):
+    with pytest.raises(KernelFileError):
         table({"a": gone}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
     assert [] == [*tmp_path.iterdir()]
 

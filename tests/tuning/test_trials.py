@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import KernelError, ReferenceOutputError, TrialError, UnknownVariantError
+from perfmodel.errors import KernelError, ReferenceOutputError, TrialError, UnknownNameError
 from perfmodel.measuring import supervised
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.tuning.trials import TRIALS, Spent, Trials
@@ -322,7 +322,7 @@ def test_names_and_counts_that_there_are_not():
 
     untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2))
     with trials({"bad": refuses, "untyped": untyped}) as found:
-        with pytest.raises(UnknownVariantError, match="choose one of: bad"):
+        with pytest.raises(UnknownNameError, match="choose among bad"):
             found.visit("good")
         with pytest.raises(TrialError, match=r"variant 'bad' failed \(compile: ValueError: no\); mend it"):
             found.count("bad")
