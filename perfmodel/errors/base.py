@@ -44,6 +44,14 @@ class PerfModelError(Exception):
         for name, value in details.items():
             setattr(self, name, value)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PerfModelError) or type(self) is not type(other):
+            return NotImplemented
+        return (self.args, vars(self)) == (other.args, vars(other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
+
     def __str__(self) -> str:
         text = "; ".join(part.strip().rstrip(".;") for part in (self.problem, self.advice) if part)
         return f"{text}." if text else type(self).__name__
