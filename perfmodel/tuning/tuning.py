@@ -29,7 +29,7 @@ from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.belief import Race, belief_of
+from perfmodel.tuning.posterior import Search, prior_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
@@ -285,7 +285,7 @@ class _Course:
             places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
             coordinates = coordinates[places]
         scatter = scatter_of(self.model, self.predictions)
-        self.race = Race(belief_of(self.predictions, scatter, coordinates), self.within)
+        self.search = Search(prior_of(self.predictions, scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
 
     def recall(self, rows: Iterable[Measurement]) -> None:
@@ -300,7 +300,7 @@ class _Course:
         ended = self._race()
         while self._compared():
             ended = self._race()
-        promising = {self.names[place] for place in self.race.surprising}
+        promising = {self.names[place] for place in self.search.surprising}
         for _ in range(MOST_NEAR * self.trials.campaign.most_visits):
             if (name := self._unsure(promising)) is None or self._late:
                 break
@@ -309,8 +309,8 @@ class _Course:
 
     def _race(self) -> str:
         """Run variants until the best is known; return why no more ran."""
-        while (place := self.race.following) is not None:
-            if self.race.settled >= self.level:
+        while (place := self.search.following) is not None:
+            if self.search.settled >= self.level:
                 return KNOWN
             if self._late:
                 return BUDGET
@@ -349,7 +349,7 @@ class _Course:
     @property
     def _unconfirmed(self) -> str | None:
         """The fastest variant if its output was not compared at least once since it was timed."""
-        best = None if self.race.best is None else self.names[self.race.best]
+        best = None if self.search.best is None else self.names[self.search.best]
         return None if best in self.confirmed else best
 
     def _witness(self) -> str | None:
@@ -357,14 +357,14 @@ class _Course:
 
         At least one is not of those that ran because they looked fast: these may have the same fault.
         """
-        agreement, least = self.trials.agreement(), self.race.least
+        agreement, least = self.trials.agreement(), self.search.least
         aside = self.aside & set(agreement.compared)
         if least is None or (agreement.settled and (agreement.reference or aside)) or len(self.aside) >= MOST_COMPARED:
             return None
         known = {*agreement.compared, *agreement.uncompared, *(self.tried.keys() - self._timed)}
         waiting = [place for place, name in enumerate(self.names) if name not in known]
         scattered = np.random.default_rng(self.trials.campaign.seed).permutation(waiting)
-        slow = self.race.outlook.seconds > SLOW * least
+        slow = self.search.posterior.seconds > SLOW * least
         return next((self.names[place] for place in sorted(scattered, key=lambda place: bool(slow[place]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
@@ -385,22 +385,22 @@ class _Course:
 
     def _visit(self, name: str) -> None:
         """Visit a variant, no longer than all runs of one near the best would take."""
-        least, runs = self.race.least, self.trials.campaign.runs
+        least, runs = self.search.least, self.trials.campaign.runs
         self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
         self._note(name)
 
     def _note(self, name: str) -> None:
         """Note that a variant ran, and what is known now of all that did: another's output may tell more of theirs."""
-        self.expected.setdefault(name, float(self.race.outlook.seconds[self.names.index(name)]))
+        self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
             place = self.names.index(noted)
             row = self.trials.judged(noted)
             if row is None:  # it ran for its output alone, and nothing says that this is wrong
                 if self.tried.pop(noted, None) is not None:
-                    self.race.forget(place)
+                    self.search.forget(place)
                 continue
             seconds = row.seconds if row.status == "ok" else None
-            self.race.note(place, seconds)
+            self.search.note(place, seconds)
             reached = None if seconds is None else self._reached(noted, seconds)
             self.tried[noted] = TunedVariant(
                 noted, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
@@ -419,9 +419,9 @@ class _Course:
     @property
     def _near_roof(self) -> bool:
         """Whether the best reaches the share of the roof that was asked for."""
-        if self.of_roof is None or self.race.best is None:
+        if self.of_roof is None or self.search.best is None:
             return False
-        best = self.tried[self.names[self.race.best]]
+        best = self.tried[self.names[self.search.best]]
         if best.reached is None or math.isnan(best.reached.share):
             raise TuningError("of_roof was given, and a roof of the device is not known", UNKNOWN_ROOF)
         return best.reached.share >= self.of_roof
@@ -435,19 +435,19 @@ class _Course:
         runs = self.trials.campaign.runs
         costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0
-        expected = self.race.outlook.seconds
+        expected = self.search.posterior.seconds
         skipped = [
             TunedVariant(
                 name, self.predictions[place].seconds, float(expected[place]),
                 cost_s=building + runs * float(expected[place]),
             )
             for place, name in enumerate(self.names)
-            if place not in self.race.times
+            if place not in self.search.times
         ]  # fmt: skip
         return Tuned(
             self.trials.device.name, self.at, tuple(self.tried.values()),
             tuple(sorted(skipped, key=lambda variant: variant.expected or 0.0)),
-            self.race.settled, self.within, ended, self.counting_s, self.trials.agreement(),
+            self.search.settled, self.within, ended, self.counting_s, self.trials.agreement(),
         )  # fmt: skip
 
     @property

@@ -17,7 +17,7 @@ from perfmodel.display import columns_text, seconds_text
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import Prediction, load
-from perfmodel.tuning.belief import Race, belief_of
+from perfmodel.tuning.posterior import Search, prior_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS
 from scripts.benchmarks.tuner_table import Table, measure_table, predicted_again, read_table
@@ -51,19 +51,19 @@ def replay(table: Table, space: Space, within: float = WITHIN, level: float = 0.
     places = [where[_key(row.values)] for row in rows]
     predictions = [Prediction(row.predicted, row.terms) for row in rows]
     scatter = None if table.scatter is None else Scatter(**table.scatter)
-    race = Race(belief_of(predictions, scatter, space.coordinates[places]))
+    search = Search(prior_of(predictions, scatter, space.coordinates[places]))
     best_s = min(row.seconds for row in table.rows if row.seconds is not None)
     spent = sum(row.build_s + row.count_s for row in table.rows)
     counting, near, end = spent, None, None
-    while (place := race.following) is not None and (near is None or end is None):
+    while (place := search.following) is not None and (near is None or end is None):
         row = rows[place]
-        race.note(place, row.seconds)
+        search.note(place, row.seconds)
         spent += row.evaluation_s - row.build_s
-        reached = (race.least or float("inf")) / best_s
+        reached = (search.least or float("inf")) / best_s
         if near is None and reached <= within:
-            near = Run(OURS, 0, len(race.times), spent)
-        if end is None and race.settled >= level:
-            end = {"evaluations": len(race.times), "seconds": spent, "times_the_best": reached}
+            near = Run(OURS, 0, len(search.times), spent)
+        if end is None and search.settled >= level:
+            end = {"evaluations": len(search.times), "seconds": spent, "times_the_best": reached}
     return {"near": near or Run(OURS, 0, None, None), "end": end, "counting_s": counting}
 
 

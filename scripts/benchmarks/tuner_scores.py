@@ -33,7 +33,7 @@ from perfmodel.display import columns_text
 from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import Prediction
-from perfmodel.tuning.belief import Race, belief_of
+from perfmodel.tuning.posterior import Search, prior_of
 from scripts.benchmarks.tuner_recorded import ENDING, space_of
 from scripts.benchmarks.tuner_rivals import RANDOM, Point, shuffled, simulated, space_table, visits, write_cache
 from scripts.benchmarks.tuner_table import Table, read_table
@@ -131,10 +131,10 @@ def raced(table: Table, points: Sequence[Point]) -> Iterator[Point]:
     known = [place for place, row in enumerate(table.rows) if row.predicted is not None]
     coordinates = space.coordinates[[where[tuple(table.rows[place].values.values())] for place in known]]
     predictions = [Prediction(table.rows[place].predicted, table.rows[place].terms) for place in known]
-    race = Race(belief_of(predictions, Scatter(**table.scatter) if table.scatter else None, coordinates))
-    while len(race.times) < LONGEST and (place := race.following) is not None:
+    search = Search(prior_of(predictions, Scatter(**table.scatter) if table.scatter else None, coordinates))
+    while len(search.times) < LONGEST and (place := search.following) is not None:
         point = points[known[place]]
-        race.note(place, point.seconds)
+        search.note(place, point.seconds)
         yield point
 
 

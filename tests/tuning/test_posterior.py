@@ -1,7 +1,8 @@
-"""What is believed of variants, beside SciPy's multivariate Student distribution and numerical integrals."""
+"""The distribution of variants' times, against SciPy's multivariate Student distribution and numerical integrals."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 from scipy import integrate
 from scipy.stats import multivariate_t, t
 
-from perfmodel.tuning.belief import NEGLIGIBLE, OFFSET, OWN_SHARES, REACHES, SLOPES, Belief
+from perfmodel.fitting.selection import Scatter
+from perfmodel.tuning.posterior import (
+    NEGLIGIBLE, NORMAL, OFFSET, OWN_SHARES, REACHES, SLOPES, UNKNOWN_DEVIATION, Prior, prior_of,
+)  # fmt: skip
 
 PREDICTED = np.array([1.0, 1.3, 2.0, 0.7])
 PLACES = np.array([[0.0, 0.1], [0.2, 0.0], [0.9, 1.0], [0.1, 0.1]])
@@ -23,7 +27,7 @@ POINTS = [
 
 
 def covariance(own: float, reach: float) -> np.ndarray:
-    """Of the errors of log time, in units of their scale: offset, likeness and own share, written out by hand."""
+    """Covariance of the errors of log time, in units of their scale, by hand."""
     found = np.empty((4, 4))
     for i in range(4):
         for j in range(4):
@@ -34,7 +38,7 @@ def covariance(own: float, reach: float) -> np.ndarray:
 
 
 def middle(slope: float) -> np.ndarray:
-    """Where a slope has the logs of times, but for the offset: 0.7 s is the shortest prediction."""
+    """The logs of times with a slope and without an offset; 0.7 s is the shortest prediction."""
     return np.array([np.log(0.7 * (one / 0.7) ** slope) for one in PREDICTED])
 
 
@@ -55,7 +59,7 @@ def test_components_are_weighted_by_the_probability_of_the_runs():
     ran, seconds = [0, 2, 1, 3], [1.5, 3.1, 2.0, 1.05]
     points, weights = probable(list(np.log(seconds)), ran)
     assert 0 < len(points) < len(POINTS)
-    found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after(ran, seconds)
+    found = Prior(PREDICTED, (PLACES,), DEVIATION, FREEDOM).posterior(ran, seconds)
     assert found.weights == pytest.approx(weights, rel=1e-9)
     assert found.freedom == 8
 
@@ -63,28 +67,28 @@ def test_components_are_weighted_by_the_probability_of_the_runs():
 @pytest.mark.parametrize("ran", [[], [0], [3, 1], [0, 2, 1]])
 def test_a_variant_that_has_not_run_has_the_conditional_distribution(ran):
     logs = [float(np.log(1.7 * PREDICTED[place] ** 0.9)) for place in ran]
-    found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after(ran, np.exp(logs))
+    found = Prior(PREDICTED, (PLACES,), DEVIATION, FREEDOM).posterior(ran, np.exp(logs))
     new = 3 if 3 not in ran else 2
     for place, point in enumerate(probable(logs, ran)[0]):
         for log in (-0.3, 0.0, 0.4):
             joint, known = density([*logs, log], [*ran, new], *point), density(logs, ran, *point)
-            mine = t(found.freedom, found.places[place, new], found.scales[place, new]).logpdf(log)
+            mine = t(found.freedom, found.locations[place, new], found.scales[place, new]).logpdf(log)
             assert mine == pytest.approx(joint - known, abs=1e-7)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
-def test_runs_tell_whether_predictions_hold(slope):
-    """Times that follow a power of the prediction: a prediction outside of theirs is read by that power."""
+def test_runs_give_the_slope_of_predictions(slope):
+    """Times follow a power of the prediction, also outside of the predictions that ran."""
     predicted = np.geomspace(1.0, 20.0, 12)
-    found = Belief(predicted, (), DEVIATION).after(range(10), 3.0 * predicted[:10] ** slope)
+    found = Prior(predicted, (), DEVIATION).posterior(range(10), 3.0 * predicted[:10] ** slope)
     assert found.seconds[10:] == pytest.approx(3.0 * predicted[10:] ** slope, rel=0.05)
 
 
 def test_probability_and_improvement_are_integrals_of_the_distribution():
-    found = Belief(PREDICTED, (PLACES,), DEVIATION, FREEDOM).after([0, 2], [1.5, 2.2])
+    found = Prior(PREDICTED, (PLACES,), DEVIATION, FREEDOM).posterior([0, 2], [1.5, 2.2])
 
     def at(log: float, variant: int) -> float:
-        return float(found.weights @ t(found.freedom, found.places[:, variant], found.scales[:, variant]).pdf(log))
+        return float(found.weights @ t(found.freedom, found.locations[:, variant], found.scales[:, variant]).pdf(log))
 
     limit = np.log(1.2)
     bounds: dict[str, Any] = {"points": [limit - 1], "limit": 400}
@@ -95,20 +99,46 @@ def test_probability_and_improvement_are_integrals_of_the_distribution():
         assert found.improvement(1.2)[variant] == pytest.approx(gain, rel=1e-3)
 
 
-def test_nothing_alike_is_a_plain_offset_and_scatter():
+def test_independent_errors_are_an_offset_and_scatter():
     """Three variants that agree exactly with the slope 1, and the covariance's inverse by Sherman and Morrison."""
-    found = Belief(PREDICTED, (), DEVIATION, FREEDOM).after([0, 1, 2], list(3.0 * PREDICTED[:3]))
+    found = Prior(PREDICTED, (), DEVIATION, FREEDOM).posterior([0, 1, 2], list(3.0 * PREDICTED[:3]))
     whole = 1 + 3 * OFFSET
-    assert np.exp(found.places[-1, 3]) == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
+    assert np.exp(found.locations[-1, 3]) == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
     scale = (FREEDOM * DEVIATION**2 + np.log(3.0) ** 2 * 3 / whole) / (FREEDOM + 3)
     assert found.scales[-1, 3] == pytest.approx(np.sqrt(scale * (1 + OFFSET - 3 * OFFSET**2 / whole)))
 
 
-def test_like_variants_have_like_errors():
+def test_similar_variants_have_similar_errors():
     """Two groups of variants, of which one takes twice what was predicted."""
     places = np.repeat([[0.0], [5.0]], 8, axis=0)
     truth = np.repeat([2.0, 1.0], 8)
     ran = [0, 1, 2, 3, 8, 9, 10, 11]
-    found = Belief(np.ones(16), (places,), 0.2).after(ran, list(truth[ran]))
+    found = Prior(np.ones(16), (places,), 0.2).posterior(ran, list(truth[ran]))
     assert found.seconds[4:8] == pytest.approx(np.full(4, 2.0), rel=0.03)
     assert found.seconds[12:] == pytest.approx(np.full(4, 1.0), rel=0.03)
+
+
+def prediction(seconds: float, **terms: float) -> SimpleNamespace:
+    return SimpleNamespace(seconds=seconds, terms=terms)
+
+
+def test_coordinates_are_the_roots_of_the_terms_shares():
+    found = prior_of([prediction(4.0, a=1.0, b=3.0), prediction(2.0, b=2.0), prediction(9.0, a=9.0)], None)
+    (places,) = found.coordinates
+    assert places == pytest.approx(np.array([[0.5, np.sqrt(0.75)], [0.0, 1.0], [1.0, 0.0]]))
+    assert (found.deviation, found.freedom) == (UNKNOWN_DEVIATION, 2)
+
+
+def test_a_space_adds_its_coordinates_alone_and_joined():
+    coordinates = np.array([[0.0], [1.0]])
+    one = prior_of([prediction(1.0, a=1.0), prediction(2.0, a=2.0)], Scatter(deviation=0.1, cells=3), coordinates)
+    assert [places.shape for places in one.coordinates] == [(2, 1), (2, 1), (2, 2)]
+    assert (one.deviation, one.freedom) == (0.1, NORMAL)
+    heavy = prior_of([prediction(1.0)], Scatter(deviation=0.1, freedom=2, cells=3))
+    assert heavy.freedom == 2
+
+
+def test_times_that_are_not_positive_are_replaced_by_the_median():
+    found = prior_of([prediction(one) for one in (1.0, -2.0, 5.0, np.inf, 3.0)], None)
+    assert found.predicted.tolist() == [1.0, 3.0, 5.0, 3.0, 3.0]
+    assert prior_of([prediction(-1.0), prediction(0.0)], None).predicted.tolist() == [1.0, 1.0]

@@ -1,0 +1,321 @@
+r"""The expected times of variants that have not run, which of them to run next, and when the fastest is known.
+
+Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
+
+.. math:: \log t_i = \log p_0 + \beta \log (p_i / p_0) + c + \sigma\,(\sqrt{1 - \nu}\, f_i + \sqrt{\nu}\, e_i) ,
+
+with :math:`p_0` the shortest prediction. The offset :math:`c` is the model's error for the kernel, common to all its
+variants. The slope :math:`\beta` says how well the model predicts the differences of the variants: 1 if predictions
+hold, 0 if they say nothing. The :math:`e_i` are independent and standard normal; the :math:`f_i` have the covariance
+:math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small if the same terms have the same shares of both
+predictions, or if the parameters in the space differ little.
+
+:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n` degrees
+of freedom that the fit found between variants of other kernels. The offset has a normal prior. After :math:`m` runs each
+:math:`\log t_i` has Student's distribution with :math:`n + m` degrees of freedom, in closed form. :math:`\beta`,
+:math:`\ell`, :math:`\nu` and the kind of distance are averaged over a grid, each point weighted by its likelihood.
+
+The variant predicted fastest runs first, then always the one with the largest expected improvement. The search ends if
+
+.. math:: \prod_i P(t_i > (1 - w)\, t_{best}) \ge P^*
+
+over all variants that have not run. The product treats their errors as independent, so the true probability is at least
+that (D. Slepian, Bell System Technical Journal 41 (1962)).
+
+Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4;
+A. O'Hagan, *Curve Fitting and Optimal Design for Prediction*, J. Royal Statistical Society B 40 (1978), for the scale's
+prior; D. R. Jones, M. Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Functions*, J. Global
+Optimization 13 (1998), for the expected improvement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, stdtr
+
+from perfmodel.fitting.local_scale import Floats
+from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.model import Prediction
+
+# The variance of the offset was 0.9 to 29.8 times that between variants on four devices (median 3.6). With a much
+# larger one, the first runs of similar variants would be explained by the offset, and other variants not be tried.
+OFFSET = 4.0
+"""Variance of the kernel's offset, in units of the variance between variants."""
+# On ten spaces with weights of the same device the regression of log t on log p had slopes of 0.5 to 1.2; on five of
+# nine spaces with weights of another device, slopes below 0.1.
+SLOPES = (0.0, 0.5, 1.0)
+r"""Values of :math:`\beta`."""
+LEAST_DEVIATION = 0.02
+"""Smallest scale of errors: repeated times differ as much [1]."""
+OWN_SHARES = (0.05, 0.2, 0.5)
+r"""Values of :math:`\nu`, besides 1."""
+REACHES = (0.1, 0.3, 1.0)
+r"""Values of :math:`\ell`."""
+ROUNDING = 1e-6
+"""Smallest variance [1]."""
+NEGLIGIBLE = 0.01
+"""Points of the grid with a smaller likelihood, relative to the largest one, are left out [1]."""
+UNKNOWN_DEVIATION = 0.3
+"""Scale of errors between variants if the weights do not give it [1]."""
+NORMAL = 8
+"""Degrees of freedom if errors are normal: the scale is not known exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The times of all variants: a mixture of Student's distributions of the log time.
+
+    Parameters
+    ----------
+    weights
+        Probability of each component, shape (n_components,).
+    locations, scales
+        Location [log s] and scale [1] of each variant by each component, shape (n_components, n_variants).
+    freedom
+        Their degrees of freedom.
+    """
+
+    weights: Floats
+    locations: Floats
+    scales: Floats
+    freedom: int
+
+    @property
+    def seconds(self) -> Floats:
+        """The expected time of each variant, the geometric mean [s]."""
+        expected: Floats = np.exp(self.weights @ self.locations)
+        return expected
+
+    def below(self, seconds: float) -> Floats:
+        """Return for each variant the probability that it takes less time than `seconds`."""
+        probabilities: Floats = self.weights @ stdtr(self.freedom, self._standardised(seconds))
+        return probabilities
+
+    def improvement(self, seconds: float) -> Floats:
+        r"""Return the expected :math:`\max(\log s - \log t, 0)` of each variant, with s the `seconds`."""
+        x, freedom = self._standardised(seconds), self.freedom
+        at_zero = math.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2)) / math.sqrt(math.pi * freedom)
+        density = at_zero * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
+        gain = x * stdtr(freedom, x) + (freedom + x**2) / (freedom - 1) * density
+        expected: Floats = self.weights @ (self.scales * gain)
+        return expected
+
+    def _standardised(self, seconds: float) -> Floats:
+        x: Floats = (np.log(seconds) - self.locations) / self.scales
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Correlation:
+    """How errors are correlated: the independent share, and the length scale between coordinates."""
+
+    own: float
+    coordinates: Floats
+    reach: float
+
+    def covariance(self, some: Sequence[int], others: Sequence[int] | slice) -> Floats:
+        """Return the covariance of the shared part of the errors, in units of the scale squared."""
+        squares = cdist(self.coordinates[some], self.coordinates[others], "sqeuclidean")
+        covariance: Floats = OFFSET + (1 - self.own) * np.exp(-squares / (2 * self.reach**2))
+        return covariance
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A correlation fitted to runs: for each slope the whitened errors, the scale, and the log likelihood."""
+
+    correlation: _Correlation
+    whitening: Floats
+    white: Floats
+    scales: Floats
+    likelihoods: Floats
+
+    def predicted(self, ran: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the expected errors of all variants by slope, and the remaining scale of each [1]."""
+        across = self.whitening @ self.correlation.covariance(ran, slice(None))
+        left = 1 + OFFSET - np.einsum("ij,ij->j", across, across)
+        return self.white @ across, np.sqrt(np.maximum(left, ROUNDING))
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The times of a kernel's variants before any of them has run.
+
+    Parameters
+    ----------
+    predicted
+        Predicted times [s], above zero, shape (n_variants,).
+    coordinates
+        Arrays of shape (n_variants, n_coordinates): near variants have similar errors. Each is tried. Without any,
+        errors are independent.
+    deviation, freedom
+        Scale of the errors between variants of other kernels [1], and the degrees of freedom of their distribution.
+
+    Examples
+    --------
+    The first two variants take three times their predictions, so the third is expected to take nearly three times its
+    prediction, too. If the second takes as long as the first, predictions seem to say little:
+
+    >>> prior = Prior(np.array([1.0, 2.0, 4.0]), (), 0.1)
+    >>> prior.posterior([0, 1], [3.0, 6.0]).seconds.round(1).tolist()
+    [2.9, 4.9, 8.2]
+    >>> prior.posterior([0, 1], [3.0, 3.0]).seconds.round(1).tolist()
+    [2.3, 3.1, 4.2]
+    """
+
+    predicted: Floats
+    coordinates: Sequence[Floats]
+    deviation: float
+    freedom: int = 2
+
+    def posterior(self, ran: Sequence[int], seconds: Sequence[float]) -> Posterior:
+        """Return the distribution after some variants have run: their positions in `predicted`, and their times [s].
+
+        For variants that ran it is the time of a second run.
+        """
+        rows, logs = list(ran), np.log(self.predicted)
+        means = logs.min() + np.outer(SLOPES, logs - logs.min())
+        errors = np.log(np.array(seconds, dtype=np.float64)) - means[:, rows]
+        fits = [self._fit(correlation, rows, errors) for correlation in self._grid]
+        likelihoods = np.array([fit.likelihoods for fit in fits])
+        components = []
+        for fit, weights in zip(fits, np.exp(likelihoods - likelihoods.max()), strict=True):
+            if (kept := weights > NEGLIGIBLE).any():
+                shifts, left = fit.predicted(rows)
+                components.append((weights[kept], (means + shifts)[kept], np.outer(fit.scales[kept], left)))
+        weights, locations, scales = (np.concatenate(parts) for parts in zip(*components, strict=True))
+        return Posterior(weights / weights.sum(), locations, scales, self.freedom + len(rows))
+
+    @property
+    def _grid(self) -> Iterator[_Correlation]:
+        yield _Correlation(1.0, np.zeros((len(self.predicted), 1)), 1.0)  # errors are independent
+        for coordinates, reach, own in product(self.coordinates, REACHES, OWN_SHARES):
+            yield _Correlation(own, coordinates, reach)
+
+    def _fit(self, correlation: _Correlation, ran: Sequence[int], errors: Floats) -> _Fit:
+        """Fit a correlation to errors of variants that ran, shape (n_slopes, n_ran)."""
+        covariance = correlation.covariance(ran, ran) + correlation.own * np.eye(len(ran))
+        whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+        white = errors @ whitening.T
+        freedom = self.freedom + len(ran)
+        squares = self.freedom * max(self.deviation, LEAST_DEVIATION) ** 2 + (white**2).sum(axis=1)
+        likelihoods = np.log(np.diag(whitening)).sum() - freedom / 2 * np.log(squares)
+        return _Fit(correlation, whitening, white, np.sqrt(squares / freedom), likelihoods)
+
+
+def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: Floats | None = None) -> Prior:
+    """Return the prior of one kernel's variants, by their predictions at the same sizes.
+
+    A predicted time that is not positive is replaced by the median. `scatter` is the model's error between variants of
+    other kernels, None if its weights do not give it; `space` holds the variants' coordinates in their space, shape
+    (n_variants, n_coordinates).
+    """
+    seconds = np.array([prediction.seconds for prediction in predictions], dtype=np.float64)
+    good = np.isfinite(seconds) & (seconds > 0)
+    known = np.where(good, seconds, np.median(seconds[good]) if good.any() else 1.0)
+    shares = _shares(predictions)
+    coordinates = (shares,) if space is None else (shares, space, np.hstack([shares, space]))
+    if scatter is None:
+        return Prior(known, coordinates, UNKNOWN_DEVIATION)
+    return Prior(known, coordinates, scatter.deviation, scatter.freedom or NORMAL)
+
+
+def _shares(predictions: Sequence[Prediction]) -> Floats:
+    """Return the square roots of the terms' shares, shape (n_variants, n_terms).
+
+    Their Euclidean distance is Hellinger's, in which one large term does not hide the others.
+    """
+    names = sorted({name for prediction in predictions for name in prediction.terms})
+    terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
+    roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    return roots
+
+
+class Search:
+    """Variants of one kernel, of which some have run.
+
+    `within` is the share by which a variant has to be faster than another to matter [1].
+
+    Examples
+    --------
+    >>> search = Search(Prior(np.array([2.0, 1.0, 9.0]), (), 0.05))
+    >>> search.following
+    1
+    >>> search.note(1, 1.5), search.best, search.settled > 0.9
+    (None, 1, False)
+    >>> search.note(0, 3.0), search.best, search.settled > 0.9
+    (None, 1, True)
+    """
+
+    def __init__(self, prior: Prior, within: float = 0.02) -> None:
+        self.prior, self.within = prior, within
+        self.times: dict[int, float | None] = {}
+
+    def note(self, variant: int, seconds: float | None) -> None:
+        """Keep the time of the variant at a position [s]; None if it cannot run."""
+        self.times[variant] = seconds
+        vars(self).pop("posterior", None)
+
+    def forget(self, variant: int) -> None:
+        """Remove what was noted of a variant, so that it may run."""
+        self.times.pop(variant, None)
+        vars(self).pop("posterior", None)
+
+    @property
+    def _known(self) -> dict[int, float]:
+        return {variant: seconds for variant, seconds in self.times.items() if seconds is not None}
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The distribution of times after the runs so far."""
+        return self.prior.posterior(tuple(self._known), tuple(self._known.values()))
+
+    @property
+    def best(self) -> int | None:
+        """Position of the fastest variant that has run; None before a variant ran well."""
+        return min(self._known, key=self._known.__getitem__, default=None)
+
+    @property
+    def least(self) -> float | None:
+        """The time of the fastest variant that has run [s]."""
+        return None if self.best is None else self.times[self.best]
+
+    @property
+    def surprising(self) -> tuple[int, ...]:
+        """Positions of variants slower than the best that would be expected to be faster from the other runs alone."""
+        least, known = self.least or 0.0, self._known
+        others = {k: {i: s for i, s in known.items() if i != k} for k in known if known[k] > least}
+        return tuple(
+            k for k, rest in others.items()
+            if self.prior.posterior(tuple(rest), tuple(rest.values())).seconds[k] < least
+        )  # fmt: skip
+
+    @property
+    def waiting(self) -> Floats:
+        """Positions of the variants that have not run."""
+        return np.array([k for k in range(len(self.prior.predicted)) if k not in self.times], dtype=int)
+
+    @property
+    def following(self) -> int | None:
+        """Position of the variant to run next; None if all have run."""
+        waiting = self.waiting
+        if not len(waiting):
+            return None
+        if (best := self.least) is None:
+            return int(waiting[np.argmin(self.posterior.seconds[waiting])])
+        return int(waiting[np.argmax(self.posterior.improvement(best)[waiting])])
+
+    @property
+    def settled(self) -> float:
+        """Probability that no variant that has not run is faster than the best by more than the share that matters."""
+        if (best := self.least) is None:
+            return 0.0
+        probabilities = self.posterior.below((1 - self.within) * best)[self.waiting]
+        return float(np.exp(np.log1p(-probabilities).sum()))
