@@ -76,7 +76,7 @@ def time_command(
         output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
     if not ran:
         first = timing.points[0].variants[0]
-        raise errors.TrialError(first.name, first.row.status, first.row.message)
+        raise errors.failed(first.name, first.row.status, first.row.message)
 
 
 def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str]:

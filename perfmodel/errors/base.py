@@ -154,6 +154,18 @@ class TuningError(PerfModelError, ValueError):
     """A tuning cannot start or go on."""
 
 
+class KernelArgumentError(PerfModelError, ValueError):
+    """Arguments for a kernel are missing, unknown, or have another type, shape or value."""
+
+
+class TrialError(PerfModelError, RuntimeError):
+    """A variant cannot be built, counted or run (:func:`failed`)."""
+
+    variant: str
+    status: str  # of its record: compile, runtime, ...
+    reason: str
+
+
 class ResultsError(PerfModelError, ValueError):
     """Results of another tuner cannot be read or assigned to variants."""
 
@@ -193,6 +205,24 @@ class FitError(PerfModelError, ValueError):
 
 class PredictionError(PerfModelError, ValueError):
     """A kernel's time cannot be predicted with these weights."""
+
+
+class AnchorError(PerfModelError, RuntimeError):
+    """A kernel cannot be run once to anchor its predictions (:func:`not_anchored`)."""
+
+    kernel: str  # its name
+
+
+def failed(variant: str, status: str, reason: str) -> TrialError:
+    """Return the error to raise if a variant cannot be built, counted or run."""
+    problem = f"variant '{variant}' failed ({status}: {clipped(reason)})"
+    return TrialError(problem, "correct it, or leave it out", variant=variant, status=status, reason=reason)
+
+
+def not_anchored(kernel: str, reason: str) -> AnchorError:
+    """Return the error to raise if a kernel cannot be run once to anchor its predictions."""
+    advice = "give a kernel that runs on the device of the weights, or predict without an anchor (--anchor)"
+    return AnchorError(f"'{kernel}' cannot be anchored: {clipped(reason)}", advice, kernel=kernel)
 
 
 def extra_needed(library: str, extra: str) -> MissingExtraError:

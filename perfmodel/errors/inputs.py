@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 from perfmodel.errors.base import PerfModelWarning, underlined
 from perfmodel.errors.described import DescribedError
@@ -32,20 +31,6 @@ class JobsError(DescribedError, ValueError):
     message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
 
 
-class KernelArgumentError(DescribedError, ValueError):
-    """Values were given for other scalar arguments than a kernel has."""
-
-    kernel: str
-    wanted: tuple[str, ...]
-    given: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"kernel '{self.kernel}' has the scalar arguments ({', '.join(sorted(self.wanted))}), but values "
-            f"were given for ({', '.join(sorted(self.given))}); give each of them a value, as a size (-p) or a scalar."
-        )
-
-
 class ArrayMemoryError(DescribedError, ValueError):
     """An array argument for which perfmodel makes no memory."""
 
@@ -54,35 +39,6 @@ class ArrayMemoryError(DescribedError, ValueError):
     found: str  # as "is an image"
     message = """the argument '{name}' of the kernel '{kernel}' {found}; make it a loopy.GlobalArg with a shape, since
     kernels run with buffers of known sizes."""
-
-
-class GivenArgumentError(DescribedError, ValueError):
-    """A user's function ``arguments()`` gives something else than an argument of the kernel."""
-
-    kernel: str
-    name: str
-    found: str  # as "is of type list"
-    allowed: str
-    message = """arguments() gives '{name}' for the kernel '{kernel}', and it {found}; give {allowed}, or leave it out
-    and it is made from the kernel's own types and shapes."""
-
-
-class ReferenceOutputError(DescribedError, ValueError):
-    """A user's function ``reference()`` gives nothing that the outputs of variants can be compared with."""
-
-    found: str  # as "returns list"
-    allowed: str
-    message = """reference() {found}; give {allowed}, or leave the function out and variants are compared with each
-    other."""
-
-
-class TrialError(DescribedError, RuntimeError):
-    """A variant cannot be built, counted or run."""
-
-    variant: str
-    status: str  # of a record: compile, runtime, ...
-    problem: str
-    message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."
 
 
 class UnpicklableVariantError(DescribedError, TypeError):
@@ -106,24 +62,6 @@ class WorkerDiedWarning(PerfModelWarning):
     """A process was killed or crashed; what it had not finished is done again."""
 
 
-class ConfigurationError(DescribedError, ValueError):
-    """A tuner's configuration cannot be made into a kernel, or cannot be launched by the tuner."""
-
-    configuration: str
-    problem: str
-    advice: ClassVar[str] = "mend build(), or leave the configuration out by a restriction"  # type: ignore[misc]
-    message = "the configuration ({configuration}) {problem}; {advice}."
-
-
-class EmptySpaceError(DescribedError, ValueError):
-    """A space has no configuration that is allowed."""
-
-    points: int  # of the space, without restrictions
-    allowed: int  # after the restrictions
-    message = """the space has {points} configurations, the restrictions allow {allowed}, and of these none fits on the
-    device; give more values, or change the restrictions."""
-
-
 class ResultsFileError(DescribedError, ValueError):
     """A file of another tuner's results cannot be read."""
 
@@ -131,20 +69,3 @@ class ResultsFileError(DescribedError, ValueError):
     problem: str
     message = """'{path}' {problem}; give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of
     T4 results of version 1, or a CSV table with the column min_ms."""
-
-
-class UnmappedResultsError(DescribedError, ValueError):
-    """No result of another tuner can be brought together with a kernel."""
-
-    path: str | Path
-    count: int  # results in the file
-    problem: str  # of the first
-    message = """'{path}': none of its {count} results can be used, the first because {problem}; give the kernel file
-    that was tuned, and its sizes."""
-
-
-class ImportedDeviceError(DescribedError, LookupError):
-    """Results do not say of which device they are."""
-
-    path: str | Path
-    message = "'{path}' does not name the device of its results; give it (--device NAME)."

@@ -164,30 +164,12 @@ class TransferFactsError(DescribedError, LookupError):
     (facts.yaml) for their device, and for the other in the file that you give (--facts FILE.yaml)."""
 
 
-class AnchorError(DescribedError, RuntimeError):
-    """A kernel could not be run once to anchor its predictions."""
-
-    kernel: str
-    problem: str
-    message = """'{kernel}' cannot be anchored: {problem}; give a kernel that runs on the device of the weights, or
-    predict without an anchor (--anchor)."""
-
-
 class ClockError(DescribedError, ValueError):
     """Times of the device's clock are asked for, and weights do not tell them."""
 
     model: str
     message = """{model}: the weights were fitted to times of the host's clock, so the launch is not known apart; leave
     --clock device out, or fit them again to measurements whose device told its own times (perfmodel fit, calibrate)."""
-
-
-class AnchorDeviceError(DescribedError, LookupError):
-    """A kernel must run on the device of the weights, and this machine does not have it."""
-
-    wanted: str
-    found: tuple[str, ...]
-    message = """kernels run on the device that the weights belong to, '{wanted}', and this machine has:
-    {found:; }; give weights of one of these (perfmodel calibrate), or only predict (without --anchor)."""
 
 
 class NoCommonSizeError(DescribedError, ValueError):

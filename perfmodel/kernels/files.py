@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import KernelFileError, SpaceError, TrialError, UnknownNameError, clipped, listed
+from perfmodel.errors import KernelFileError, SpaceError, UnknownNameError, clipped, failed, listed
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
 from perfmodel.values import FrozenValue
@@ -108,8 +108,8 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
         return variant
     unit = variant()
     if not isinstance(unit, TranslationUnit):
-        problem = f"its function returns {type(unit).__name__}, not a loopy.TranslationUnit"
-        raise TrialError(name, "compile", problem)
+        kind = type(unit).__name__
+        raise failed(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
     return unit
 
 

@@ -9,7 +9,7 @@ import io
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from perfmodel.errors import ArrayMemoryError, KernelArgumentError, PerfModelError
+from perfmodel.errors import ArrayMemoryError, KernelArgumentError, PerfModelError, listed
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
 from perfmodel.store import Key, canonical
@@ -170,7 +170,15 @@ def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgume
         return tuple(_array(kernel.name, array, values) for array in arrays if array.name not in parts)
     except UnknownVariableError as error:
         scalars = tuple(argument.name for argument in kernel.args if isinstance(argument, ValueArg))
-        raise KernelArgumentError(kernel.name, scalars, tuple(values)) from error
+        raise _other_scalars(kernel.name, scalars, values) from error
+
+
+def _other_scalars(kernel: str, wanted: Iterable[str], given: Iterable[str]) -> KernelArgumentError:
+    return KernelArgumentError(
+        f"kernel '{kernel}' has the scalar arguments ({listed(sorted(wanted))}), but values were given for "
+        f"({listed(sorted(given))})",
+        "give each of them a value, as a size (-p) or a scalar",
+    )
 
 
 def _buffers(argument: Any) -> tuple[str, ...]:
@@ -226,7 +234,7 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
     values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}
     wanted = {a.name: a.dtype.numpy_dtype for a in with_all_arguments(kernel).args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
-        raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
+        raise _other_scalars(kernel.name, wanted, values)
     return {name: np.array(values[name], dtype)[()] for name, dtype in wanted.items()}
 
 

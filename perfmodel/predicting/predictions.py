@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact, size_error
 from perfmodel.counts.unused import statistics_of_variants
-from perfmodel.errors import AnchorError, AssumptionError, PerfModelError, SizeError
+from perfmodel.errors import AssumptionError, PerfModelError, SizeError, not_anchored
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import SuspiciousAnchor
 from perfmodel.fitting.conformal import WIDEST, check_level, scaled
@@ -280,7 +280,7 @@ class Predicting:
         if self.anchors is None:
             return plain
         if name not in self.anchors:
-            raise AnchorError(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
+            raise not_anchored(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
         return replace(plain, prediction=self.anchors[name].applied(plain.prediction))
 
     @property

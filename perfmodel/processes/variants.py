@@ -22,7 +22,7 @@ from perfmodel.counts.cache import IN_MEMORY
 from perfmodel.counts.unused import Report, reports
 from perfmodel.display import html_table
 from perfmodel.documents import one_line
-from perfmodel.errors import PerfModelError, TrialError, UnpicklableVariantError
+from perfmodel.errors import PerfModelError, UnpicklableVariantError, failed
 from perfmodel.kernels.files import Source, built, restore, sources_in
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def work(task: bytes, parcel: Parcel) -> Outcome:
         except PerfModelError as error:
             value = error
         except Exception as error:  # a module that this machine does not have, for example
-            value = TrialError(parcel.name, "compile", f"{said(error)}, in another process")
+            value = failed(parcel.name, "compile", f"{said(error)}, in another process")
         else:
             with reports() as unused:
                 value = attempt(_loaded(task), parcel.name, value)
@@ -167,7 +167,7 @@ def received(name: str, outcome: Outcome) -> tuple[Any, tuple[tuple[type[Warning
     try:
         value, told = cloudpickle.loads(outcome.content)
     except Exception as error:
-        return TrialError(name, "constraint", outcome.problem or said(error)), ()
+        return failed(name, "constraint", outcome.problem or said(error)), ()
     return value, told
 
 
@@ -181,7 +181,7 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
     except PerfModelError as error:
         return error
     except (Exception, SystemExit) as error:  # of the user's function, or of a library: it must not end the others
-        return TrialError(name, stage, said(error))
+        return failed(name, stage, said(error))
 
 
 def said(error: BaseException) -> str:

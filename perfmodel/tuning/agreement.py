@@ -1,7 +1,4 @@
-"""Outputs of a kernel's variants, compared element by element: which variants agree, and so may be called right.
-
-:func:`expected_outputs` checks what a user's ``reference()`` gives.
-"""
+"""Comparison of the outputs of a kernel's variants, element by element: which variants agree and count as right."""
 
 from __future__ import annotations
 
@@ -13,16 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.errors import ReferenceOutputError
+from perfmodel.errors import TuningError
 
-#: Largest difference of two outputs, relative to the larger of the element and the array's :func:`magnitude` [1], by
-#: the size of a real number [bytes]. Variants add up in different orders; whole numbers must be equal. The one of
-#: float32 is that of a campaign's check against a reference.
 TOLERANCE = MappingProxyType({2: 1e-2, 4: 1e-4, 8: 1e-8})
+"""Largest relative difference of two outputs [1], by the size of a real number [bytes]; variants sum in different
+orders."""
+LEAST = 3
+"""Variants that must agree before one counts as right, and by how many they must outnumber those that differ."""
+KEPT = 8
+"""Groups of equal outputs whose outputs are kept; of later groups only the difference is."""
+NAMED = 6
+"""Most variants that a text names."""
+REFERENCE = "reference()"
+"""Name of the outputs of a kernel file's ``reference()``."""
+ADVICE = "add reference() to the kernel file, which gives the right outputs, or give --check none"
 
 
 def all_nan(array: Any) -> bool:
-    """Whether an array has elements, and each is NaN."""
+    """Whether an array has elements, all of them NaN."""
     return bool(array.dtype.kind in "fc" and array.size and np.isnan(array).all())
 
 
@@ -35,10 +40,10 @@ def output_names(kernel: Any) -> tuple[str, ...]:
 
 
 def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
-    r"""Return the largest relative difference of numbers of a type [1]; 0 for whole numbers.
+    r"""Return the largest relative difference of numbers of a type [1]; integers must match exactly.
 
-    It is that of :data:`TOLERANCE`, or :math:`2 \varepsilon \sqrt{k}` of sums of :math:`k` terms where that is more:
-    the errors of a sum's additions are about independent.
+    It is that of :data:`TOLERANCE`, or :math:`2 \varepsilon \sqrt{k}` for sums of :math:`k` terms if that is larger:
+    the rounding errors of a sum are about independent.
     """
     if dtype.kind not in "fc":
         return 0.0
@@ -53,9 +58,9 @@ def differences(
     r"""Return a phrase for each output that differs: the argument, by how much, where, and in how many elements.
 
     Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m`
-    of the expected array, so that an element in which larger numbers cancel is not asked for its own digits. A
-    structure is compared field by field. NaN equals NaN. Outputs are by name; those of `expected` are compared. The
-    :math:`t` of floating-point numbers is `tolerance`, else :func:`tolerance_of` sums of about `terms` numbers.
+    of the expected array: where larger numbers cancel, digits are lost. Structures are compared field by field. NaN
+    matches NaN. Only outputs in `expected` are compared. :math:`t` is `tolerance`, by default :func:`tolerance_of`
+    sums of `terms` numbers.
 
     Examples
     --------
@@ -67,9 +72,7 @@ def differences(
 
 
 def magnitude(values: Any) -> float:
-    """Return what three quarters of an array's elements exceed, zeros and what is not finite left out.
-
-    A few large elements do not raise it, nor do many: one of 1e20 hides no others.
+    """Return the lower quartile of an array's finite nonzero elements, which a few large elements do not raise.
 
     Examples
     --------
@@ -112,19 +115,19 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
 
 
 def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays that a reference gives, each of the type of a variant's output of that name.
+    """Return the arrays that a reference gives, each converted to the type of the variant's output of that name.
 
-    It raises ReferenceOutputError if `value` is no dict of outputs, or an array has another shape or kind of numbers,
-    or nothing but NaN.
+    Raises TuningError if `value` is not a dict of outputs, or an array has another shape or kind of numbers, or only
+    NaN.
     """
     names = ", ".join(outputs) or "none"
     if not isinstance(value, Mapping) or not value:
         kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
-        raise ReferenceOutputError(f"returns {kind}", f"a dict with some of the outputs: {names}")
+        raise _wrong_reference(f"returns {kind}", f"a dict with some of the outputs: {names}")
     arrays = {}
     for name, array in value.items():
         if name not in outputs:
-            raise ReferenceOutputError(f"gives {name!r}, which is no output", f"some of the outputs: {names}")
+            raise _wrong_reference(f"gives {name!r}, which is not an output", f"some of the outputs: {names}")
         arrays[str(name)] = _expected_array(str(name), array, outputs[name])
     return arrays
 
@@ -134,26 +137,20 @@ def _expected_array(name: str, value: Any, output: Any) -> Any:
     try:
         array = np.asarray(value)
     except Exception as error:  # a ragged list, or an object with a conversion of its own
-        raise ReferenceOutputError(f"gives '{name}', which is no array ({error})", allowed) from error
+        raise _wrong_reference(f"gives '{name}', which is not an array ({error})", allowed) from error
     if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
         given = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
-        raise ReferenceOutputError(given, allowed)
+        raise _wrong_reference(given, allowed)
     with np.errstate(all="ignore"):
         same = array.astype(output.dtype)
     if all_nan(same):
-        raise ReferenceOutputError(f"gives '{name}' with NaN in every element", "numbers that can be compared")
+        raise _wrong_reference(f"gives '{name}' with NaN in every element", "numbers that can be compared")
     return same
 
 
-#: Variants that must agree before one is called right, and by how many they must outnumber those that differ.
-LEAST = 3
-#: Groups of variants with equal outputs whose outputs are kept; of later groups only the difference.
-KEPT = 8
-#: Variants that a text names, at most.
-NAMED = 6
-REFERENCE = "reference()"
-"""Stands for the outputs that a kernel file's function of this name gives."""
-ADVICE = "add reference() to the kernel file, which gives the right outputs, or give --check none"
+def _wrong_reference(found: str, allowed: str) -> TuningError:
+    advice = f"give {allowed}, or leave the function out and variants are compared with each other"
+    return TuningError(f"reference() {found}", advice)
 
 
 @dataclass(frozen=True)
@@ -163,14 +160,14 @@ class Agreement:
     Parameters
     ----------
     groups
-        Names of the variants whose outputs are the same, the largest group first. With a reference the first group is
-        that of the variants that agree with it, and may be empty.
+        Names of the variants with the same outputs, the largest group first. With a reference the first group agrees
+        with it, and may be empty.
     differs
-        How the outputs of each variant outside of the first group differ from those of that group.
+        How the outputs of each other variant differ from those of the first group.
     uncompared
         Why the output of a variant could not be compared.
     reference
-        Whether outputs were compared with those of ``reference()``, not of other variants.
+        Whether outputs were compared with those of ``reference()``.
 
     Examples
     --------
@@ -190,13 +187,13 @@ class Agreement:
 
     @property
     def right(self) -> tuple[str, ...]:
-        """Those that agree with the reference, or with more than half of all that were compared; none if none do."""
+        """The variants that agree with the reference, or else the majority of those compared, if there is one."""
         first = self.groups[0] if self.groups else ()
         return first if self.reference or 2 * len(first) > len(self.compared) else ()
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Those that differ from the reference, or from the majority; none where there is no majority."""
+        """The variants that differ from the reference, or from the majority."""
         right = self.right
         return tuple(name for name in self.compared if name not in right) if right or self.reference else ()
 
@@ -207,30 +204,30 @@ class Agreement:
 
     @property
     def settled(self) -> bool:
-        """Whether no more variants need be compared: :data:`LEAST` more agree than differ, or there is a reference."""
+        """Whether enough variants were compared: :data:`LEAST` more agree than differ, or there is a reference."""
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:
-        """Whether a variant may be called the best: nothing says that it is wrong, and two others do not agree."""
+        """Whether a variant may be the best: it is right, or nothing was compared with it."""
         if self.reference or len(self.compared) > 1:
             return name in self.right
         return name not in self.uncompared
 
     def difference(self, name: str) -> str:
-        """Return how the output of a variant that is wrong differs from what is right."""
+        """Return how the output of a wrong variant differs from the right one."""
         first = REFERENCE if self.reference else f"'{self.right[0]}'"
         return f"its output differs from that of {first}: {self.differs[name]}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What was compared and what came out, one sentence each."""
+        """Sentences on what was compared, and with what result."""
         wrong = [f"{name}: {self.difference(name)}" for name in self.wrong[:NAMED]]
         wrong += [f"{len(self.wrong) - NAMED} others differ too"] * (len(self.wrong) > NAMED)
         uncompared = [f"{name}: its output was not compared: {why}" for name, why in self.uncompared.items()]
         return (self._outcome, *wrong, *uncompared)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a document."""
+        """Return a JSON document."""
         return {
             "reference": self.reference,
             "groups": [list(group) for group in self.groups],
@@ -252,7 +249,7 @@ class Agreement:
             return f"the output of {compared[0]} was compared with no other; {ADVICE}"
         if not right:
             against = " against ".join(_names(group) for group in self.groups[:NAMED])
-            return f"outputs differ, and no majority agrees, so none is called right: {against}; {ADVICE}"
+            return f"outputs differ without a majority, so no variant counts as right: {against}; {ADVICE}"
         if len(right) == len(compared):
             few = "only " * (len(compared) < LEAST)
             return f"outputs of {few}{len(compared)} variants were compared, and agree: {_names(compared)}"
@@ -265,7 +262,7 @@ def _names(names: Sequence[str]) -> str:
 
 @dataclass(eq=False)
 class _Group:
-    """Variants with equal outputs: their names, these outputs, and how they differ from those of the first group."""
+    """Variants with equal outputs: these, the names of the arrays written, and the difference from the first group."""
 
     members: list[str]
     outputs: Mapping[str, Any] | None
@@ -274,10 +271,9 @@ class _Group:
 
 
 class OutputComparison:
-    """Outputs of variants at some sizes, sorted into groups of equal ones as they come.
+    """Groups of variants with equal outputs at some sizes.
 
-    `expected` are the right outputs by name; without them variants are compared with each other. The tolerance is as of
-    :func:`differences`.
+    `expected` are the right outputs by name; without them variants are compared with each other.
     """
 
     def __init__(self, expected: Mapping[str, Any] | None = None, tolerance: float | None = None) -> None:
@@ -287,13 +283,13 @@ class OutputComparison:
         self._phrases: dict[tuple[str, str], str] = {}
 
     def add(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of a variant's first run, in which each element is a sum of about so many terms."""
+        """Compare the outputs of a variant's first run; each element is a sum of about `terms` numbers."""
         empty = next((output for output in outputs if all_nan(outputs[output])), None)
         if empty is not None and self._expected is None:
             advice = "give arguments(**sizes) with other contents, or reference()"
-            self._uncompared[name] = f"every element of '{empty}' is NaN, which tells nothing; {advice}"
+            self._uncompared[name] = f"every element of '{empty}' is NaN; {advice}"
             return
-        said = ""
+        difference = ""
         for group in self._groups:
             if group.outputs is None or not group.writes <= outputs.keys():
                 continue
@@ -302,40 +298,40 @@ class OutputComparison:
             if not (phrases := differences(outputs, group.outputs, self._tolerance, terms)):
                 group.members.append(name)
                 return
-            said = said or "; ".join(phrases)
+            difference = difference or "; ".join(phrases)
             if self._expected is not None:
                 break
         kept = outputs if self._expected is None and len(self._groups) < KEPT else None
         lacking = ", ".join(sorted(self._groups[0].writes - outputs.keys())) if self._expected is not None else ""
-        said = f"it does not write {lacking}" if lacking else said
-        self._groups.append(_Group([name], kept, frozenset(outputs), said))
+        difference = f"it does not write {lacking}" if lacking else difference
+        self._groups.append(_Group([name], kept, frozenset(outputs), difference))
 
     def expect(self, expected: Mapping[str, Any]) -> None:
-        """Compare what follows with other right outputs: those of another layout."""
+        """Compare the next variants with these right outputs, as of another layout."""
         self._groups[0].outputs, self._groups[0].writes = expected, frozenset(expected)
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of another run of a variant; one that gives others agrees with no variant any more."""
+        """Compare the outputs of a second run; a variant that gives other ones agrees with none."""
         group = next((group for group in self._groups if name in group.members), None)
         if group is None or group.outputs is None:
             return
         if phrases := differences(outputs, group.outputs, self._tolerance, terms):
             group.members.remove(name)
-            said = f"a second run of it gave other outputs: {'; '.join(phrases)}"
-            self._groups.append(_Group([name], None, group.writes, said))
+            difference = f"a second run of it gave other outputs: {'; '.join(phrases)}"
+            self._groups.append(_Group([name], None, group.writes, difference))
 
     @property
     def agreement(self) -> Agreement:
-        """What is known now."""
+        """The groups so far."""
         groups = [group for group in self._groups if group.members]
         if self._expected is not None:
             first, others = self._groups[0], [group for group in groups if group is not self._groups[0]]
             apart: list[_Group] = []
         else:
-            voices = Counter[frozenset[str]]()
+            numbers = Counter[frozenset[str]]()
             for group in groups:
-                voices[group.writes] += len(group.members)
-            kind = max(voices, key=lambda writes: voices[writes], default=frozenset[str]())
+                numbers[group.writes] += len(group.members)
+            kind = max(numbers, key=lambda writes: numbers[writes], default=frozenset[str]())
             alike = sorted((group for group in groups if group.writes == kind), key=lambda group: -len(group.members))
             apart = [group for group in groups if group.writes != kind]
             first, others = (alike[0] if alike else _Group([], None, kind)), alike[1:]
@@ -348,7 +344,7 @@ class OutputComparison:
         return Agreement(shown, differs, uncompared, self._expected is not None)
 
     def _phrase(self, group: _Group, first: _Group) -> str:
-        """Return how a group differs from the first one, compared once."""
+        """Return how a group differs from the first one; each pair is compared once."""
         if group.outputs is None or first.outputs is None:
             return group.differs
         key = group.members[0], first.members[0]

@@ -1,7 +1,6 @@
-"""Runs of a user's kernel at a small size, by which its predictions are scaled: anchors.
+"""Anchors: runs of a user's kernel at a small size, by which its predictions are scaled.
 
-A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_plan`), the same arguments,
-clock and flags (:mod:`perfmodel.measuring.bench`) as those of the measured rows that the model was fitted to.
+A run has the same arguments, clock and flags as the measured rows that the model was fitted to.
 """
 
 from __future__ import annotations
@@ -19,7 +18,15 @@ from loopy import TranslationUnit
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.documents import require
-from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, PerfModelError, TrialError
+from perfmodel.errors import (
+    AnchorError,
+    AssumptionError,
+    PerfModelError,
+    TrialError,
+    WeightsError,
+    listed,
+    not_anchored,
+)
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel
@@ -31,19 +38,23 @@ from perfmodel.tuning.user_kernel import Arguments
 
 Sizes: TypeAlias = dict[str, int]
 
+# Smaller parameters are numbers of fields or taps rather than problem sizes.
 LEAST = 16
-"""No parameter is made smaller: small ones count fields, taps or the points of an element, and are no sizes."""
+"""Smallest size of a parameter."""
 WINDOW = 1 << 12
-"""Number of sizes above the half of one that are tested against the kernels' assumptions."""
+"""Number of sizes, from the half of one up, that are tested against the kernels' assumptions."""
+# One visit at the first size at which a run takes 20 launch overheads and all units have work-groups. A suspicious
+# visit is repeated after all others, at most twice.
+ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
+"""The campaign of an anchor's run."""
 
 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
-    """Return sizes at which all kernels may run, from small to large; the last are those given, at which they may.
+    """Return sizes at which all kernels may run, from small to large; the last are those given.
 
-    Each has about half of each parameter of the next one. A parameter is rounded up to what the kernels assume, as
-    multiples of a tile: for one of multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and 480. Those that are
-    small, or assumed to have one value, stay. All others shrink together, so that their ratios stay: where one of them
-    can go no further, as the rows of a sparse matrix, none does.
+    Each parameter is about half of that of the next sizes, rounded up to what the kernels assume: for multiples of 48,
+    ``{"n": 480}`` gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All
+    others shrink together, so that their ratios stay; if one of them cannot shrink further, none does.
     """
     ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)
     while smaller := _halved(kernels, ladder[-1], names):
@@ -55,7 +66,7 @@ def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> 
 
 
 def _halved(kernels: Sequence[KernelCounts], sizes: Sizes, names: Sequence[str]) -> Sizes | None:
-    """Return sizes of which those with such names are about half as large; None where there are none."""
+    """Return sizes with the named parameters about halved; None if the kernels do not allow any."""
     if not names or min(sizes[name] for name in names) < 2 * LEAST:
         return None
     halves = {**sizes, **{name: -(-sizes[name] // 2) for name in names}}
@@ -66,7 +77,7 @@ def _halved(kernels: Sequence[KernelCounts], sizes: Sizes, names: Sequence[str])
 
 
 def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
-    """Return the least value of a parameter from its half on, below its value, that all kernels may have."""
+    """Return the smallest allowed value of a parameter, from its half up."""
     half = -(-sizes[name] // 2)
     tried = np.arange(half, min(half + WINDOW, sizes[name]), dtype=np.int64)
     for kernel in kernels:
@@ -75,7 +86,7 @@ def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | 
 
 
 def _valid(kernel: KernelCounts, sizes: Sizes, name: str, tried: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return those of some values of a parameter that meet a kernel's assumptions."""
+    """Return the values of a parameter that meet a kernel's assumptions."""
     while len(tried):
         try:
             kernel.work_groups().evaluate({**sizes, name: tried})
@@ -96,11 +107,6 @@ def _meets(kernels: Sequence[KernelCounts], sizes: Sizes) -> bool:
     return True
 
 
-#: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups. A
-#: suspicious visit is made again after all others, twice at most.
-ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
-
-
 def anchor(
     model: FittedModel,
     kernel: TranslationUnit,
@@ -111,45 +117,45 @@ def anchor(
     campaign: Campaign = ANCHOR,
     **more_sizes: int,
 ) -> AnchoredModel:
-    r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by that.
+    r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by the measured time.
 
-    With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at any
-    other one becomes :math:`p \, (t_a / p_a)^b`, with the share b of the anchor's error that other sizes have too
-    (:mod:`perfmodel.fitting.anchored`): the counts carry it from one size to the other.
+    With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at another
+    size becomes :math:`p \, (t_a / p_a)^b`. The exponent b is the share of the anchor's error that other sizes have
+    too (:mod:`perfmodel.fitting.anchored`).
 
     Parameters
     ----------
     model
         A fitted model of a device of this machine.
     kernel
-        The kernel as it is to be run.
+        The kernel to run.
     sizes, **more_sizes
         The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
-        and so on (:func:`perfmodel.tuning.anchoring.smaller_sizes`) that takes 20 launch overheads and gives
-        each compute unit two work-groups; at these sizes themselves if no smaller ones do.
+        and so on that takes 20 launch overheads and gives each compute unit two work-groups.
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     campaign
-        How the run is made; by default one visit of ten runs, and up to two more where it is suspicious.
+        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious.
 
     Notes
     -----
-    Arrays hold numbers in [0.5, 2), converted to their types; scalar arguments that are no sizes are 1. To measure as
-    the campaigns do, call :func:`perfmodel.measuring.pin_threads` before the first use of a device.
+    Arrays hold numbers in [0.5, 2), converted to their types; other scalar arguments than sizes are 1. Call
+    :func:`perfmodel.measuring.pin_threads` before the first use of a device, as campaigns do.
 
     Raises
     ------
     UnmeasuredFeatureError, KernelError, SizeError, AssumptionError
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    AnchorDeviceError
-        If the model's device is not one of this machine's.
+    WeightsError
+        If the model's device is not one of this machine.
     AnchorError
-        If the kernel cannot be run, or its predicted time there is not above zero.
+        If the kernel cannot run, or its predicted time there is not positive.
     BrokenDeviceError, DeviceBusyError
-        If the device runs nothing, or a campaign on it does not end in time.
+        If the device does not work, or stays in use.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
-    known = hasattr(kernel, "callables_table") or hasattr(kernel, "access_table")  # of counts the reason is told below
+    # Counts pass here, and are refused below with a reason.
+    known = hasattr(kernel, "callables_table") or hasattr(kernel, "access_table")
     require(known, "anchor: kernel", kernel, "a translation unit of Loopy")
     require(sizes is None or isinstance(sizes, Mapping), "anchor: sizes", sizes, "a mapping of names to sizes")
     name = str(getattr(getattr(kernel, "default_entrypoint", None), "name", None) or "kernel")
@@ -173,25 +179,14 @@ def anchor_variants(
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
-    At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
-
-    Parameters
-    ----------
-    model, variants, sizes, allow_unmeasured, campaign, progress
-        As of :func:`anchor`; variants by name.
-    arguments
-        ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
-    statistics
-        Of what depends on data, as of :func:`perfmodel.counts.count`; they must hold for the arguments at all sizes.
-    keep
-        A store for the runs, as of :class:`perfmodel.tuning.trials.Trials`: a supervised process, which a kernel ended,
-        finds there what was known before.
+    See :func:`anchor`; `arguments`, `statistics` and `keep` are those of :class:`perfmodel.tuning.trials.Trials`. The
+    statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
     """
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):
             raise size_error(name, "is an array; a kernel is anchored for one size", tuple(sizes))
-    for counts in counted.values():  # refuses what cannot be predicted, before anything is run
+    for counts in counted.values():  # before anything runs, raise if a variant cannot be predicted
         model.predict(counts, sizes, allow_unmeasured=allow_unmeasured)
     device = device_of(model)
     for counts in counted.values():
@@ -204,7 +199,7 @@ def anchor_variants(
     for name, row in rows.items():
         seconds = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured).seconds
         if not seconds > 0:
-            raise AnchorError(name, f"its predicted time there is {seconds:g} s, not above zero")
+            raise not_anchored(name, f"its predicted time there is {seconds:g} s, not above zero")
         measured = row.seconds_by(model.clock)
         anchors[name] = Anchor(name, device.name, dict(row.parameters), measured, seconds, row.flags, errors)
     return anchors
@@ -219,16 +214,16 @@ def predict_anchored(
     progress: Progress | None = None,
     keep: Path | None = None,
 ) -> Predictions:
-    """Run each variant that could be predicted once at a small size, and predict it again, scaled by its run.
+    """Run each predicted variant once at a small size, and predict it again, scaled by its run.
 
-    Of the sizes of the predictions without anchors, the largest that all variants allow is the one of interest. A
-    variant whose run fails is left out. It raises an AnchorError if the variants allow no size, or none runs.
+    The small size is chosen below the largest of the predictions' sizes that all variants allow. A variant whose run
+    fails is left out. Raises AnchorError if the variants allow no common size, or none runs.
     """
     allowed = np.all([variant.allowed for variant in plain.variants.values()], axis=0)
     points = [point for point, all_allow in zip(plain.points, allowed, strict=True) if all_allow]
     if not points:
         problem = "all variants run at one size, and each of the sizes breaks an assumption of one of them"
-        raise AnchorError(next(iter(plain.variants)), problem)
+        raise not_anchored(next(iter(plain.variants)), problem)
     largest = max(points, key=lambda point: math.prod(point.values()))
     left, errors = dict(variants), dict[str, PerfModelError](plain.errors)
     while True:
@@ -249,34 +244,34 @@ def predict_anchored(
 
 
 def device_of(model: FittedModel) -> Device:
-    """Return the device that a model's weights belong to, checked to work.
-
-    It raises AnchorDeviceError if this machine has none of that name, on that platform where it is known, and
-    BrokenDeviceError if it does not build and run a kernel.
-    """
+    """Return the device of a model's weights; raise WeightsError without it, BrokenDeviceError if it does not work."""
     from perfmodel.opencl import devices, find
 
-    listed, platform = devices(), model.facts.platform if model.facts else None
-    for device in listed:
+    here, platform = devices(), model.facts.platform if model.facts else None
+    for device in here:
         if device.name == model.device and platform in (None, device.platform):
             return find(str(device.index))
-    raise AnchorDeviceError(model.device, tuple(f"{device.name} ({device.platform})" for device in listed))
+    present = listed((f"{device.name} ({device.platform})" for device in here), "; ")
+    raise WeightsError(
+        f"kernels run on the device of the weights, '{model.device}', and this machine has: {present}",
+        "give weights of one of these (perfmodel calibrate), or only predict (without --anchor)",
+    )
 
 
 def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
-    """Choose the size of the variants, and visit each there once; those that are flagged again."""
+    """Choose the size of the variants, and visit each once, flagged ones again."""
     rows: dict[str, Measurement] = {}
     with task(progress, "running anchors", len(trials.variants)):
         try:
             trials.settle()
         except TrialError as error:
-            raise AnchorError(error.variant, f"its run failed ({error.status}: {error.problem})") from error
+            raise not_anchored(error.variant, f"its run failed ({error.status}: {error.reason})") from error
         for visit in range(trials.campaign.most_visits):
             for name in trials.variants:
                 if visit == 0 or rows[name].flags:
                     row = trials.visit(name)
                     if row.status != "ok":
-                        raise AnchorError(name, f"its run failed ({row.status}: {row.message})")
+                        raise not_anchored(name, f"its run failed ({row.status}: {row.message})")
                     rows[name] = row.after(rows.get(name))
                 if visit == 0:
                     progress.advance(name)
@@ -288,7 +283,7 @@ def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str
 
     if not isinstance(kernel, TranslationUnit):
         given = type(kernel).__name__
-        raise AnchorError(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
+        raise not_anchored(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
     if statistics:
         return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
     return model.counted(kernel)

@@ -10,10 +10,11 @@ hold, 0 if they say nothing. The :math:`e_i` are independent and standard normal
 :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small if the same terms have the same shares of both
 predictions, or if the parameters in the space differ little.
 
-:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n` degrees
-of freedom that the fit found between variants of other kernels. The offset has a normal prior. After :math:`m` runs each
-:math:`\log t_i` has Student's distribution with :math:`n + m` degrees of freedom, in closed form. :math:`\beta`,
-:math:`\ell`, :math:`\nu` and the kind of distance are averaged over a grid, each point weighted by its likelihood.
+:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n`
+degrees of freedom that the fit found between variants of other kernels. The offset has a normal prior. After :math:`m`
+runs each :math:`\log t_i` has Student's distribution with :math:`n + m` degrees of freedom, in closed form.
+:math:`\beta`, :math:`\ell`, :math:`\nu` and the kind of distance are averaged over a grid, each point weighted by its
+likelihood.
 
 The variant predicted fastest runs first, then always the one with the largest expected improvement. The search ends if
 
@@ -24,8 +25,8 @@ that (D. Slepian, Bell System Technical Journal 41 (1962)).
 
 Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4;
 A. O'Hagan, *Curve Fitting and Optimal Design for Prediction*, J. Royal Statistical Society B 40 (1978), for the scale's
-prior; D. R. Jones, M. Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Functions*, J. Global
-Optimization 13 (1998), for the expected improvement.
+prior; D. R. Jones, M. Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Functions*, J.
+Global Optimization 13 (1998), for the expected improvement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Timing of a kernel's variants in the visits of a campaign, beside their predictions: :func:`time_kernel`."""
+"""Timing of a kernel's variants in the visits of a campaign, next to their predictions: :func:`time_kernel`."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """What came of timing a kernel's variants."""
+    """The result of timing a kernel's variants."""
 
     trials: Trials
     model: FittedModel | None
     points: tuple[TimedPoint, ...]
     outputs: tuple[Agreement, ...]  # of the variants, at each point
     withheld: Mapping[str, PerfModelError]  # why variants have no prediction
-    left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched: nothing of them ran
+    left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched
 
 
 def place_of_device(model: FittedModel) -> str | None:
-    """Return the index of a model's device among those of this machine; None where it is not here."""
+    """Return the index of a model's device on this machine; None without it."""
     platform = model.facts.platform if model.facts else None
     here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
     return str(here[0].index) if here else None
@@ -97,7 +97,7 @@ def time_kernel(
     level: float,
     progress: Progress,
 ) -> Timing:
-    """Predict the variants that can be at all points, say how long it takes, time all variants, and compare outputs.
+    """Predict the variants at all points, tell how long timing takes, time all variants, and compare outputs.
 
     `trials` are entered here. Without a model there are no predictions.
     """
@@ -136,7 +136,7 @@ def _beforehand(
     trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float],
     built_s: float | None,
 ) -> str:  # fmt: skip
-    """Return what is timed, and how long that takes: with all runs where their times are predicted, else building."""
+    """Return what is timed, and how long that takes."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
@@ -150,10 +150,7 @@ def _beforehand(
 
 
 def building_s(trials: Trials, names: Sequence[str]) -> float | None:
-    """Build the first two variants, and return about how long it takes to build all [s]: the others as the second.
-
-    None where neither can be built.
-    """
+    """Build the first two variants, and return an estimate for all, None if neither can be built [s]."""
     built = [seconds for name in names[:2] if (seconds := trials.build(name)) is not None]
     return sum(built) + built[-1] * (len(names) - len(built)) if built else None
 
@@ -169,14 +166,11 @@ def time_variants(
     run_s: Mapping[tuple[str, str], float] = {},
     build_s: float = 0.0,
 ) -> None:
-    """Visit every variant at every point as often as the campaign says, and again those whose visits disagree.
+    """Visit every variant at every point as often as the campaign says, and again if its visits disagree.
 
-    Each pass has the same order, so that all others lie between two visits to a variant at a point. A variant that
-    failed at a point is not visited there again, nor is one whose output is wrong once all have run.
-    ``trials.judged`` tells what was found.
-
-    `trials` are entered. `run_s` is the expected time of a run by variant and point (:func:`place_of`), where it is
-    known [s], `build_s` that of building a variant [s].
+    Each pass has the same order. A variant that failed at a point, or whose output is wrong, is not visited again.
+    ``trials.judged`` returns the results. `run_s` is the expected time of a run by variant and point
+    (:func:`place_of`), `build_s` that of building a variant [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     places = [(name, point) for point in points for name in trials.variants]
@@ -202,13 +196,13 @@ def time_variants(
 
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
-    """Return about how long it takes to time configurations whose runs take so long, building left out [s]."""
+    """Return the approximate time of timing configurations by the times of their runs, without building [s]."""
     passes = sum(visit_s(seconds, campaign) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
 
 
 def visit_s(run_s: float, campaign: Campaign) -> float:
-    """Return about how long one visit takes [s]."""
+    """Return the approximate time of one visit [s]."""
     return SETUP_S + runs_of(run_s, campaign) * run_s
 
 
@@ -218,7 +212,7 @@ def place_of(name: str, point: Sizes) -> tuple[str, str]:
 
 
 def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str], float]) -> str:
-    """Visit a variant, not too soon after its last visit; return its name, with the status of a failure."""
+    """Visit a variant, at least `apart_s` after its last visit; return its name, with the status of a failure."""
     place = place_of(name, point)
     if place in ended:
         sleep(max(0.0, ended[place] + trials.campaign.apart_s - monotonic()))
@@ -234,38 +228,26 @@ def _good(trials: Trials, name: str, point: Sizes) -> bool:
 
 @dataclass(frozen=True)
 class TimedVariant:
-    """A variant at one point: its record, and its prediction where there is one.
-
-    Parameters
-    ----------
-    name
-        The variant.
-    row
-        All its visits in one record, or its failure.
-    predicted
-        Its prediction at these sizes.
-    reached
-        Its place below the device's roofs, where that is known.
-    """
+    """A variant at one point: its record, and its prediction."""
 
     name: str
-    row: Measurement
+    row: Measurement  # all its visits, or its failure
     predicted: RankedVariant | None = None
-    reached: KernelPoint | None = None
+    reached: KernelPoint | None = None  # its position below the device's roofs
 
     @property
     def seconds(self) -> float | None:
-        """The measured time, the minimum of all runs that count [s]; None of a failure."""
+        """The measured time, the minimum of all valid runs [s]; None for a failure."""
         return self.row.seconds if self.row.status == "ok" else None
 
     @property
     def factor(self) -> float | None:
-        """Predicted over measured time [1]; None where one of them is missing."""
+        """Predicted over measured time [1]; None if one of them is missing."""
         return None if self.seconds is None or self.predicted is None else self.predicted.seconds / self.seconds
 
     @property
     def inside(self) -> bool | None:
-        """Whether the measured time lies inside of the prediction's interval; None where one of them is missing."""
+        """Whether the measured time lies in the prediction's interval; None if one of them is missing."""
         if self.seconds is None or self.predicted is None or self.predicted.interval is None:
             return None
         low, high = self.predicted.interval
@@ -289,7 +271,7 @@ class TimedPoint:
 
     @property
     def ran(self) -> tuple[TimedVariant, ...]:
-        """Those that ran, the fastest first."""
+        """The variants that ran, the fastest first."""
         return tuple(variant for variant in self.variants if variant.seconds is not None)
 
     def without(self, names: Collection[str]) -> TimedPoint:
@@ -298,19 +280,19 @@ class TimedPoint:
 
     @property
     def order_predicted(self) -> tuple[str, ...]:
-        """Names of those with a prediction, the one predicted fastest first."""
+        """Names of the predicted variants, the one predicted fastest first."""
         known = [(variant.predicted.seconds, variant.name) for variant in self.variants if variant.predicted]
         return tuple(name for _, name in sorted(known, key=lambda pair: pair[0]))
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Those whose time is at most 5 % above that of the fastest, as visits of one variant may differ."""
+        """Variants at most 5 % slower than the fastest, which is how much visits of one variant may differ."""
         ran = self.ran
         return tuple(variant.name for variant in ran if variant.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
 
     @property
     def chosen(self) -> str | None:
-        """The one predicted fastest of those that ran; None where fewer than two of these have a prediction."""
+        """The variant predicted fastest of those that ran; None if fewer than two have a prediction."""
         known = self._known
         return None if len(known) < 2 else min((predicted, name) for name, _, predicted in known)[1]
 
@@ -322,7 +304,7 @@ class TimedPoint:
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """How many pairs of variants are predicted in the order measured, and of how many; ties are left out."""
+        """Number of pairs of variants that are predicted in the measured order, and of all pairs, without ties."""
         apart = [
             (first, second)
             for first, second in combinations(self._known, 2)
@@ -332,7 +314,7 @@ class TimedPoint:
 
     @property
     def _known(self) -> list[tuple[str, float, float]]:
-        """Name, measured and predicted time of those that have both [s]."""
+        """Name, measured and predicted time of the variants that have both [s]."""
         both = [(variant, variant.predicted) for variant in self.ran if variant.predicted is not None]
         return [(variant.name, variant.row.seconds, predicted.seconds) for variant, predicted in both]
 
@@ -344,7 +326,7 @@ def timed_point(
     counted: Mapping[str, KernelCounts] = MappingProxyType({}),
     facts: DeviceFacts | None = None,
 ) -> TimedPoint:
-    """Return the records of variants at one point beside their predictions, by name; `facts` hold the roofs."""
+    """Return the records and predictions of variants at one point; `facts` hold the roofs."""
     known = {variant.name: variant for variant in predicted}
     times = {name: row.seconds for name, row in rows.items() if row.status == "ok"}
     reached = points_of(facts, counted, sizes, times)

@@ -1,8 +1,6 @@
-"""Runs of the variants of one user's kernel, each timed as a campaign times its kernels.
+"""Runs of the variants of one user's kernel, timed like the measured rows that models are fitted to.
 
-A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.bench`) as
-those of the measured rows that models are fitted to. Outputs are compared between variants, or with those of the
-user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
+Outputs are compared between variants, or with those of the user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from loopy import TranslationUnit
 from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import bytes_text
-from perfmodel.errors import PerfModelError, TrialError
+from perfmodel.errors import PerfModelError, failed
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
@@ -40,14 +38,14 @@ from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Varia
 
 T = TypeVar("T")
 
-#: Visits of ten runs at the user's own sizes, which may take long: three far apart, more where these disagree.
 TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
-#: A visit has fewer runs if they would take longer together [s], down to one more than those that are dropped.
+"""Three visits of ten runs, more if they disagree."""
 VISIT_S = 3.0
+"""A visit has fewer runs if they would take longer [s]."""
 
 
 def runs_of(run_s: float, campaign: Campaign) -> int:
-    """Return how many runs a visit has if one takes so long [s]: at least one more than those that are dropped.
+    """Return the number of runs of a visit by the time of one run [s]: at least one more than are dropped.
 
     Examples
     --------
@@ -59,68 +57,46 @@ def runs_of(run_s: float, campaign: Campaign) -> int:
 
 @dataclass(frozen=True)
 class Spent:
-    """Time that one variant took so far.
-
-    Parameters
-    ----------
-    building_s
-        Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s].
-    running_s
-        Its timed visits, with the filling of its arrays [s].
-    """
+    """Time that a variant took so far [s]: building with the first run and its check, and timed visits."""
 
     building_s: float = 0.0
     running_s: float = 0.0
 
     @property
     def total_s(self) -> float:
-        """All of it [s]."""
+        """The sum of both [s]."""
         return self.building_s + self.running_s
 
 
 class Trials:
-    """Runs variants of one kernel on a device, one visit at a time; a context manager that holds the device's lock.
+    """Runs variants of one kernel on a device, one visit at a time; a context manager that locks the device.
+
+    On entering it raises BrokenDeviceError or DeviceBusyError if the device does not work or stays in use.
 
     Parameters
     ----------
     device
-        The device. To measure as campaigns do, call :func:`perfmodel.measuring.pin_threads` before devices are listed.
+        The device. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do.
     variants
-        Translation units by name, or functions without arguments that make them, called at the first visit or count.
-    sizes, arguments, kernel, statistics, tolerance, reference
-        As of :func:`perfmodel.tune`. Without a reference variants are compared with each other, and the majority is
-        right.
+        Translation units by name, or functions without arguments that return them.
+    sizes, arguments, kernel, statistics, tolerance, compare, reference
+        As of :func:`perfmodel.tune`.
     campaign
-        How a visit is made: its runs, its arguments' seed, its bounds.
+        Settings of a visit.
     progress
-        Receives a report when another campaign uses the device.
-    compare
-        Whether outputs are compared at the first run of each variant.
+        Is told if another campaign uses the device.
     keep
-        A store, to which each visit's record is added when it ends.
+        A store, to which the record of each visit is added.
     ladder
-        Sizes from small to large, among which :meth:`settle` chooses.
+        Sizes from small to large, from which :meth:`settle` chooses.
 
     Attributes
     ----------
     kernel
         Its variants.
     rows
-        By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined,
-        also where its output turned out to be wrong (:meth:`judged`).
-
-    Raises
-    ------
-    BrokenDeviceError, DeviceBusyError
-        On entering: the device runs nothing, or a campaign on it does not end in time.
-
-    Examples
-    --------
-    ::
-
-        with Trials(device, {"naive": naive, "tiled": lambda: tile(naive, 16)}, {"n": 1024}) as trials:
-            row = trials.visit("tiled")
-            print(row.status, row.seconds, row.flags, trials.spent("tiled").building_s)
+        The joined record of all visits by (variant, canonical sizes), whether or not its output is right
+        (:meth:`judged`).
     """
 
     def __init__(
@@ -156,7 +132,7 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            for row in recorded_before(self._keep):  # by earlier processes of a supervised command: a kernel ended them
+            for row in recorded_before(self._keep):  # by processes that a kernel ended, of the same supervised command
                 if row.kernel == self.kernel.name:
                     key = str(row.variant.get("variant")), canonical(row.parameters)
                     self._earlier.setdefault(key, []).append(row)
@@ -176,24 +152,22 @@ class Trials:
     def visit(
         self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
     ) -> Measurement:
-        """Visit a variant now, and return the record of this visit; a failure is a record too.
+        """Visit a variant, and return the record of this visit, also of a failure.
 
-        At its first visit it is built, and at the first one at these sizes its output is compared. Whether that is
-        right is known only when others have run (:meth:`judged`), but for an output that differs from the reference.
+        Its first visit builds it, and its first visit at these sizes compares its output. Without a reference an output
+        is judged only after other variants have run (:meth:`judged`).
 
         Parameters
         ----------
         sizes
-            Other size parameters than those of the trials.
+            Size parameters; by default those of the trials.
         enough_s
-            Make fewer runs, once they took this long together [s] (:class:`perfmodel.measuring.campaign.Campaign`).
+            End the runs after this time [s].
 
         Raises
         ------
-        UnknownNameError, OutputError
-            If there is no such variant, or the store cannot be written.
-        BrokenDeviceError
-            If the device runs nothing any more, also after it was opened again.
+        UnknownNameError, OutputError, BrokenDeviceError
+            If there is no such variant, the store cannot be written, or the device does not work any more.
         """
         self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)
@@ -201,7 +175,7 @@ class Trials:
         key = (name, canonical(at))
         earlier = self._earlier.get(key)
         row = earlier.pop(0) if earlier else None
-        if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
+        if row is None or row.status == "ok":  # an earlier row runs again: others are compared with its output
             visited = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
             if self._keep is not None and visited is not row:
                 store.append(self._keep, visited, self.timekeeper.counts_of(visited))
@@ -210,10 +184,7 @@ class Trials:
         return row
 
     def build(self, name: str) -> float | None:
-        """Build a variant and compare its output, as its first visit does; return how long that took [s].
-
-        None if it fails; the visit says why. It raises UnknownNameError if there is no such variant.
-        """
+        """Build a variant and compare its output, like its first visit; return the time [s], None if it fails."""
         self.kernel.check_name(name)
         self.kernel.ask_for_arguments(name, self.sizes)
         if self._failed_before(name, canonical(self.sizes)) is None:
@@ -225,10 +196,9 @@ class Trials:
         return None
 
     def compare(self, name: str) -> Measurement | None:
-        """Run a variant at the sizes of the trials to compare its output, without timing it.
+        """Run a variant to compare its output, without timing it; return the record of a failure.
 
-        One whose output is compared already runs once more, and its outputs are compared with its first ones. Returns
-        the record of a failure, as of :meth:`visit`, and raises likewise.
+        If its output was compared before, it runs again, and both outputs are compared.
         """
         self.kernel.check_name(name)
         self.kernel.ask_for_arguments(name, self.sizes)
@@ -243,15 +213,12 @@ class Trials:
         return row
 
     def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
-        """Return which variants gave the same outputs at some sizes, by default those of the trials."""
+        """Return which variants gave the same outputs at some sizes."""
         comparison = self._comparisons.get(canonical(self.sizes if sizes is None else dict(sizes)))
         return comparison.agreement if comparison else Agreement()
 
     def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
-        """Return the record of all visits to a variant; a failure where its output turned out to be wrong.
-
-        None where it has neither. Sizes are by default those of the trials.
-        """
+        """Return the record of all visits to a variant, None without any; a wrong output is a failure."""
         at = self.sizes if sizes is None else dict(sizes)
         row, agreement = self.rows.get((name, canonical(at))), self.agreement(at)
         if name not in agreement.wrong or (row and row.status != "ok"):
@@ -259,10 +226,9 @@ class Trials:
         return self._failed(name, FailedError("correctness", agreement.difference(name)), at)
 
     def count(self, name: str) -> KernelCounts:
-        """Count a variant for the device; its code is neither generated nor checked before it is visited.
+        """Count a variant for the device, without generating its code.
 
-        It raises UnknownNameError if there is no such variant, TrialError if it cannot be made, and what
-        :func:`perfmodel.counts.count` raises.
+        Raises UnknownNameError, TrialError if it cannot be built, and the errors of :func:`perfmodel.count`.
         """
         if name not in self._counts:
             self._counts[name] = self._counted(name, check=False)
@@ -270,15 +236,11 @@ class Trials:
 
     @property
     def counting(self) -> dict[str, Any]:
-        """The options with which :meth:`count` counts a variant."""
+        """The options of :func:`perfmodel.count` for a variant."""
         return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
 
     def recall(self, row: Measurement) -> bool:
-        """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
-
-        It is if the device, its driver, the sizes and the code or its counts are the same. To know that, the code is
-        generated.
-        """
+        """Use an earlier record as a visit; return whether its device, sizes, and code or counts are the same."""
         name = str(row.variant.get("variant"))
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
             return False
@@ -300,31 +262,31 @@ class Trials:
         return True
 
     def code(self, name: str) -> str:
-        """Return a variant's OpenCL code; raise UnknownNameError or TrialError if there is none."""
+        """Return a variant's OpenCL code; raise UnknownNameError or TrialError without any."""
         try:
             return self.kernel.subject(name).generated.text
         except FailedError as failure:
-            raise TrialError(name, failure.status, failure.message) from failure
+            raise failed(name, failure.status, failure.message) from failure
 
     def spent(self, name: str) -> Spent:
         """Return the time that a variant took so far."""
         return self._spent.get(name, Spent())
 
     def settle(self) -> Parameters:
-        """Choose sizes for the visits: the first of the ladder at which all variants run long enough, as campaigns do.
+        """Choose the first sizes of the ladder at which all variants run long enough, as campaigns do.
 
-        It raises TrialError if a variant cannot be built, counted or run, or no sizes fit into the memory.
+        Raises TrialError if a variant cannot be built, counted or run, or no sizes fit into the memory.
         """
         try:
             team = tuple(self._named(name) for name in self.variants)
             self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
         except PlanError as error:
             name = str(error.subject.variant["variant"])
-            raise TrialError(name, error.failure.status, error.failure.message) from error
+            raise failed(name, error.failure.status, error.failure.message) from error
         return self.sizes
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
-        """Return the time of a trial run with the user's arguments, where there are some [s]."""
+        """Return the time of a trial run [s]."""
         name = str(subject.variant["variant"])
         if (row := self._failed_before(name, canonical(at))) is not None:
             raise FailedError(row.status, row.message)
@@ -334,11 +296,11 @@ class Trials:
         return self._watched(name, at, lambda: self.bench.trial(subject, at))
 
     def _failed_before(self, name: str, at: str) -> Measurement | None:
-        """Return the record of a failure that an earlier process of a supervised command made; None of none."""
+        """Return the record of a failure that an earlier process of a supervised command made."""
         return next((row for row in self._earlier.get((name, at), ()) if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
-        """Do some work with a variant; a supervisor learns whose it is."""
+        """Work on a variant, in a way that a supervisor can record if the process dies."""
         with under_way(self._keep, partial(self._failed, name, NO_END, at)) if self._keep else nullcontext():
             return work()
 
@@ -375,7 +337,7 @@ class Trials:
         try:
             unit = self.kernel.subject(name).kernel.build()
         except FailedError as failure:
-            raise TrialError(name, failure.status, failure.message) from failure
+            raise failed(name, failure.status, failure.message) from failure
         return self.timekeeper.count_unit(unit, check)
 
     def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
@@ -404,9 +366,9 @@ class Trials:
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
         with stage("constraint"):
-            counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
+            counts = self._counted(name, check=True)  # first, because its errors say more than those of the code
             self.timekeeper.counted[subject.key] = self._counts[name] = counts
-            counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
+            counts.work_groups()(**at)  # the code does not check the kernel's assumptions
             counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
@@ -423,7 +385,7 @@ class Trials:
     def _comparison(
         self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
     ) -> OutputComparison:
-        """Return the comparison of outputs at some sizes, with what the reference gives for a variant's arguments."""
+        """Return the comparison of outputs at some sizes, with the reference's outputs for a variant's arguments."""
         comparison = self._comparisons.get(canonical(at))
         if comparison is None:
             comparison = OutputComparison(self._expected(passed, outputs, at), self._tolerance)
@@ -438,17 +400,17 @@ class Trials:
         return passed, {output: after[output] for output in output_names(subject.generated.kernel)}
 
     def _terms(self, name: str, at: Parameters) -> float:
-        """Return how many additions a variant makes for each element that it stores, about."""
+        """Return roughly the additions of a variant for each element that it stores."""
         counts = self._counts[name]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an upper bound does here
+            warnings.simplefilter("ignore")  # an upper bound is enough
             stores = counts.accesses(space="global", direction="store")(**at)
             return float(counts.operations(kind="add")(**at)) / max(float(stores), 1.0)
 
     def _expected(
         self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
     ) -> Mapping[str, Any] | None:
-        """Return what the user's reference gives for the arguments of a variant; None where there is none."""
+        """Return the user's reference outputs for the arguments of a variant; None without a reference."""
         if self._reference is None:
             return None
         copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
@@ -460,11 +422,11 @@ class Trials:
                 self.timekeeper.work_groups(only.subject(REFERENCE), at)
                 value = self._outputs(only.subject(REFERENCE), at)[1]
             except FailedError as failure:
-                raise TrialError(REFERENCE, failure.status, failure.message) from failure
+                raise failed(REFERENCE, failure.status, failure.message) from failure
         return expected_outputs(value, outputs)
 
     def _keep_judgements(self, keep: Path) -> None:
-        """Add to a store the failures of variants whose output turned out to be wrong after they had been timed."""
+        """Add to a store the failures of variants whose outputs were found wrong after they had been timed."""
         for (name, _), before in self.rows.items():
             row = self.judged(name, before.parameters)
             if row is not None and row.status != before.status:
@@ -479,30 +441,27 @@ class Trials:
         memory, single = self.bench.fact("global_memory_bytes"), self.bench.fact("max_alloc_bytes")
         raise FailedError(
             "constraint",
-            f"its arrays need {bytes_text(total)} ({needs}); of the device's {bytes_text(memory)} {most:.0%} may be "
-            f"filled, {bytes_text(single)} by one array of at most 2**31 - 1 elements: choose smaller sizes",
+            f"its arrays need {bytes_text(total)} ({needs}); at most {most:.0%} of the device's {bytes_text(memory)} "
+            f"are filled, {bytes_text(single)} by one array of at most 2**31 - 1 elements: choose smaller sizes",
         )
 
     def _shortened(self, name: str, at: Parameters) -> Campaign:
-        """Return the campaign with fewer runs where they would take too long."""
+        """Return the campaign with fewer runs if they would take too long."""
         if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
             return self.campaign
-        run_s = self.bench.trial(self._named(name), at)  # now that it is compiled
+        run_s = self.bench.trial(self._named(name), at)  # the first run may include compilation
         self._tried[name, canonical(at)] = run_s
         return replace(self.campaign, runs=runs_of(run_s, self.campaign))
 
     def _named(self, name: str) -> Subject:
-        """Return a variant; a failure names it."""
+        """Return a variant; raise PlanError with its name if it cannot be built."""
         try:
             return self.kernel.subject(name)
         except FailedError as failure:
-            raise PlanError(self.kernel.stand_in(name), failure) from failure
+            raise PlanError(self.kernel.unbuilt(name), failure) from failure
 
     def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
-        """Make the record of a failure; of a variant without code, without its hash.
-
-        After a failed run the device is checked, since it may be the device that failed.
-        """
+        """Return the record of a failure; after a failed run the device is checked, too."""
         if failure.status == "runtime":
             self.bench.see_that_it_works()
         return self.timekeeper.failed(self.kernel.described(name), failure, at)

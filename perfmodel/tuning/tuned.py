@@ -1,4 +1,4 @@
-"""What tuning found, as values that show themselves: which variants ran, which is the best, and what was saved."""
+"""The result of a tuning: variants that ran, the best of them, and the time that was saved."""
 
 from __future__ import annotations
 
@@ -24,44 +24,22 @@ COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", 
 
 @dataclass(frozen=True)
 class TunedVariant:
-    """A variant, with what was predicted of it, and measured where it ran.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    predicted
-        Time that the model predicts [s]; None where it could not be counted.
-    expected
-        Time that was expected of it before it ran, or in the end where it did not, by all runs before that [s].
-    status
-        ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``, ``constraint``.
-    seconds
-        Its measured time [s]; None where it did not run well.
-    message
-        Why it failed.
-    flags
-        Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
-    cost_s
-        Time that building and running it took, or would have taken [s].
-    reached
-        Its place below the device's roofs at the measured time, where that is known.
-    """
+    """A variant with its predicted time, and its measured time if it ran."""
 
     name: str
-    predicted: float | None = None
-    expected: float | None = None
-    status: str = "skipped"
-    seconds: float | None = None
-    message: str = ""
-    flags: tuple[str, ...] = ()
-    cost_s: float = 0.0
-    reached: KernelPoint | None = None
+    predicted: float | None = None  # [s]; None if it could not be counted
+    expected: float | None = None  # [s] by the earlier runs, before it ran or else at the end
+    status: str = "skipped"  # ok, or a failure: compile, runtime, timeout, correctness, constraint
+    seconds: float | None = None  # measured [s]; None if it did not run well
+    message: str = ""  # why it failed
+    flags: tuple[str, ...] = ()  # what is suspicious about the time
+    cost_s: float = 0.0  # time of building and running it, or an estimate [s]
+    reached: KernelPoint | None = None  # its position below the device's roofs
 
 
 @dataclass(frozen=True, repr=False)
 class Tuned(FrozenValue):
-    """What is known of a kernel's variants after some have run.
+    """A kernel's variants after some have run.
 
     Parameters
     ----------
@@ -74,11 +52,11 @@ class Tuned(FrozenValue):
     skipped
         The others, the one expected fastest first.
     known
-        Probability that none of the skipped is faster than the best by more than `within` [1].
+        Probability that no skipped variant is faster than the best by more than `within` [1].
     within
         Share by which a variant has to be faster to matter [1].
     ended
-        Why no more variants ran.
+        Why the search ended.
     counting_s
         Time for building, counting and predicting all variants [s].
     outputs
@@ -97,12 +75,12 @@ class Tuned(FrozenValue):
 
     @cached_property
     def best(self) -> TunedVariant | None:
-        """The fastest variant that ran and whose output is not in doubt; None where there is none."""
+        """The fastest variant that ran and whose output is not in doubt."""
         return min(self._good, key=lambda variant: variant.seconds or 0.0, default=None)
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
-        """The variants that cannot be told from the best: slower by at most `within`. The best is first."""
+        """The variants at most `within` slower than the best, which is the first."""
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds
@@ -111,23 +89,22 @@ class Tuned(FrozenValue):
 
     @cached_property
     def left_out(self) -> tuple[TunedVariant, ...]:
-        """The variants that cannot be built, counted or predicted: nothing of them ran."""
+        """The variants that cannot be built, counted or predicted."""
         return tuple(variant for variant in self.tried if variant.predicted is None)
 
     @property
     def _tried_of(self) -> str:
-        """How many variants ran, and of how many that can."""
         tried = len(self.tried) - len(self.left_out)
         return f"{tried} of {tried + len(self.skipped)} variants"
 
     @property
     def spent_s(self) -> float:
-        """Time that building and running the variants took [s]."""
+        """Time of building and running the variants [s]."""
         return sum(variant.cost_s for variant in self.tried)
 
     @property
     def saved_s(self) -> float:
-        """Time that the skipped variants would have taken [s]."""
+        """Estimated time of the skipped variants [s]."""
         return sum(variant.cost_s for variant in self.skipped)
 
     def __repr__(self) -> str:
@@ -135,12 +112,11 @@ class Tuned(FrozenValue):
         return one_line(f"<Tuned: {best}, {self._tried_of} tried, {self.ended}>")
 
     def __str__(self) -> str:
-        """Return the variants that were tried as a table, with a summary below it."""
         return "\n".join([columns_text(self.table), "", *self.summary])
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """A heading and a row of text for each variant that ran, the fastest first, failures last."""
+        """A heading and a row of text for each variant that ran, the fastest first."""
         none = ("-",) * len(RATES)
         rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", *RATES, "predicted", "tie")]
         tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
@@ -159,43 +135,36 @@ class Tuned(FrozenValue):
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """What came out, one sentence each."""
-        told = self.outputs.sentences if self.outputs != Agreement() else ()
+        """Sentences on the result."""
+        compared = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
-            return (self._nothing, *told)
+            return (self._nothing, *compared)
         reached = f" ({rates_text(self.best.reached)})" if self.best.reached else ""
         sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}{reached}"]
         if len(self.tied) > 1:
             others = ", ".join(variant.name for variant in self.tied[1:])
-            sentences.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
+            sentences.append(f"at most {percent(self.within)} slower, so tied: {others}")
         spent = f"{self._tried_of} were tried in {seconds_text(self.spent_s)}"
         sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
-            sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
+            sure = f"with a probability of {percent(self.known)} none is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
             sentences.append(f"{saved}; {sure}")
         loaded = sum(LOADED in variant.flags for variant in self.tried)
         if loaded:
-            sentences.append(f"{loaded} times were measured while others used the machine: on a quiet one run it again")
-        return (*sentences, *told)
+            sentences.append(f"{loaded} times were measured while other programs ran: run it again on a quiet machine")
+        return (*sentences, *compared)
 
     def _repr_html_(self) -> str:
-        """Return the variants that were tried as a table for a notebook, with a summary below it."""
         title = f"variants that ran on {self.device}" + (f", {in_words(self.sizes)}" if self.sizes else "")
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return a pandas table of :data:`COLUMNS`, a row for each variant in the order of the runs."""
         return data_frame(self.records(), COLUMNS)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each variant by :data:`COLUMNS`, those that ran in their order."""
+        """Return a dict of :data:`COLUMNS` for each variant in the order of the runs."""
         tied = {variant.name for variant in self.tied}
         return [
             {
@@ -208,14 +177,12 @@ class Tuned(FrozenValue):
 
     @property
     def _good(self) -> list[TunedVariant]:
-        """Those that ran, and that the comparison of outputs allows to be called the best."""
         return [variant for variant in self.tried if variant.seconds and self.outputs.allows(variant.name)]
 
     @property
     def _nothing(self) -> str:
-        """Why none is the best."""
         if any(variant.seconds for variant in self.tried):
-            return "none is called the best, since outputs are in doubt"
-        said = (f"{variant.name}: {variant.status}, {variant.message}" for variant in self.tried)
-        first = next(said, "there are none")
-        return f"none of {len(self.tried)} variants that were tried runs; the first says: {first}"
+            return "outputs are in doubt, so there is no best variant"
+        failures = (f"{variant.name}: {variant.status}, {variant.message}" for variant in self.tried)
+        first = next(failures, "there are none")
+        return f"none of the {len(self.tried)} variants tried runs; the first error: {first}"

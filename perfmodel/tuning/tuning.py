@@ -34,22 +34,21 @@ from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
-#: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
-#: Variants up to this factor slower than the best, or within their noise, are visited again [1], so many at most.
+"""One visit of each variant; those near the best are visited again at the end."""
 NEAR, MOST_NEAR = 1.1, 5
-
-#: Variants expected to be this much slower than the best are the last ones to be run only for their outputs [1].
+"""At most so many variants, up to this factor slower than the best or within their noise, are visited again [1]."""
 SLOW = 30.0
-#: Variants that are run only for their outputs, at most.
+"""Variants expected to be slower than the best by this factor are the last ones to run only for their outputs [1]."""
 MOST_COMPARED = 12
+"""Most variants that run only for their outputs."""
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
 BUDGET = "the budget is used"
 UNKNOWN_ROOF = "calibrate the device, or fit its folder again (perfmodel fit --all), which keeps its roofs"
-ROOF = "the best is as near to the device's roof as was asked for"
-MOST = "as many variants ran as were allowed"
+ROOF = "the best reaches the given share of the device's roof"
+MOST = "the largest number of variants ran"
 
 
 @statistics_of_variants()
@@ -81,23 +80,22 @@ def tune(
 ) -> Tuned:
     """Find the fastest variant of a kernel: count and predict all of them, and run the promising ones.
 
-    All variants are counted and predicted. Then the most promising one runs, the belief in all others is updated by
-    what it took, and so on (:mod:`perfmodel.tuning.belief`), until the best is known or the budget is used. In the end
-    the variants near the best run again, since times are noisy.
+    The variant predicted fastest runs first. Each run updates the expected times of all others
+    (:mod:`perfmodel.tuning.posterior`), until the best is known or the budget is used. In the end variants near the
+    best run again, because times are noisy.
 
-    Outputs are compared: with those of `reference`, or else between variants. Then the best is one of the majority.
-    Where the search ends with few variants, others run once for their outputs alone, until three more agree than
-    differ, and one of them is not among those that looked fast. ``Tuned.outputs`` says what was compared.
+    Outputs are compared with those of `reference`, or else between variants; then the majority is right. If too few
+    variants have run for a majority, others run only for their outputs.
 
     Parameters
     ----------
     variants
-        Translation units by name, or functions without arguments that make them; or a :class:`Space`; or with `space`
-        one function that takes the parameters of the space by name and returns a translation unit.
+        Translation units by name, or functions without arguments that return them; or a :class:`Space`; or with
+        `space` one function of the space's parameters that returns a translation unit.
     sizes, **more_sizes
         The size parameters, integers.
     space
-        The values of each parameter of a transformation, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``.
+        The values of each parameter, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``.
     restrictions
         Functions of some of these parameters; configurations for which one returns false are left out.
     model
@@ -107,59 +105,52 @@ def tune(
     within
         Share by which a variant has to be faster than another to matter [1].
     of_roof
-        End once a variant reaches this share of what the device's roofs allow [1], as 0.8; None for no such rule.
+        End when a variant reaches this share of the device's roofs [1], as 0.8.
     budget_s
-        No variant is begun later than this after the start [s], counting included; None for no limit.
+        No run begins later than this after the start [s], counting included.
     most
-        Number of variants that may run, for their times or for their outputs; None for no limit.
+        Largest number of variants that run.
     keep
-        A store of measurements, to which every run is added. Runs of the same code at the same sizes that it holds
-        already are not made again, so that a search that was stopped goes on.
+        A store of measurements for all runs. Runs of the same code at the same sizes that it holds are not repeated, so
+        that a stopped search continues.
     kernel
         The kernel's name in that store.
     arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name; with a parameter ``variant`` those of the
-        variant of that name, as where layouts of arrays differ. Those that it leaves out, or all of them, are made:
-        arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
+        variant. By default arrays hold numbers in [0.5, 2), converted to their types, and scalars are 1.
     reference
-        ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
-        or a translation unit that computes them.
+        ``reference(**arguments)`` gets copies of the kernel's arguments, and returns the right outputs by name, or a
+        translation unit that computes them.
     tolerance
-        Largest relative difference of floating-point outputs [1]; by their type if left out
+        Largest relative difference of floating-point outputs [1]; by default by their type
         (:func:`perfmodel.tuning.agreement.tolerance_of`).
     compare
-        Whether outputs are compared; without that a fast variant may be a wrong one.
+        Whether outputs are compared.
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
-        How a visit is made.
+        Settings of a visit.
     jobs
-        Number of processes that count and predict the variants, as of :func:`perfmodel.count_all`; with 1 this one
-        does. All have ended before the first variant runs.
+        Number of processes that count and predict the variants, as of :func:`perfmodel.count_all`.
     progress
         Receives a report of each variant that is counted.
     watch
-        Is called with what is known after each run.
+        Is called with the result so far after each run.
 
     Returns
     -------
     Tuned
-        The variants that ran, those that were skipped, the best and its ties. A variant that fails is one of them,
-        with its status and message, and does not end the search.
+        The variants that ran, those that were skipped, the best and its ties. A variant that fails has a status and a
+        message, and does not end the search.
 
     Raises
     ------
-    SpaceError, SizeError, LevelError
-        If the space makes no sense; a size is left out, unknown, or no integer; `level` is not between 0 and 1.
-    TuningError
-        If there are no variants, none can be predicted, `within` or `of_roof` is no share, a roof is asked for and
-        not known.
-    NoWeightsError
-        If no model is given and none is found.
-    AnchorDeviceError, BrokenDeviceError, DeviceBusyError
-        If the model's device is not one of this machine's, runs nothing, or is in use.
-    OutputError, ReferenceOutputError
-        If the store cannot be written, or `reference` gives nothing that outputs can be compared with.
+    SpaceError, SizeError, LevelError, TuningError
+        If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or no variant can be predicted.
+    WeightsError
+        If no model is found, or its device is not one of this machine.
+    BrokenDeviceError, DeviceBusyError, OutputError
+        If the device does not work or stays in use, or the store cannot be written.
 
     Examples
     --------
@@ -178,7 +169,7 @@ def tune(
     require(isinstance(variants, (Mapping, Space)) or callable(variants), "tune: variants", variants,
             "a Space, a mapping of names to kernels, or a function with space=")  # fmt: skip
     require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
-    named, made = _named(variants, space, restrictions)
+    named, built = _named(variants, space, restrictions)
     if model is None:
         from perfmodel.calibration.recommended import load
 
@@ -192,11 +183,11 @@ def tune(
     )  # fmt: skip
     with trials:
         watcher = watch or (lambda tuned: None)
-        course = _Course(trials, model, at, level, within, of_roof, most, began, budget_s, watcher)
-        course.predict(progress or Silent(), None if made is None else made.coordinates, jobs)
+        run = _Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watcher)
+        run.predict(progress or Silent(), None if built is None else built.coordinates, jobs)
         if keep is not None:
-            course.recall(store.read(keep).current)
-        return course.finished()
+            run.recall(store.read(keep).current)
+        return run.finished()
 
 
 def _named(
@@ -204,14 +195,14 @@ def _named(
     space: Mapping[str, Sequence[Any]] | None,
     restrictions: Iterable[Callable[..., bool]],
 ) -> tuple[Mapping[str, Variant], Space | None]:
-    """Return the variants by name, and their space; None without a space."""
+    """Return the variants by name, and their space."""
     if isinstance(variants, Space):
         return variants.variants, variants
     if callable(variants):
         if space is None:
             raise TuningError("a function was given without a space", "give space={name: values, ...} too")
-        made = Space(variants, space, restrictions)
-        return made.variants, made
+        built = Space(variants, space, restrictions)
+        return built.variants, built
     if space is not None:
         raise TuningError("a space was given with variants that have names", "give a function that builds them")
     if not variants:
@@ -221,7 +212,7 @@ def _named(
 
 @dataclass(frozen=True, eq=False)
 class _Counts(Mapping[str, KernelCounts]):
-    """The counts of variants by name, each made when it is asked for; the trials keep them."""
+    """The counts of variants by name, made when needed; the trials keep them."""
 
     trials: Trials
 
@@ -236,8 +227,8 @@ class _Counts(Mapping[str, KernelCounts]):
 
 
 @dataclass(eq=False)
-class _Course:
-    """One search under way."""
+class _Tuning:
+    """A tuning in progress."""
 
     trials: Trials
     model: FittedModel
@@ -253,12 +244,12 @@ class _Course:
     predictions: list[Prediction] = field(default_factory=list)
     tried: dict[str, TunedVariant] = field(default_factory=dict)
     expected: dict[str, float] = field(default_factory=dict)
-    aside: set[str] = field(default_factory=set)
+    only_compared: set[str] = field(default_factory=set)
     confirmed: set[str] = field(default_factory=set)
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
-        """Count and predict all variants; one that cannot be is noted as failed."""
+        """Count and predict all variants; note failures."""
         asked = Predicting(
             self.model, allow_unmeasured=True, spared=PerfModelError, progress=progress, options=self.trials.counting,
             jobs=None if jobs == 1 else jobs,
@@ -267,39 +258,38 @@ class _Course:
         variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
         with closing(asked.stream(variants, self.at)) as outcomes:
             for name, outcome in outcomes:
-                if isinstance(outcome, NegativeTimeError):  # such a time says nothing, and the variant runs
+                if isinstance(outcome, NegativeTimeError):  # the variant runs without a valid prediction
                     self.names.append(name)
                     self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
                 elif isinstance(outcome, PerfModelError):
                     failures.append(outcome)
                     status, message = "constraint", str(outcome)
                     if isinstance(outcome, TrialError):
-                        status, message = outcome.status, outcome.problem
+                        status, message = outcome.status, outcome.reason
                     self.tried[name] = TunedVariant(name, status=status, message=message)
                 else:
                     self.names.append(name)
                     self.predictions.append(outcome.prediction)
         if not self.names:
-            raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
+            raise TuningError(f"no variant can be predicted ({failures[0]})", "correct that first")
         if coordinates is not None:
-            places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
-            coordinates = coordinates[places]
+            coordinates = coordinates[[k for k, name in enumerate(self.trials.variants) if name in set(self.names)]]
         scatter = scatter_of(self.model, self.predictions)
         self.search = Search(prior_of(self.predictions, scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
 
     def recall(self, rows: Iterable[Measurement]) -> None:
-        """Take earlier records of the same code at the same sizes, as if the variants had run now."""
+        """Use earlier records of the same code at the same sizes."""
         for row in rows:
             name = str(row.variant.get("variant"))
             if row.kernel == self.trials.kernel.name and name in self.names and self.trials.recall(row):
                 self._note(name)
 
     def finished(self) -> Tuned:
-        """Run variants until the best is known and its output compared, and those near it again."""
-        ended = self._race()
+        """Run variants until the best is known and its output compared, then those near it again."""
+        ended = self._searched()
         while self._compared():
-            ended = self._race()
+            ended = self._searched()
         promising = {self.names[place] for place in self.search.surprising}
         for _ in range(MOST_NEAR * self.trials.campaign.most_visits):
             if (name := self._unsure(promising)) is None or self._late:
@@ -307,8 +297,8 @@ class _Course:
             self._visit(name)
         return self._known(ended)
 
-    def _race(self) -> str:
-        """Run variants until the best is known; return why no more ran."""
+    def _searched(self) -> str:
+        """Run variants until the best is known; return why the search ended."""
         while (place := self.search.following) is not None:
             if self.search.settled >= self.level:
                 return KNOWN
@@ -324,14 +314,14 @@ class _Course:
 
     @property
     def _may_run(self) -> bool:
-        """Whether fewer variants ran than may."""
-        ran = self.tried.keys() | self.aside
+        """Whether another variant may run."""
+        ran = self.tried.keys() | self.only_compared
         return self.most is None or len(ran & set(self.names)) < self.most
 
     def _compared(self) -> bool:
-        """Run variants for their outputs until these are settled; return whether a time turned out not to count.
+        """Run variants for their outputs until enough agree; return whether a time turned out to be invalid.
 
-        The best runs once more: one that gives other outputs each time agrees with none.
+        The best runs once more, in case its outputs differ from run to run.
         """
         before = self._timed
         if not self.trials.compares:
@@ -340,7 +330,7 @@ class _Course:
             if name not in self.tried:
                 if not self._may_run:
                     break
-                self.aside.add(name)
+                self.only_compared.add(name)
             self.confirmed.add(name)
             self.trials.compare(name)
             self._note(name)
@@ -348,30 +338,30 @@ class _Course:
 
     @property
     def _unconfirmed(self) -> str | None:
-        """The fastest variant if its output was not compared at least once since it was timed."""
+        """The fastest variant, if its output was not compared since it was timed."""
         best = None if self.search.best is None else self.names[self.search.best]
         return None if best in self.confirmed else best
 
     def _witness(self) -> str | None:
-        """Return a variant that may tell whose outputs are right; None where they are settled or none is left.
+        """Return a variant to run for its output; None if enough agree or none is left.
 
-        At least one is not of those that ran because they looked fast: these may have the same fault.
+        At least one is random: variants that seem fast may have the same fault.
         """
         agreement, least = self.trials.agreement(), self.search.least
-        aside = self.aside & set(agreement.compared)
-        if least is None or (agreement.settled and (agreement.reference or aside)) or len(self.aside) >= MOST_COMPARED:
+        random = self.only_compared & set(agreement.compared)
+        settled = agreement.settled and (agreement.reference or random)
+        if least is None or settled or len(self.only_compared) >= MOST_COMPARED:
             return None
         known = {*agreement.compared, *agreement.uncompared, *(self.tried.keys() - self._timed)}
-        waiting = [place for place, name in enumerate(self.names) if name not in known]
-        scattered = np.random.default_rng(self.trials.campaign.seed).permutation(waiting)
+        waiting = [k for k, name in enumerate(self.names) if name not in known]
+        shuffled = np.random.default_rng(self.trials.campaign.seed).permutation(waiting)
         slow = self.search.posterior.seconds > SLOW * least
-        return next((self.names[place] for place in sorted(scattered, key=lambda place: bool(slow[place]))), None)
+        return next((self.names[k] for k in sorted(shuffled, key=lambda k: bool(slow[k]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
-        """Return a variant that one disturbed visit might misplace, the fastest first; None where there is none.
+        """Return a variant near the best to visit again, the fastest first.
 
-        The best, those within the noise of their runs, and the promising ones are visited twice, and again where their
-        visits disagree.
+        The best, those within the noise, and the promising ones are visited twice, more often if visits disagree.
         """
         allows, campaign = self.trials.agreement().allows, self.trials.campaign
         judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
@@ -384,18 +374,18 @@ class _Course:
         return next((name for name, most, made in wanted if made < min(most, campaign.most_visits)), None)
 
     def _visit(self, name: str) -> None:
-        """Visit a variant, no longer than all runs of one near the best would take."""
+        """Visit a variant, at most for the time that one near the best would take."""
         least, runs = self.search.least, self.trials.campaign.runs
         self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
         self._note(name)
 
     def _note(self, name: str) -> None:
-        """Note that a variant ran, and what is known now of all that did: another's output may tell more of theirs."""
+        """Note a run, and judge all variants that ran again, as its output may change which ones are right."""
         self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
             place = self.names.index(noted)
             row = self.trials.judged(noted)
-            if row is None:  # it ran for its output alone, and nothing says that this is wrong
+            if row is None:  # it ran only for its output, which may be right
                 if self.tried.pop(noted, None) is not None:
                     self.search.forget(place)
                 continue
@@ -408,22 +398,22 @@ class _Course:
             )  # fmt: skip
 
     def _reached(self, name: str, seconds: float) -> KernelPoint | None:
-        """Return the place of a variant that took so long below the roofs, where it is known."""
+        """Return the position of a variant below the roofs, at its time."""
         return points_of(self.facts, {name: self.trials.count(name)}, self.at, {name: seconds}).get(name)
 
     @cached_property
     def facts(self) -> DeviceFacts:
-        """What is known of the device, its roofs too."""
+        """Facts and roofs of the device."""
         return facts_with_roofs(self.model)
 
     @property
     def _near_roof(self) -> bool:
-        """Whether the best reaches the share of the roof that was asked for."""
+        """Whether the best reaches the share `of_roof`."""
         if self.of_roof is None or self.search.best is None:
             return False
         best = self.tried[self.names[self.search.best]]
         if best.reached is None or math.isnan(best.reached.share):
-            raise TuningError("of_roof was given, and a roof of the device is not known", UNKNOWN_ROOF)
+            raise TuningError("of_roof was given, but a roof of the device is unknown", UNKNOWN_ROOF)
         return best.reached.share >= self.of_roof
 
     @property
@@ -431,7 +421,7 @@ class _Course:
         return {name for name, variant in self.tried.items() if variant.seconds}
 
     def _known(self, ended: str) -> Tuned:
-        """Return what is known now."""
+        """Return the result so far."""
         runs = self.trials.campaign.runs
         costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0

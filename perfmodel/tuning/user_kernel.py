@@ -1,4 +1,4 @@
-"""Variants of a user's kernel as kernel classes, and checks of what its ``arguments(**sizes)`` gives."""
+"""Variants of a user's kernel as kernel classes, and checks of what the user's ``arguments(**sizes)`` returns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from zlib import crc32
 import numpy as np
 from loopy import TranslationUnit
 
-from perfmodel.errors import GivenArgumentError, UnknownNameError, listed
+from perfmodel.errors import KernelArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
 
-#: So many elements of an array differ, and are repeated then. It is a prime, so that no two rows or tiles of a matrix
-#: hold the same, and a kernel that takes one for the other gives other outputs.
+# A prime, so that no two rows or tiles of a matrix are equal: a kernel that exchanges them has other outputs.
 PERIOD = 2**20 + 7
+"""Elements of an array that differ; then they repeat."""
 
 Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
@@ -27,37 +27,46 @@ Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
 
 
 class UserKernel:
-    """Makes each variant of a kernel once, and the contents of its arguments.
+    """Builds each variant of a kernel once, and fills its arguments.
 
-    Variants are translation units, or functions without arguments that make them. ``arguments(**sizes)`` gives arrays
-    and scalars by argument name; if it has a parameter ``variant``, those of that one. `given` holds them for the sizes
-    that were asked for last. Those that it leaves out,
-    or all of them, are made: arrays hold numbers in [0.5, 2) by the seed, converted to their types, and scalars that
-    are no sizes are 1; offsets of arrays are 0. The ladder has the sizes at which the kernel may run, from small to
-    large.
+    Parameters
+    ----------
+    name
+        The kernel's name in records.
+    variants
+        Translation units, or functions without arguments that return them.
+    arguments
+        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
+        variant. Other arrays hold numbers in [0.5, 2) by the seed, other scalars are 1, offsets of arrays 0.
+    ladder
+        Sizes at which the kernel may run, from small to large.
+    seed
+        Seed of the contents.
+
+    Attributes
+    ----------
+    given
+        What `arguments` returned for the last sizes.
+    by_variant
+        Whether each variant has arguments of its own, as with other array layouts.
     """
 
     def __init__(
-        self,
-        name: str,
-        variants: Mapping[str, Variant],
-        arguments: Arguments | None,
-        ladder: Sequence[Mapping[str, int]],
-        seed: int,
-    ) -> None:
+        self, name: str, variants: Mapping[str, Variant], arguments: Arguments | None,
+        ladder: Sequence[Mapping[str, int]], seed: int,
+    ) -> None:  # fmt: skip
         self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
         self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""
-        #: Whether each variant has arguments of its own, as those with other layouts of their arrays.
         self.by_variant = arguments is not None and "variant" in inspect.signature(arguments).parameters
 
     def subject(self, name: str) -> Subject:
-        """Return a variant, made at the first call; raise FailedError, each time, if it cannot be made."""
+        """Return a variant, built at the first call; raise FailedError, each time, if it cannot be built."""
         self.check_name(name)
         if name not in self._subjects:
             try:
-                self._subjects[name] = self._made(name)
+                self._subjects[name] = self._built(name)
             except FailedError as failure:
                 self._subjects[name] = failure
         subject = self._subjects[name]
@@ -66,12 +75,12 @@ class UserKernel:
         return subject
 
     def described(self, name: str) -> Subject:
-        """Return a variant for the record of a failure: with its code where that exists, else one never built."""
+        """Return a variant for the record of a failure: with its code if that exists."""
         subject = self._subjects.get(name)
-        return subject if isinstance(subject, Subject) and "generated" in vars(subject) else self.stand_in(name)
+        return subject if isinstance(subject, Subject) and "generated" in vars(subject) else self.unbuilt(name)
 
-    def stand_in(self, name: str) -> Subject:
-        """Return a variant that is never built, to describe it in a record."""
+    def unbuilt(self, name: str) -> Subject:
+        """Return a variant that is never built, for a record."""
         kernel = KernelClass(
             name=self.name,
             group=self.name,
@@ -84,7 +93,7 @@ class UserKernel:
         return Subject(kernel, {"variant": name}).unbuilt
 
     def ask_for_arguments(self, name: str, at: Parameters) -> None:
-        """Call the user's function for the arguments of a variant, once while nothing changes that it asks for."""
+        """Call the user's ``arguments`` for a variant and sizes, unless it was called for them last."""
         asked = {**at, "variant": name} if self.by_variant else dict(at)
         if self._arguments is not None and self._given_at != canonical(asked):
             self._given_at, self.given = canonical(asked), dict(self._arguments(**asked))
@@ -92,9 +101,9 @@ class UserKernel:
     def check_name(self, name: str) -> None:
         """Raise UnknownNameError if there is no such variant."""
         if name not in self.variants:
-            raise UnknownNameError(f"the kernel has no variant '{name}'", f"choose among {listed(self.variants)}")
+            raise UnknownNameError(f"there is no variant '{name}'", f"choose one of: {listed(self.variants)}")
 
-    def _made(self, name: str) -> Subject:
+    def _built(self, name: str) -> Subject:
         from loopy.kernel.array import ArrayBase
 
         given = self.variants[name]
@@ -107,18 +116,16 @@ class UserKernel:
         sizes = {parameter for point in self._ladder for parameter in point}
         arrays = [argument.name for argument in arguments if isinstance(argument, ArrayBase)]
         scalars = [argument.name for argument in arguments if argument.name not in {*arrays, *sizes}]
-        return Subject(
-            replace(
-                self.stand_in(name).kernel,
-                build=lambda **variant: unit,
-                scalars=lambda **variant: {name: self.given.get(name, int(name not in offsets)) for name in scalars},
-                contents={array: partial(self._contents, array) for array in arrays},
-            ),
-            {"variant": name},
+        kernel = replace(
+            self.unbuilt(name).kernel,
+            build=lambda **variant: unit,
+            scalars=lambda **variant: {name: self.given.get(name, int(name not in offsets)) for name in scalars},
+            contents={array: partial(self._contents, array) for array in arrays},
         )
+        return Subject(kernel, {"variant": name})
 
     def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
-        """Return what an array holds before a run: what was given, else numbers by its name, as each variant has it."""
+        """Return the contents of an array before a run; random ones depend only on its name, so variants share them."""
         given = self.given.get(name)
         if given is not None:
             return given
@@ -127,46 +134,43 @@ class UserKernel:
 
 
 def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -> None:
-    """Check names, types and shapes of the arguments given for a kernel; the others are made as a campaign makes them.
-
-    It raises GivenArgumentError if the kernel has no such argument, or it has another type, shape or value.
-    """
+    """Raise KernelArgumentError if an argument is unknown to the kernel, or has another type, shape or value."""
     arrays = {array.name: array for array in array_arguments(kernel, parameters)}
     known = {argument.name: argument for argument in kernel.args}
     for name, value in given.items():
         if name not in known:
-            raise GivenArgumentError(kernel.name, name, "is no argument of it", f"one of {', '.join(known)}")
-        if name in parameters:
-            if np.ndim(value) or not value == parameters[name]:
-                raise GivenArgumentError(kernel.name, name, f"is {value!r}", f"the size {parameters[name]}")
+            found, allowed = "is not one of its arguments", f"one of {', '.join(known)}"
+        elif name in parameters:
+            found = f"is {value!r}" if np.ndim(value) or value != parameters[name] else ""
+            allowed = f"the size {parameters[name]}"
         elif name in arrays:
-            _check_array(kernel.name, name, value, arrays[name].dtype, arrays[name].shape)
+            allowed = f"a numpy array of {arrays[name].dtype.name} and shape {arrays[name].shape}"
+            found = _wrong_array(value, arrays[name].dtype, arrays[name].shape)
         else:
-            _check_scalar(kernel.name, name, value, known[name].dtype.numpy_dtype)
+            dtype = known[name].dtype.numpy_dtype
+            found, allowed = _wrong_scalar(value, dtype), f"a number of {dtype.name}"
+        if found:
+            problem = f"arguments() gives '{name}' for the kernel '{kernel.name}', and it {found}"
+            raise KernelArgumentError(problem, f"give {allowed}, or leave it out and perfmodel makes it", argument=name)
 
 
-def _check_array(kernel: str, name: str, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    allowed = f"a numpy array of {dtype.name} and shape {shape}"
+def _wrong_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
     if not isinstance(value, np.ndarray):
-        raise GivenArgumentError(kernel, name, f"is of type {type(value).__name__}", allowed)
+        return f"is of type {type(value).__name__}"
     if (value.dtype, value.shape) != (dtype, shape):
-        raise GivenArgumentError(kernel, name, f"is an array of {value.dtype.name} and shape {value.shape}", allowed)
+        return f"is an array of {value.dtype.name} and shape {value.shape}"
+    return ""
 
 
-def _check_scalar(kernel: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
-    """Numbers of Python are of any type that holds their value; those of numpy are of the kernel's own."""
-    allowed = f"a number of {dtype.name}"
+def _wrong_scalar(value: Any, dtype: np.dtype[Any]) -> str:
+    """Numbers of Python fit every type that holds their value; numbers of numpy must have the kernel's type."""
     if np.ndim(value) or not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise GivenArgumentError(kernel, name, f"is of type {type(value).__name__}", allowed)
+        return f"is of type {type(value).__name__}"
     if isinstance(value, np.generic):
-        if value.dtype != dtype:
-            raise GivenArgumentError(kernel, name, f"is a number of {value.dtype.name}", allowed)
-        return
+        return "" if value.dtype == dtype else f"is a number of {value.dtype.name}"
     kinds = {"b": (bool,), "f": (int, float), "c": (int, float, complex)}
     if dtype.kind in "iu":
         fits = isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
     else:
         fits = isinstance(value, kinds.get(dtype.kind, ()))
-    if not fits:
-        raise GivenArgumentError(kernel, name, f"is {value!r}", allowed)
-
+    return "" if fits else f"is {value!r}"

@@ -15,8 +15,8 @@ from perfmodel.errors import (
     LevelError,
     PerfModelError,
     SizeError,
-    TrialError,
     UnmeasuredFeatureError,
+    failed,
 )
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
@@ -43,7 +43,7 @@ def test_a_loop_here():
     assert {*VARIANTS, "cube"} == {*found}
     assert SECONDS == found["8"].seconds
     assert pytest.approx(1e9 * 1e-12) == found["cube"].seconds
-    assert TrialError("bad", "compile", "ZeroDivisionError: division by zero") == found["bad"]
+    assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found["bad"])
     assert isinstance(predict_each({"a": double(4)}, MODEL, {"n": 8})["a"], UnmeasuredFeatureError)
 
 
@@ -63,7 +63,7 @@ def test_a_family_in_a_file_predicts_here(monkeypatch):
     monkeypatch.setattr(predictions._Task, "__reduce__", lambda self: pytest.fail("it travels"), raising=False)
     found = predict_each(VARIANTS, own, {"n": 1000}, 2, allow_unmeasured=True)
     assert {*VARIANTS} == {*found}
-    assert TrialError("bad", "compile", "ZeroDivisionError: division by zero") == found.pop("bad")
+    assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found.pop("bad"))
     assert [SECONDS] * 3 == [one.seconds for one in found.values()]
 
 

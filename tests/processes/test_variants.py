@@ -14,7 +14,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.counts import count
-from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantError, VariantError
+from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantError, VariantError, failed
 from perfmodel.kernels import files
 from perfmodel.kernels.files import built, load_kernel_file
 from perfmodel.processes import variants
@@ -140,7 +140,7 @@ def test_an_outcome_is_a_value_or_an_error_with_its_warnings():
     first = received("a", work(task, packed("a", lambda: double(8))))
     assert ("loopy_kernel", ((PerfModelWarning, "mind this"),)) == first
     second, _ = received("b", work(task, packed("b", lambda: 1 / 0)))
-    assert TrialError("b", "compile", "ZeroDivisionError: division by zero") == second
+    assert str(failed("b", "compile", "ZeroDivisionError: division by zero")) == str(second)
     third, _ = received("c", work(task, Parcel("c", b"no pickle")))
     assert "UnpicklingError" in third.problem
     assert "in another process" in third.problem
@@ -160,7 +160,7 @@ def test_an_error_that_cannot_travel_is_one_of_its_variant(problem):
 
     error, warned = received("a", work(cloudpickle.dumps(told), packed("a", fails)))
     assert ("a", "constraint", ()) == (error.variant, error.status, warned)
-    assert error.problem.startswith(f"Held: {problem}")
+    assert error.reason.startswith(f"Held: {problem}")
 
 
 def test_a_value_that_cannot_travel_is_an_error_of_its_variant():
@@ -174,7 +174,7 @@ def test_an_attempt_keeps_our_errors_and_names_others():
         raise VariantError("no", name="x")
 
     assert isinstance(attempt(refuse, "x", double(8)), VariantError)
-    assert TrialError("x", "compile", "SystemExit: 3") == attempt(refuse, "x", lambda: sys.exit(3))
+    assert str(failed("x", "compile", "SystemExit: 3")) == str(attempt(refuse, "x", lambda: sys.exit(3)))
     assert "constraint" == attempt(lambda kernel: kernel.nothing, "x", double(8)).status
     with pytest.raises(KeyboardInterrupt):
         attempt(lambda kernel: (_ for _ in ()).throw(KeyboardInterrupt), "x", double(8))

@@ -12,7 +12,15 @@ from scipy.stats import multivariate_t, t
 
 from perfmodel.fitting.selection import Scatter
 from perfmodel.tuning.posterior import (
-    NEGLIGIBLE, NORMAL, OFFSET, OWN_SHARES, REACHES, SLOPES, UNKNOWN_DEVIATION, Prior, prior_of,
+    NEGLIGIBLE,
+    NORMAL,
+    OFFSET,
+    OWN_SHARES,
+    REACHES,
+    SLOPES,
+    UNKNOWN_DEVIATION,
+    Prior,
+    prior_of,
 )  # fmt: skip
 
 PREDICTED = np.array([1.0, 1.3, 2.0, 0.7])

@@ -35,9 +35,10 @@ def test_the_best_and_those_that_cannot_be_told_from_it():
 def test_the_summary_says_what_was_found_and_saved():
     assert tuned().summary == (
         "best: fast, 2 ms (2 GFLOP/s, 4 GB/s: 50.0 % of what the device allows, by its memory bandwidth)",
-        "slower by 2.0 % at most, so not to be told from it: near",
+        "at most 2.0 % slower, so tied: near",
         "4 of 6 variants were tried in 6 s, after 3 s of counting; the best is known",
-        "2 were skipped, which would have taken about 5.5 s; with 93.0 % none of them is faster by more than 2.0 %",
+        "2 were skipped, which would have taken about 5.5 s; "
+        "with a probability of 93.0 % none is faster by more than 2.0 %",
     )
     assert str(tuned()).splitlines()[1].split() == ["fast", "2", "ms", "1.00", "2", "4", "50.0", "%", "1", "ms", "tie"]
     assert str(tuned()).endswith("\n".join(tuned().summary))
@@ -46,7 +47,7 @@ def test_the_summary_says_what_was_found_and_saved():
 
 def test_the_summary_names_the_load():
     loaded = tuned((*RAN[:2], replace(RAN[2], flags=("load",)), replace(RAN[3], flags=("load", "spread"))))
-    assert "2 times were measured while others used the machine: on a quiet one run it again" in loaded.summary
+    assert "2 times were measured while other programs ran: run it again on a quiet machine" in loaded.summary
 
 
 def test_tables_hold_every_variant():
@@ -77,7 +78,7 @@ def test_nothing_that_ran_well(tried):
     found = tuned(tried, ())
     assert (found.best, found.tied) == (None, ())
     said = "broken: correctness, its output differs" if tried else "there are none"
-    assert found.summary == (f"none of {len(tried)} variants that were tried runs; the first says: {said}",)
+    assert found.summary == (f"none of the {len(tried)} variants tried runs; the first error: {said}",)
     assert "nothing ran" in repr(found)
 
 

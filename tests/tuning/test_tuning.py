@@ -61,7 +61,7 @@ def test_it_ends_once_the_best_is_as_near_to_the_roof_as_was_asked_for():
     near = found_by(variants, model=model(op_float64_add=1e-9).with_facts(roof), of_roof=0.5)
     assert tuning.ROOF == near.ended
     assert near.best.reached.share > 0.5
-    with pytest.raises(TuningError, match="a roof of the device is not known"):
+    with pytest.raises(TuningError, match="a roof of the device is unknown"):
         found_by(variants, of_roof=0.5)
 
 
@@ -115,8 +115,8 @@ def test_two_that_differ_are_a_tie_and_none_is_the_best():
     found = found_by({"skips": lambda: faulty(64, skip=True), "whole": lambda: faulty(64)})
     assert (None, ()) == (found.best, found.tied)
     assert found.outputs.undecided
-    assert "none is called the best, since outputs are in doubt" == found.summary[0]
-    assert "none is called right: " in found.summary[1]
+    assert "outputs are in doubt, so there is no best variant" == found.summary[0]
+    assert "no variant counts as right: " in found.summary[1]
     assert {"in doubt"} == {row[-1] for row in found.table[1:]}
 
 

@@ -6,7 +6,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import GivenArgumentError
+from perfmodel.errors import KernelArgumentError
 from perfmodel.tuning.user_kernel import check_given
 
 KERNEL = lp.make_kernel(
@@ -35,7 +35,7 @@ def test_what_fits(given):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"b": A}, "'b' for the kernel 'scaled', and it is no argument of it; give one of out, a, p, k, n"),
+        ({"b": A}, "'b' for the kernel 'scaled', and it is not one of its arguments; give one of out, a, p, k, n"),
         ({"a": A.astype(np.float64)}, "is an array of float64 and shape (8,); give a numpy array of float32 and shape"),
         ({"a": A[:4]}, "is an array of float32 and shape (4,); give a numpy array of float32 and shape (8,)"),
         ({"a": [1.0] * 8}, "is of type list; give a numpy array of float32 and shape (8,)"),
@@ -49,6 +49,6 @@ def test_what_fits(given):
     ],
 )
 def test_what_does_not(given, said):
-    with pytest.raises(GivenArgumentError) as caught:
+    with pytest.raises(KernelArgumentError) as caught:
         check_given(KERNEL, given, {"n": 8})
     assert said in str(caught.value)
