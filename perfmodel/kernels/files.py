@@ -109,7 +109,7 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     unit = variant()
     if not isinstance(unit, TranslationUnit):
         kind = type(unit).__name__
-        raise failed(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
+        raise failed(name, "compile", f"its function returns {kind}, not a loopy.TranslationUnit")
     return unit
 
 
