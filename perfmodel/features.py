@@ -23,7 +23,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil, gcd
 from types import MappingProxyType
@@ -34,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.counts import AccessCount, Count, KernelCounts
+from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.quasipoly.arguments import check_exact, check_range, size_error
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import SizeError, UnknownNameError
@@ -245,10 +245,8 @@ _PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType({
 })  # fmt: skip
 
 
-Number = int | float | Fraction
 
-
-def class_code(stride: Number, footprint: Number, filled: Number) -> int:
+def class_code(stride: Number | float, footprint: Number | float, filled: Number | float) -> int:
     """Return the code of the stride class of one access at one size.
 
     The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
@@ -280,7 +278,7 @@ def class_codes(stride: Any, footprint: Any, filled: Any) -> npt.NDArray[np.int6
     return np.where(stride == 0, 0, np.where(stride <= 1, 1, codes)).astype(np.int64)
 
 
-def stride_class(stride: Number, footprint: Number = 1, filled: Number = 1) -> str:
+def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
     """Return the name of the stride class of one access at one size.
 
     Examples
@@ -333,7 +331,7 @@ class Classes:
 PLAIN = Classes()
 
 
-def local_class(stride: Number) -> str:
+def local_class(stride: Number | float) -> str:
     """Return the class of an access to local memory by its lane stride [access size].
 
     Examples

@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel.counts import rows
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.program.program import SPAN
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.reading import schedule
@@ -34,13 +35,12 @@ if TYPE_CHECKING:
     import loopy as lp
 
 PARAM = isl.dim_type.param
-Number = int | float | Fraction
 
 
 def count(
     t_unit: lp.TranslationUnit,
     subgroup_size: int = 32,
-    statistics: Mapping[str, Number] | None = None,
+    statistics: Mapping[str, Number | float] | None = None,
     include_index_arithmetic: bool = False,
     group_multiply_add: bool = False,
     declared: Declared | None = None,
@@ -184,7 +184,7 @@ def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
 
 
 def _count(
-    scheduled: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
+    scheduled: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number | float],
     declared: Declared, options: Options, budget: float,
 ) -> KernelCounts:
     program, keys = extract(scheduled, _fractions(statistics), declared, options)
@@ -205,7 +205,7 @@ def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> d
     return {name: kind if kind in rows.INTEGERS else "int64" for name, kind in types.items() if kind != "int32"}
 
 
-def _fractions(statistics: Mapping[str, Number]) -> Statistics:
+def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
     fractions = {}
     for key, value in statistics.items():
         try:

@@ -17,8 +17,8 @@ import numpy as np
 from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.banks import bank_conflicts
-from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
 from perfmodel.counts.counters.cells import Footprint
+from perfmodel.counts.counters.executions import Cardinalities, active_work_items
 from perfmodel.counts.counters.groups import GroupWork, group_works
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow

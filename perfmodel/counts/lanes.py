@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.counters.banks import WORD_BYTES
-from perfmodel.counts.counters.cardinality import completed
+from perfmodel.counts.counters.executions import completed
 from perfmodel.counts.points.factors import merged, without_dimensions
 from perfmodel.counts.program.program import Access, Domain, Launch
 from perfmodel.counts.quasipoly.arguments import at_sizes

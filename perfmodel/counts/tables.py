@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.cells import Footprint, Site
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program, Statement
 from perfmodel.counts.quasipoly.arguments import parameters_of

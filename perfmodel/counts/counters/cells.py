@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.quasipoly.count import Count
 

@@ -14,7 +14,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.points.set_counter import OPERATIONS
 from perfmodel.counts.program.program import Domain, Launch
 from perfmodel.counts.quasipoly.count import Count

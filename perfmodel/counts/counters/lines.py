@@ -14,8 +14,8 @@ from math import gcd
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, completed, sub_groups
 from perfmodel.counts.counters.cells import Site, all_doubts
+from perfmodel.counts.counters.executions import BOUNDED, Cardinalities, completed, sub_groups
 from perfmodel.counts.points.polytopes import Monomial
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.arguments import held, left_out, parameters_of
@@ -114,9 +114,7 @@ class Lines:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         number = self.cardinalities.total(map(self._fixed, sets))
         reasons = () if number.exact else (BOUNDED,)
-        count = Count(
-            number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded, reasons=reasons
-        )
+        count = Count(number, granularity="line", reasons=reasons)
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:

@@ -24,7 +24,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import LoopNest, Trips

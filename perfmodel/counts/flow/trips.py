@@ -10,7 +10,7 @@ from functools import cache, cached_property, reduce
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.points.factors import variable
 from perfmodel.counts.points.set_counter import BudgetSpentError, limited

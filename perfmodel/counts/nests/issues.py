@@ -17,7 +17,7 @@ from itertools import takewhile
 import islpy as isl
 import numpy as np
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.compiled import LoopTrips, takes_each, written_loops

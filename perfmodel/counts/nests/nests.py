@@ -16,7 +16,7 @@ from math import prod
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.folded import Changes, Values

@@ -1,4 +1,4 @@
-"""The number of points of a set as a function of parameters: the value, formulas for intervals, and bounds by boxes."""
+"""The number of points of a set, as a function of parameters: the value, formulas for intervals, bounds by boxes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from perfmodel.errors import CountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 NOTHING = isl.PwQPolynomial("{ 0 }")
+#: The exact value of a count.
+Number = int | Fraction
 MOST_PIECES = 256
-"""More pieces are not simplified: their number is what adding up and gist cost."""
+"""Functions of more pieces are not simplified: the time of adding and gist grows with the pieces."""
 MOST_FLOORS = 16
-"""Nor are pieces with more floors: gist on 13 pieces with 27 floors takes eleven seconds and leaves out nothing."""
+"""Nor are functions of more floors: gist takes 11 s on 13 pieces with 27 floors, and simplifies nothing."""
 MOST_FLOORS_ADDED = 24
-"""Nor is a sum with more floors made: isl may take minutes for one addition, and its operations do not tell."""
+"""Sums of more floors are not made: isl may take minutes for one addition, and its operation count does not show it."""
 BOX_PIECES = 16  # most pieces of the function that gives the number of points of a box
 LARGE = 1000  # value of all parameters where bounds are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
-    """``factor * prod_i f_i * prod_j |S_j|``, a product that is not written out as one polynomial.
+    """``factor * prod_i f_i * prod_j |S_j|``, a product that is not expanded to one polynomial.
 
-    The f are functions of parameters, the S sets over parameters. It is evaluated at given sizes only: there even sets
-    with no formula of a reasonable length are counted in milliseconds.
+    The ``f`` are functions of parameters, and the ``S`` sets over parameters. It is evaluated at given sizes only,
+    where even sets without a formula of reasonable length are counted in milliseconds.
     """
 
     factor: Fraction
@@ -57,10 +59,7 @@ class Unexpanded:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """The number of points of a set, and whether it is exact or an upper bound.
-
-    The number is the polynomial plus the summands in ``unexpanded``.
-    """
+    """A number of points, the polynomial plus the unexpanded products; ``exact`` is false for an upper bound."""
 
     polynomial: isl.PwQPolynomial
     exact: bool = True
@@ -81,26 +80,31 @@ class Cardinality:
         products += [summand.times(other) for summand in left for other in factor.unexpanded]
         return Cardinality(polynomial, self.exact and factor.exact, tuple(products))
 
+    def scaled(self, factor: Fraction) -> Cardinality:
+        """Return a multiple of the number."""
+        unexpanded = tuple(summand.scaled(factor) for summand in self.unexpanded)
+        return Cardinality(self.polynomial.scale_val(isl_value(factor)), self.exact, unexpanded)
+
     def minus(self, other: Cardinality) -> Cardinality:
-        """Return the difference from an exact number."""
+        """Return the difference; the other number must be exact."""
         unexpanded = (*self.unexpanded, *(summand.scaled(Fraction(-1)) for summand in other.unexpanded))
         return Cardinality(self.polynomial.sub(other.polynomial), self.exact, unexpanded)
 
 
 def unbounded(points: str) -> CountError:
-    """Return the error to raise for a set, in isl's notation, or a function that counts it."""
+    """Return the error to raise for an infinite set (in isl's notation), or for a function that counts one."""
     return CountError(
         f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
     )
 
 
 def only_at_sizes(points: isl.Set) -> Cardinality:
-    """Return the number of points of a set as one that is found at given sizes only."""
+    """Return the number of points of a set without a formula: it is counted at given sizes only."""
     return Cardinality(NOTHING, True, (Unexpanded(Fraction(1), (), (points,)),))
 
 
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
-    """Return the product of two functions of parameters, which isl wants aligned first."""
+    """Return the product of two functions of parameters; isl needs equal spaces."""
     if not left.has_equal_space(right):
         for function in (left, right):
             everywhere = isl.Set.universe(function.get_domain_space())
@@ -109,19 +113,19 @@ def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynom
 
 
 def floors_of(polynomial: isl.PwQPolynomial) -> int:
-    """Return the floors of the piece that has most."""
+    """Return the largest number of floors of a piece."""
     return max((value.dim(isl.dim_type.div) for _, value in polynomial.get_pieces()), default=0)
 
 
 def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPolynomial:
-    """Return a function of parameters without what follows from the assumptions, unless it is very large."""
+    """Return a function of parameters, simplified under the assumptions unless it is very large."""
     if polynomial.n_piece() > MOST_PIECES or floors_of(polynomial) > MOST_FLOORS:
         return polynomial
     return polynomial.gist_params(assumptions).coalesce()
 
 
 def isl_value(number: int | Fraction) -> isl.Val:
-    """Return a number as isl's value, which islpy makes of integers up to 64 bits only, and of any text."""
+    """Return a number as isl's value, from a text, as islpy converts integers of up to 64 bits only."""
     return isl.Val(str(number))
 
 
@@ -130,7 +134,7 @@ def isl_value(number: int | Fraction) -> isl.Val:
 class IntervalCounter:
     """Counts products of intervals, and tiles that are intervals, as functions of a program's parameters.
 
-    What follows from the assumptions is left out of the functions.
+    The functions are simplified under the assumptions.
     """
 
     def __init__(self, assumptions: isl.Set) -> None:
@@ -151,11 +155,11 @@ class IntervalCounter:
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
 
     def learn(self, multiples: Iterable[Multiple]) -> None:
-        """Remember the names of multiples, which later forms contain."""
+        """Keep the names of multiples, which later forms contain."""
         self._multiples.update((multiple.name, multiple) for multiple in multiples)
 
     def count(self, polytope: Polytope) -> isl.PwQPolynomial | None:
-        """Return the number of points; None where the set is no product of intervals."""
+        """Return the number of points; None unless the set is a product of intervals."""
         simple = straightened(polytope)
         names = set(simple.variables)
         if simple.equalities or any(len(form.names & names) > 1 for form in simple.inequalities):
@@ -196,7 +200,7 @@ class IntervalCounter:
         return None
 
     def _follows(self, form: AffineForm) -> bool:
-        """Whether the form is >= 0 as one of the assumptions, and sizes' least values, show."""
+        """Whether an assumption, or the sizes' smallest values, imply that the form is >= 0."""
         return self._is_never_negative(form) or any(
             self._is_never_negative(form - assumed) for assumed in self._assumed
         )
@@ -217,7 +221,7 @@ class IntervalCounter:
         return isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(aff if divisor == 1 else aff.floor()))
 
     def _quotient(self, form: AffineForm, divisor: int) -> isl.Aff:
-        """Return form / divisor as isl's expression, with parameters for their multiples."""
+        """Return form / divisor as isl's expression; multiples are replaced by their parameters."""
         constant = Fraction(form.constant, divisor)
         coefficients: dict[str, Fraction] = {}
         for name, c in form.terms.items():
@@ -240,9 +244,9 @@ class IntervalCounter:
 def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
     """Return the number of points of a box around a set, zero where the set has no real point.
 
-    The widths are those of the set with its divisions left out, projected over the reals. Where several bounds of the
-    axes compete in more than 16 ways, only the tightest of each axis at large sizes is taken. Raises an
-    CountError where the set has no lower or no upper bound along an axis.
+    The widths are those of the set without its divisions, projected over the reals. If more than 16 combinations of
+    bounds are possible, each axis uses the bound that is tightest at large sizes. A set without a lower or upper bound
+    along an axis is a CountError.
     """
     whole = parts[0]
     if len(parts) > 1:
@@ -285,10 +289,10 @@ def _at_large_sizes(width: isl.PwAff) -> int:
 
 
 def most_points(points: isl.Set) -> int:
-    """Return an upper bound of the number of points of a set without parameters, from boxes around its parts.
+    """Return an upper bound of the number of points of a set without parameters.
 
-    It is the smaller one of the box around the whole set, and of the sum of the boxes around its parts. Raises an
-    CountError where the set has no lower or no upper bound along an axis.
+    It is the smaller of the points in a box around the set, and in the boxes around its parts. A set without a lower
+    or upper bound along an axis is a CountError.
 
     Examples
     --------

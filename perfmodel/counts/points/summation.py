@@ -19,9 +19,9 @@ from math import lcm
 import islpy as isl
 
 from perfmodel.counts.points import polytopes
+from perfmodel.counts.points.cardinality import unbounded
 from perfmodel.counts.points.factors import without_tiles
 from perfmodel.counts.points.polytopes import AffineForm, Atom, FloorAtom, NamedFloor, Polynomial, Polytope, polytope_of
-from perfmodel.errors import CountError
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 SUMS = 400  # partial sums looked at before a set counts as too hard
@@ -103,10 +103,7 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
         return
     lower, upper, others = summand.polytope.bounds(name)
     if not lower or not upper:
-        raise CountError(
-            f"cannot count {summand.polytope}: it has infinitely many points",
-            "give each dimension a lower and an upper bound",
-        )
+        raise unbounded(str(summand.polytope))
     for i, low in enumerate(lower):
         for j, high in enumerate(upper):
             # a rational value is between them, and they are the tightest of all

@@ -1,4 +1,4 @@
-"""The sizes at which a count is evaluated: their checks, and values of counts that have no short formula."""
+"""Checks of the sizes at which counts are evaluated, and values of counts without a formula."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, most_points, unbounded
+from perfmodel.counts.points.cardinality import Cardinality, Number, Unexpanded, isl_value, most_points, unbounded
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, count_points, limited
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
@@ -21,11 +21,11 @@ from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import CountError, PerfModelWarning, SizeError, listed
 
 PARAM = isl.dim_type.param
-Number = int | Fraction
+Bounds: TypeAlias = tuple[Number, Number]  # least and most
 Points = TypeVar("Points", isl.Set, isl.Map)
 TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
-REMEMBERED = 65536  # values at sizes; the least recently used are dropped
-HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
+CACHED = 65536  # values at sizes; the least recently used are dropped
+HARDER = 20  # operations of a set at given sizes, relative to those of a formula
 
 
 def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
@@ -37,7 +37,7 @@ def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
 
 
 def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
-    """Return ``value`` as a non-negative int, or raise :class:`SizeError`."""
+    """Return ``value`` as a non-negative int, or raise a SizeError."""
     try:
         result = int(value)  # type: ignore[call-overload]
         same = bool(result == value)
@@ -56,9 +56,9 @@ def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
 
 
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
-    """Return a size as it is, or what holds several of them, such as a column of pandas, as an array.
+    """Return a size unchanged, or several sizes, such as a column of pandas, as an array.
 
-    Raise :class:`SizeError` if entries are masked, or do not make an array.
+    Masked entries, or entries that do not form an array, are a SizeError.
     """
     if type(value) is int:
         return value
@@ -70,19 +70,19 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        raise size_error(name, f"is {shortened(value)}, which makes no array", allowed) from None
+        raise size_error(name, f"is {shortened(value)}, which is not an array", allowed) from None
     return value if isinstance(value, (list, tuple)) else array
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise :class:`SizeError` if a size, or one in an array of them, is too large to be exact as a double."""
+    """Raise a SizeError if a size, or one of an array, is too large to be exact as a double."""
     largest = _above(value, EXACT)
     if largest is not None:
         raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
 
 
 def check_range(name: str, value: Any, allowed: tuple[str, ...], dtype: str) -> None:
-    """Raise :class:`SizeError` if a size, or one in an array of them, is larger than a type of integers holds."""
+    """Raise a SizeError if a size, or one of an array, is outside the range of an integer type."""
     low, high = _limits(dtype)
     largest = _above(value, high)
     if largest is not None:
@@ -98,19 +98,19 @@ def _limits(dtype: str) -> tuple[int, int]:
 
 
 def _above(value: Any, limit: int) -> Any:
-    """Return the largest of one or more sizes if it is above a limit, else None; also where they are no numbers."""
-    if type(value) is int:  # by far the most frequent case, and predictions have to be quick
+    """Return the largest of one or more sizes if it is above a limit, else None."""
+    if type(value) is int:  # the most frequent case by far
         return value if value > limit else None
     several = isinstance(value, np.ndarray | list | tuple)
     try:
         largest = np.max(value, initial=0) if several else value
         return largest if largest > limit else None
-    except (TypeError, ValueError):  # no number; `whole` says so
+    except (TypeError, ValueError):  # not a number: `whole` raises the error
         return None
 
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return ``values`` as an int64 array, or raise :class:`SizeError`."""
+    """Return ``values`` as an int64 array, or raise a SizeError."""
     array = np.asarray(given_size(name, values, allowed))
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):
         raise size_error(name, f"has values of type {array.dtype}", allowed)
@@ -122,7 +122,7 @@ def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArr
 
 
 class UpperBoundWarning(PerfModelWarning):
-    """A value is an upper bound, as the exact one takes too much work."""
+    """A value is an upper bound, since the exact value takes too much work."""
 
 
 def warn_of_bound(sizes: Mapping[str, int]) -> None:
@@ -134,15 +134,8 @@ def warn_of_bound(sizes: Mapping[str, int]) -> None:
     )
 
 
-class ValueAtSize(NamedTuple):
-    """A value at one size, and whether it is exact or an upper bound."""
-
-    value: Number
-    exact: bool
-
-
 class SummandsAtSizes:
-    """The sum of unexpanded products, as a function of sizes."""
+    """The sum of unexpanded products, evaluated at sizes."""
 
     def __init__(self, summands: Sequence[Unexpanded]) -> None:
         self._distinct: dict[str, isl.Set | QuasiPolynomial] = {}
@@ -152,7 +145,7 @@ class SummandsAtSizes:
             for summand in summands
         ]
         self.parameters = tuple(sorted(self._used))
-        self._value = lru_cache(REMEMBERED)(self._sum)
+        self._value = lru_cache(CACHED)(self._sum)
 
     def _known(self, part: isl.Set | isl.PwQPolynomial) -> str:
         key = str(part)
@@ -161,10 +154,10 @@ class SummandsAtSizes:
             self._used.update(parameters_of(part))
         return key
 
-    def at(self, sizes: Mapping[str, int]) -> ValueAtSize:
-        """Return the value at one size, or an upper bound where the exact one takes too much work.
+    def at(self, sizes: Mapping[str, int]) -> Bounds:
+        """Return bounds of the value at one size, equal ones unless the exact value takes too much work.
 
-        Raise :class:`CountError` if there is no finite bound either.
+        A value without a finite bound is a CountError.
         """
         for name in self.parameters:
             if name not in sizes:
@@ -172,32 +165,36 @@ class SummandsAtSizes:
         return self._value(*(int(sizes[name]) for name in self.parameters))
 
     def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes of one shape; a bound among them is warned of."""
+        """Return the values at arrays of sizes of one shape; warn if one is an upper bound."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
         points = list(zip(*columns, strict=True)) if columns else [()]
         results = [self._value(*point) for point in points]
-        for point, value in zip(points, results, strict=True):
-            if not value.exact:
+        for point, (least, most) in zip(points, results, strict=True):
+            if least != most:
                 warn_of_bound(dict(zip(self.parameters, point, strict=True)))
                 break
-        values = np.array([float(value.value) for value in results])
+        values = np.array([float(most) for _, most in results])
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
-    def _sum(self, *point: int) -> ValueAtSize:
+    def _sum(self, *point: int) -> Bounds:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
-        total, exact = Fraction(0), True
+        least_total, most_total = Fraction(0), Fraction(0)
         for factor, keys in self._products:
             low = high = factor.numerator if factor.denominator == 1 else factor
             for least, most in map(values.__getitem__, keys):
-                if low == high and least == most:  # by far the most frequent case
+                if low == high and least == most:  # the most frequent case by far
                     low = high = low * least
                     continue
                 corners = [end * value for end in (low, high) for value in (least, most)]
                 low, high = min(corners), max(corners)
-            total, exact = total + high, exact and low == high
-        return ValueAtSize(int(total) if total.denominator == 1 else total, exact)
+            least_total, most_total = least_total + low, most_total + high
+        return _whole(least_total), _whole(most_total)
+
+
+def _whole(value: Fraction) -> int | Fraction:
+    return int(value) if value.denominator == 1 else value
 
 
 def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
@@ -207,7 +204,7 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
 
 
 def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) -> Points:
-    """Return a set or map with values for its parameters, or its dimensions of another kind, which stay."""
+    """Return a set or map with fixed values of its parameters, or of dimensions of another kind."""
     for name, value in values.items():
         index = points.find_dim_by_name(kind, name)
         if index >= 0:
@@ -216,11 +213,11 @@ def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) 
 
 
 def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
-    """Return a set or map at some sizes; it has no parameters then."""
+    """Return a set or map at some sizes, without parameters."""
     return held(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
 
 
-def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
+def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Bounds:
     if isinstance(part, QuasiPolynomial):
         value = part.exact(*(sizes[name] for name in part.parameters))
         return value, value
@@ -228,10 +225,9 @@ def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tupl
 
 
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
+    """Return bounds of the number of points of a set at given sizes, equal ones unless that is too much work.
 
-    Raise :class:`CountError` if the upper bound takes too much work, too, and :class:`CountError` if
-    the set has no bound at these sizes.
+    An infinite set, or an upper bound that takes too much work, is a CountError.
     """
     points = at_sizes(points, sizes)
     if not points.is_bounded():
@@ -266,7 +262,7 @@ def _number(number: Cardinality) -> int:
 
 
 def _listed(points: isl.Set) -> int:
-    """Return the number of points of a set by listing them: few points in many overlapping pieces are found fast."""
+    """Return the number of points of a set by listing them, which is fast for few points in many pieces."""
     distinct: set[str] = set()
     for piece in points.get_basic_sets():
         listed: list[isl.Point] = []

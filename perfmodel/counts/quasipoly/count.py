@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
@@ -14,48 +15,41 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel import errors
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, simplified, unbounded
+from perfmodel.counts.points.cardinality import Cardinality, Number, Unexpanded, simplified, unbounded
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.summation import vanishes
 from perfmodel.counts.quasipoly import arguments, printing
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.documents import one_line, shortened
 
-Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
 MOST_LATEX = 3000
-"""Characters of a formula that a notebook typesets: a longer one takes its browser seconds."""
+"""Longest formula that a notebook typesets; a browser takes seconds for a longer one [characters]."""
 PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 
 
 class Count:
-    """How often something happens, as a function of the size parameters.
+    """How often something happens, as a function of the size parameters: a number, with its meaning.
 
     A count is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j``
     that are parameters or floors of affine forms in them.
 
     Parameters
     ----------
-    polynomial : islpy.PwQPolynomial
+    number : Cardinality or islpy.PwQPolynomial
         The function, over parameters only.
     assumptions : islpy.Set, optional
-        The parameter values for which the count is meant; it is simplified under them, and evaluation elsewhere is
-        refused.
-    exact : bool
-        False where the count is only an upper bound.
+        The parameter values for which the count holds; other values cannot be evaluated.
     granularity : str
         What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``, ``"workgroup"``, ``"launch"``,
-        ``"cell"`` or ``"line"``. Only equal ones can be added.
-    unexpanded : tuple of Unexpanded
-        Summands beside the polynomial whose formula takes more work than the budget allows. They are exact too, but
-        are counted at given sizes only; ``str`` says so.
+        ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
     reasons : tuple of str
         Why the count is not exact, where that is known; ``str`` shows them.
 
     Notes
     -----
-    Values are immutable. ``==`` compares as functions on the common assumptions, so counts are not hashable. The
-    representation is that of section 3.2 of Stevens and Klöckner's model.
+    Values are immutable. ``==`` compares functions on the common assumptions, so counts are not hashable. The
+    representation follows section 3.2 of Stevens and Klöckner's model.
 
     Examples
     --------
@@ -66,29 +60,27 @@ class Count:
 
     __hash__ = None  # type: ignore[assignment]
 
-    polynomial: isl.PwQPolynomial
+    number: Cardinality
     assumptions: isl.Set
-    exact: bool
     granularity: str
-    unexpanded: tuple[Unexpanded, ...]
     reasons: tuple[str, ...]
     _multiple: tuple[Count, Fraction] | None
 
     def __init__(
         self,
-        polynomial: isl.PwQPolynomial,
+        number: Cardinality | isl.PwQPolynomial,
         assumptions: isl.Set = UNIVERSE,
-        exact: bool = True,
         granularity: str = "workitem",
-        unexpanded: tuple[Unexpanded, ...] = (),
         reasons: Iterable[str] = (),
         *,
         _multiple: tuple[Count, Fraction] | None = None,
         _texts: tuple[str, str] | None = None,
     ) -> None:
+        if not isinstance(number, Cardinality):
+            number = Cardinality(number)
         vars(self).update(
-            polynomial=polynomial, assumptions=assumptions, exact=exact, granularity=granularity,
-            unexpanded=unexpanded, reasons=tuple(dict.fromkeys(reasons)), _multiple=_multiple,
+            number=number, assumptions=assumptions, granularity=granularity, reasons=tuple(dict.fromkeys(reasons)),
+            _multiple=_multiple,
         )
         if _texts is not None:  # isl may write what it reads in another order
             vars(self)["_texts"] = _texts
@@ -96,14 +88,29 @@ class Count:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Count is immutable; cannot set '{name}'")
 
-    # {{{ making
+    @property
+    def polynomial(self) -> isl.PwQPolynomial:
+        """The number without its unexpanded products."""
+        return self.number.polynomial
+
+    @property
+    def exact(self) -> bool:
+        """False for an upper bound."""
+        return self.number.exact
+
+    @property
+    def unexpanded(self) -> tuple[Unexpanded, ...]:
+        """Summands without a formula within the budget. They are evaluated at given sizes only."""
+        return self.number.unexpanded
+
+    # {{{ construction and JSON
 
     @classmethod
     def from_text(
         cls, text: str, assumptions: str = "{ : }", exact: bool = True, granularity: str = "workitem"
     ) -> Count:
         """Read a count from isl's notation, as :meth:`to_json` writes it."""
-        return cls(isl.PwQPolynomial(text), isl.Set(assumptions), exact, granularity)
+        return cls(Cardinality(isl.PwQPolynomial(text), exact), isl.Set(assumptions), granularity)
 
     @classmethod
     def constant(cls, value: Number, granularity: str = "workitem") -> Count:
@@ -113,7 +120,7 @@ class Count:
         return cls(isl.PwQPolynomial(text), granularity=granularity)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able dictionary from which :meth:`from_json` makes an equal count."""
+        """Return a dictionary for JSON, from which :meth:`from_json` makes an equal count."""
         polynomial, assumptions = self._texts
         return {
             "polynomial": polynomial, "assumptions": assumptions, "exact": self.exact, "granularity": self.granularity,
@@ -125,10 +132,10 @@ class Count:
     def from_json(cls, data: Mapping[str, Any]) -> Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
-        return cls(
-            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), given(data, "exact", bool), given(data, "granularity", str),
-            tuple(map(Unexpanded.from_json, data.get("unexpanded", ()))), tuple(data.get("reasons", ())), _texts=texts,
-        )
+        unexpanded = tuple(map(Unexpanded.from_json, data.get("unexpanded", ())))
+        number = Cardinality(isl.PwQPolynomial(texts[0]), given(data, "exact", bool), unexpanded)
+        reasons = tuple(data.get("reasons", ()))
+        return cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons, _texts=texts)
 
     @cached_property
     def _texts(self) -> tuple[str, str]:
@@ -167,7 +174,7 @@ class Count:
         except BudgetSpentError:
             total = self.polynomial
             unexpanded = (*unexpanded, Unexpanded(Fraction(1), (other.polynomial,), ()))
-        return Count(total, assumptions, exact, self.granularity, unexpanded, reasons)
+        return Count(Cardinality(total, exact, unexpanded), assumptions, self.granularity, reasons)
 
     __radd__ = __add__
 
@@ -183,32 +190,22 @@ class Count:
     __rmul__ = __mul__
 
     def _base_and_factor(self) -> tuple[Count, Fraction]:
-        """Return a count and the factor that gives this one: isl scales much faster than it adds."""
+        """Return a count and the factor between it and this count: isl scales much faster than it adds."""
         return self._multiple or (self, Fraction(1))
 
     def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
-        return Count(
-            self.polynomial.scale_val(isl_value(factor)), assumptions, exact, self.granularity,
-            tuple(summand.scaled(factor) for summand in self.unexpanded), reasons, _multiple=(self, factor),
-        )
+        number = replace(self.number.scaled(factor), exact=exact)
+        return Count(number, assumptions, self.granularity, reasons, _multiple=(self, factor))
 
     def times(self, other: Count) -> Count:
-        """Return the product as functions, with this count's granularity."""
-        number = self._number.times(other._number)
-        return Count(
-            number.polynomial, self._common_assumptions(other), number.exact, self.granularity, number.unexpanded,
-            self.reasons + other.reasons,
-        )
-
-    @property
-    def _number(self) -> Cardinality:
-        return Cardinality(self.polynomial, self.exact, self.unexpanded)
+        """Return the product of the functions, with this count's granularity."""
+        number = self.number.times(other.number)
+        return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
-        """Return the same function as a count of something else; ``exact`` stays if left out, reasons are added."""
-        exact = self.exact if exact is None else exact
-        reasons = (*self.reasons, *reasons)
-        return Count(self.polynomial, self.assumptions, exact, granularity, self.unexpanded, reasons)
+        """Return the same function with another granularity, perhaps another exactness, and more reasons."""
+        number = self.number if exact is None else replace(self.number, exact=exact)
+        return Count(number, self.assumptions, granularity, (*self.reasons, *reasons))
 
     def _common_assumptions(self, other: Count) -> isl.Set:
         if self.assumptions is other.assumptions:
@@ -233,7 +230,7 @@ class Count:
 
     # }}}
 
-    # {{{ evaluating
+    # {{{ evaluation
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -245,7 +242,7 @@ class Count:
 
     @property
     def is_parameter(self) -> bool:
-        """Whether it is the value of one parameter, such as n, but not 2*n or n*m."""
+        """Whether the count equals one parameter, such as n, but not 2*n or n*m."""
         values = [str(value) for _, value in self.polynomial.get_pieces()]
         return bool(values) and not self.unexpanded and all(PARAMETER.search(value) for value in values)
 
@@ -268,8 +265,8 @@ class Count:
     def __call__(self, **sizes: int) -> Number:
         """Return the value at one size: an int, or a Fraction where statistics enter.
 
-        It is as exact as the count. A count without a formula may be too much work even at one size; a bound is
-        then returned, with an :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
+        A count without a formula may take too much work even at one size. The value is then an upper bound, with an
+        :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
 
         Raises
         ------
@@ -278,15 +275,15 @@ class Count:
         AssumptionError
             The sizes break an assumption of the kernel.
         CountError
-            The count has no formula, is too much work even at these sizes, and no finite bound is found.
+            The count takes too much work at these sizes, and no finite bound is found.
         """
         value = self._formula_at(sizes)
         if not self.unexpanded:
             return value
-        rest = self._summands.at(sizes)
-        if not rest.exact:
+        least, most = self._summands.at(sizes)
+        if least != most:
             arguments.warn_of_bound(sizes)
-        return value + rest.value
+        return value + most
 
     def _formula_at(self, sizes: Mapping[str, int]) -> Number:
         function, allowed = self.function, self.allowed
@@ -318,7 +315,7 @@ class Count:
         return tuple(dict.fromkeys((*self.function.parameters, *self.allowed.parameters)))
 
     def at(self, **sizes: int) -> Count:
-        """Return the value at one size as a constant count, which says whether it is exact and else why not.
+        """Return the value at one size as a constant count, with its exactness and reasons.
 
         Examples
         --------
@@ -327,9 +324,9 @@ class Count:
         """
         value, exact, reasons = self._formula_at(sizes), self.exact, self.reasons
         if self.unexpanded:
-            rest = self._summands.at(sizes)
-            value, exact = value + rest.value, exact and rest.exact
-            reasons += (arguments.TOO_MUCH_WORK,) * (not rest.exact)
+            least, most = self._summands.at(sizes)
+            value, exact = value + most, exact and least == most
+            reasons += (arguments.TOO_MUCH_WORK,) * (least != most)
         return Count.constant(value, self.granularity).labelled(self.granularity, exact, reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
@@ -343,7 +340,7 @@ class Count:
         Returns
         -------
         ndarray of float64
-            Within a relative error of 1e-12 of the exact values.
+            With a relative error of at most 1e-12.
         """
         function, allowed, arrays = self.function, self.allowed, {}
         for name in self._all_parameters:
@@ -367,7 +364,7 @@ class Count:
 
     # }}}
 
-    # {{{ showing
+    # {{{ text
 
     def __str__(self) -> str:
         if self.unexpanded:
@@ -380,12 +377,12 @@ class Count:
         return one_line(f"<Count per {self.granularity}: {self}>")
 
     def _repr_latex_(self) -> str:
-        """Return the count for a notebook, which typesets what stands between dollars."""
+        """Return the count for a notebook, which typesets LaTeX between dollar signs."""
         if self.unexpanded:
             return f"${printing.latex_text(str(self))}$"
         formula = printing.as_latex(self.function, self.exact)
         if len(formula) > MOST_LATEX:
-            pieces = f"{len(self.function.pieces)} pieces, too long to typeset; str() writes them out"
+            pieces = f"{len(self.function.pieces)} pieces, too long to typeset; use str()"
             formula = printing.latex_text(pieces)
         reasons = rf"\quad{printing.latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
         return f"${formula}{reasons}$"
@@ -394,7 +391,7 @@ class Count:
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
-    """Return a part of a document of counts, which must be of a type, and the items of a list too."""
+    """Return a part of a document of counts; a DocumentError unless it, and each item of a list, has the type."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
         raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
+from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, Together, together
 from perfmodel.values import FrozenValue
 
-Number = float | Fraction
-Build = Callable[[Sequence[Number]], Any]
+Build = Callable[[Sequence[Number | float]], Any]
 
 
 class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
-    def at(self, sizes: Mapping[str, int]) -> tuple[int | Fraction, ...]:
+    def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
         """Return what each count gives at one size. Sizes and assumptions are checked once for all.
 
         Raises
@@ -113,7 +112,7 @@ class NamedCounts(FrozenValue):
         """Return the tree with floats in the place of counts; errors as of :meth:`JointCounts.at`."""
         return self.with_values(self.counts.at(sizes))
 
-    def with_values(self, values: Sequence[Number]) -> Any:
+    def with_values(self, values: Sequence[Number | float]) -> Any:
         """Return the tree with the values of :attr:`counts`, as floats, in their place."""
         build = self._prepared[1]
         return self.tree if build is None else build([float(value) for value in values])
@@ -150,7 +149,7 @@ def _dataclass_builder(tree: Any, position: DistinctCounts) -> Build | None:
     builders = {name: _builder(item, position) for name, item in items.items()}
     builds = [(name, build) for name, build in builders.items() if build is not None]
 
-    def build_dataclass(values: Sequence[Number]) -> Any:
+    def build_dataclass(values: Sequence[Number | float]) -> Any:
         value = object.__new__(kind)  # as unpickling does: __init__ sets each field by a call, if they are frozen
         content = vars(value)
         content.update(items)

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.program.program import Access
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import NamedCounts

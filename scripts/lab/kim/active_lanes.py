@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.program.program import Domain, Program
 from scripts.lab.kim.work_flow import WorkFlow, WorkNode
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts.points import set_counter, summation
-from perfmodel.counts.points.cardinality import NOTHING, only_at_sizes
+from perfmodel.counts.points.cardinality import only_at_sizes
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, can_count, count_points
 from perfmodel.counts.quasipoly import arguments
 from perfmodel.counts.quasipoly.arguments import UpperBoundWarning
@@ -21,7 +21,7 @@ TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
 
 
 def triangle() -> Count:
-    return Count(NOTHING, unexpanded=only_at_sizes(TRIANGLE).unexpanded)
+    return Count(only_at_sizes(TRIANGLE))
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 10**6])
@@ -141,7 +141,7 @@ def test_without_barvinok_a_bound_is_not_below_the_truth(monkeypatch):
     monkeypatch.setattr(arguments, "OPERATIONS", 300)
     band = isl.Set("[n] -> { [i, j] : 0 <= i < n and 2*i <= 3*j <= 2*i + 40 and j < n }")
     truth = sum(2 * i <= 3 * j <= 2 * i + 40 for i in range(100) for j in range(100))
-    count = Count(NOTHING, unexpanded=only_at_sizes(band).unexpanded).at(n=100)
+    count = Count(only_at_sizes(band)).at(n=100)
     assert not count.exact
     assert truth <= count() <= 100 * 100
 
@@ -170,7 +170,7 @@ def test_budget():
     """The number of points of a triangle is counted at sizes where its formula takes too much work."""
     assert () == count_points(TRIANGLE, OPERATIONS).unexpanded
     number = count_points(TRIANGLE, 10)
-    assert 28 == Count(number.polynomial, unexpanded=number.unexpanded)(n=7)
+    assert 28 == Count(number)(n=7)
     assert 1 == len(number.unexpanded)
 
 
@@ -181,7 +181,7 @@ def test_isl_is_not_limited_afterwards():
 
 def test_many_terms_take_more_than_the_budget(monkeypatch):
     monkeypatch.setattr(set_counter, "TERMS", 1)
-    assert 28 == Count(NOTHING, unexpanded=count_points(TRIANGLE, OPERATIONS).unexpanded)(n=7)
+    assert 28 == Count(count_points(TRIANGLE, OPERATIONS))(n=7)
 
 
 def test_a_map_at_sizes_has_no_parameters():

@@ -10,7 +10,7 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from perfmodel.counts.points.cardinality import Unexpanded
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts, NamedCounts
 from perfmodel.errors import AssumptionError, SizeError
@@ -68,7 +68,7 @@ def test_a_summand_without_a_formula_is_added() -> None:
     points = isl.Set("[n] -> { [i]: 0 <= i < n }")
     counts = joint(
         Count.from_text("[n] -> { n }"),
-        Count(isl.PwQPolynomial("[n] -> { 1 }"), unexpanded=(Unexpanded(Fraction(2), (), (points,)),)),
+        Count(Cardinality(isl.PwQPolynomial("[n] -> { 1 }"), unexpanded=(Unexpanded(Fraction(2), (), (points,)),))),
     )
     assert (5, 1 + 2 * 5) == counts.at({"n": 5})
 

@@ -55,7 +55,7 @@ def test_latex_of_reasons_and_of_long_formulas():
     assert expected == bound._repr_latex_()
     pieces = "; ".join(f"n^{k} : n = {k}" for k in range(1, 400))
     shown = Count.from_text(f"[n] -> {{ {pieces} }}")._repr_latex_()
-    assert r"$\text{399 pieces, too long to typeset; str() writes them out}$" == shown
+    assert r"$\text{399 pieces, too long to typeset; use str()}$" == shown
 
 
 def test_repr_is_short():

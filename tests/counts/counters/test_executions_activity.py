@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
+from perfmodel.counts.counters.executions import Cardinalities, active_work_items
 from tests import oracle
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.counts.counters.cardinality import factors_of_lanes
+from perfmodel.counts.counters.executions import factors_of_lanes
 from perfmodel.counts.points.factors import factored
 from tests.counts.counters.boxes import domain, lanes, launch
 from tests.counts.points.forms import form, points_of

@@ -130,7 +130,8 @@ class Cardinalities:
             polynomial = cardinality.simplified(polynomial, self.program.assumptions)
         if not number.exact:
             exact, reasons = False, (*reasons, BOUNDED)
-        count = Count(polynomial, self.program.assumptions, exact, granularity, number.unexpanded, reasons)
+        number = Cardinality(polynomial, exact, number.unexpanded)
+        count = Count(number, self.program.assumptions, granularity, reasons)
         return count if factor == 1 else factor * count
 
     def size(self, points: isl.Set) -> Cardinality:

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.counters.cardinality import (
+from perfmodel.counts.counters.executions import (
     boxes_of_sub_groups,
     completed,
     in_sub_groups,
