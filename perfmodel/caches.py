@@ -1,8 +1,7 @@
-"""Where the libraries below keep their caches: in a folder that can be written, whatever the surroundings are.
+"""A writable folder for the caches of the libraries that perfmodel uses.
 
-Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME``, else ``~/.cache``. Loopy opens them when it is
-imported, and cannot be imported where that fails. So ``import perfmodel`` looks at the folder first; it writes nothing
-there.
+Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME`` or ``~/.cache``. The import of Loopy fails if it
+cannot open them, so ``import perfmodel`` checks the folder first. It does not write there.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
 
 #: Environment variable: the folder of all caches.
 VARIABLE = "XDG_CACHE_HOME"
-#: A disk with less room is taken for full: the libraries write their caches without looking [B].
+#: A disk with less free space counts as full, since the libraries do not check it [B].
 LEAST_BYTES = 32 * 2**20
-#: Folders that the libraries make or have in it.
+#: The libraries' folders in it.
 LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 
 def settle_caches() -> None:
-    """Point this process's caches to a temporary folder, removed at its end, where the usual one cannot be used.
+    """Use a temporary folder for this process's caches, removed at its end, if the usual one is unusable.
 
-    Call it before Loopy is imported. It raises OutputError if no temporary folder can be used either.
+    Call it before Loopy is imported. It raises an OutputError if no temporary folder can be used either.
     """
     base = cache_folder()
     if usable(base):
@@ -35,9 +34,9 @@ def settle_caches() -> None:
     import atexit
     from tempfile import mkdtemp
 
-    for place in (None, "/dev/shm"):  # memory still serves where all disks are full or read-only
+    for parent in (None, "/dev/shm"):  # memory works if all disks are full or read-only
         try:
-            folder = mkdtemp(prefix="perfmodel-caches-", dir=place)
+            folder = mkdtemp(prefix="perfmodel-caches-", dir=parent)
         except OSError:
             continue
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -48,8 +47,8 @@ def settle_caches() -> None:
 
 
 def cache_error(problem: str) -> OutputError:
-    """Return the error to raise where no folder of caches can be used."""
-    from perfmodel.errors import OutputError  # import perfmodel must not take longer
+    """Return the error to raise if no cache folder can be used."""
+    from perfmodel.errors import OutputError  # keeps `import perfmodel` fast
 
     advice = f"make room there, or let {VARIABLE} name a folder that you may write to"
     return OutputError(f"cannot write '{cache_folder()}': {problem}", advice)
@@ -58,26 +57,26 @@ def cache_error(problem: str) -> OutputError:
 def cache_folder() -> Path:
     """Return the folder of all caches."""
     base = Path(os.environ.get(VARIABLE) or "~/.cache")
-    with suppress(RuntimeError):  # the system knows no home folder
+    with suppress(RuntimeError):  # there is no home folder
         base = base.expanduser()
     return base
 
 
 def usable(base: Path) -> bool:
-    """Whether a folder of caches can be written, or made, and its disk has room."""
+    """Whether a cache folder can be written or made, and its disk has free space."""
     if base.parts[:1] == ("~",):
         return False
-    places = {_existing(base.absolute() / name) for name in LIBRARIES}
+    folders = {_existing(base.absolute() / name) for name in LIBRARIES}
     try:
-        if not all(place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK) for place in places):
+        if not all(folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK) for folder in folders):
             return False
-        return all(shutil.disk_usage(place).free >= LEAST_BYTES for place in places)
+        return all(shutil.disk_usage(folder).free >= LEAST_BYTES for folder in folders)
     except OSError:
         return False
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or the nearest one above it that is there."""
+    """Return the path, or its nearest parent that exists."""
     while not os.path.lexists(path):
         path = path.parent
     return path

@@ -1,17 +1,17 @@
-r"""Numbers for one kernel at given sizes, each with a name, a unit and a definition.
+r"""Features: numbers for one kernel at given sizes, each with a name, a unit and a definition.
 
-A *feature* is a sum of counts, which are found once for each kernel. Only the accesses whose stride class depends on
-the sizes are left to be classified at each evaluation.
+A *feature* is a sum of counts. The counts are found once for each kernel; only accesses whose stride class depends on
+the sizes are classified at each evaluation.
 
-With lane stride :math:`s` in units of the access size and utilisation :math:`u = |F| / |F_{filled}|` (distinct cells
-touched over the same with the gaps of the stride filled in), and :math:`m = \min(s, 4)`, the class is
+With lane stride :math:`s` in units of the access size, utilisation :math:`u = |F| / |F_{filled}|` (distinct cells over
+cells with the gaps of the stride filled), and :math:`m = \min(s, 4)`, the class is
 
 - ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
   :math:`1 \ldots m`.
 
-F are the cells that an array's accesses in one direction touch. :class:`Classes` has what a family may ask for instead:
-those of loads and stores together, and classes of accesses to local memory.
+F are the cells that an array's accesses in one direction touch. By :class:`Classes` a family may choose the cells of
+loads and stores together, and classes of accesses to local memory.
 
 Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1, 3.2 and 6.2.
 """
@@ -52,15 +52,15 @@ CLASS_NAMES: Mapping[int, str] = MappingProxyType(
 )
 
 ACCESS_BITS = (8, 16, 32, 64, 128)
-"""Sizes of a memory access, each with features of its own [bit]."""
+"""Sizes of a memory access, each with its own features [bit]."""
 
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise", "compare", "select")
-"""Kinds of operation with a feature of their own; every other kind is ``special``."""
+"""Kinds of operation with their own feature; every other kind is ``special``."""
 
 GLOBAL = ("global", "constant")
-"""Spaces of which an access is a global one: constant memory has no features of its own."""
+"""Spaces of global accesses: constant memory has no features of its own."""
 STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
-"""Classes of a global access; data that a kernel finds through another array is ``indirect``."""
+"""Classes of a global access; an address that depends on data is ``indirect``."""
 
 MOST_BANKS = 32
 LOCAL_CLASSES = ("uniform", *(f"stride{2**power}" for power in range(6)), "varying", "indirect")
@@ -98,7 +98,7 @@ _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "access",
         "{bits}-bit {direction}s of local memory of stride class {cls}, summed over all work-items",
     ),
-    (re.compile("barrier_local"), "barrier", "local barriers times the work-items that meet them"),
+    (re.compile("barrier_local"), "barrier", "local barriers times the work-items that execute them"),
     (re.compile("work_groups"), "work-group", "work-groups launched"),
     (re.compile("launches"), "launch", "device kernels launched"),
 )
@@ -118,7 +118,7 @@ FEATURE_NAMES: tuple[str, ...] = (
     ),
     "barrier_local", "work_groups", "launches",
 )  # fmt: skip
-"""Features of the common types. (Other types, such as uint16, have names too.)"""
+"""Features of the common types. (Other types, such as uint16, have features too.)"""
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ class Feature:
     name
         An identifier, as ``global_load_32_stride1``.
     unit
-        The thing counted, as ``access``; a weight then has the unit ``s/access``.
+        The thing counted, as ``access``; a weight has the unit ``s/access``.
     definition
-        What is counted, in words.
+        What is counted.
     """
 
     name: str
@@ -141,12 +141,12 @@ class Feature:
 
 
 def feature(name: str) -> Feature:
-    """Return the feature of that name.
+    """Return the feature with a name.
 
     Raises
     ------
     UnknownNameError
-        If no feature has that name.
+        If there is no such feature.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature; raises as :func:`feature` does.
+    """Return the unit of a feature.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def unit(name: str) -> str:
 
 
 HOST_LAUNCH = "host_launch"
-"""Beside features the term of a prediction that the host's clock adds to the device's time; no feature."""
+"""The term of a prediction by which the host's clock exceeds the device's time; it is not a feature."""
 
 RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
     {
@@ -186,12 +186,12 @@ RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
         "work_groups": "unit_cycle", "launches": "launch",
     }
 )  # fmt: skip
-"""The rate (:data:`perfmodel.facts.rates.RATES`) by which a feature's cost differs between devices, by patterns; the
-first that fits counts."""
+"""The rate (:data:`perfmodel.facts.rates.RATES`) by which a feature's cost differs between devices; the first matching
+pattern counts."""
 
 
 def rate(name: str) -> str:
-    """Return the name of the rate by which a feature's cost differs between devices; empty of what is no feature.
+    """Return the name of the rate by which a feature's cost differs between devices, "" for an unknown feature.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def rate(name: str) -> str:
 
 
 def operation_feature(dtype: str, kind: str) -> str:
-    """Return the name of the feature that an operation counts towards.
+    """Return the name of an operation's feature.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def operation_feature(dtype: str, kind: str) -> str:
 
 @lru_cache(maxsize=4096)
 def matches(patterns: tuple[str, ...], name: str) -> bool:
-    """Return whether a feature's name fits one of the patterns, written as for file names.
+    """Whether a feature's name matches one of the patterns, in the syntax for file names.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def matches(patterns: tuple[str, ...], name: str) -> bool:
 
 
 def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
-    """Return up to three features, or names of `others`, that look most like a name; the nearest first.
+    """Return up to three features, or names of `others`, that are most similar to a name, nearest first.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
 Values = Mapping[str, Any]
 """Feature name to a float, or to a float64 array of the sizes' shape."""
 
-#: By a load feature the store feature, and the smaller of the two.
+#: The store feature and the minimum feature of each load feature.
 _PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType({
     name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
     for name in FEATURE_NAMES if name.startswith("global_load_")
@@ -250,7 +250,7 @@ def class_code(stride: Number | float, footprint: Number | float, filled: Number
     """Return the code of the stride class of one access at one size.
 
     The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
-    cells touched, without and with the gaps filled in. Give exact numbers, so that no rounding decides a class.
+    cells touched, without and with gaps filled. Give exact numbers, so that rounding cannot change a class.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def class_code(stride: Number | float, footprint: Number | float, filled: Number
 
 
 def class_codes(stride: Any, footprint: Any, filled: Any) -> npt.NDArray[np.int64]:
-    """Return :func:`class_code` for arrays, which are broadcast against each other."""
+    """Return :func:`class_code` for arrays, which are broadcast."""
     stride, footprint, filled = np.broadcast_arrays(
         np.asarray(stride, float), np.asarray(footprint, float), np.asarray(filled, float)
     )
@@ -302,26 +302,26 @@ class UnclassifiedAccess:
 
 @dataclass(frozen=True)
 class FeatureSources:
-    """The counts of a kernel and the features that they are added to."""
+    """The counts of a kernel, and the features to which they are added."""
 
-    counts: JointCounts  # distinct; each is evaluated once
+    counts: JointCounts  # each is evaluated once
     sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
-    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
+    unclassified: tuple[UnclassifiedAccess, ...]  # classified at each size, and not in sums
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What the class of an access depends on.
+    """Options of the classes of accesses.
 
     Parameters
     ----------
     utilization
-        Whose cells tell how many of those between lanes are used: ``direction``, of the array's accesses in one
-        direction; ``array``, of its loads and stores together (Algorithm 2 of the paper). A load of ``a[2*i]`` beside a
-        store to ``a[2*i+1]`` is then ``2of2`` in both directions, else ``1of2``.
+        Which accesses determine the utilisation: ``direction``, the array's accesses in one direction; ``array``, its
+        loads and stores together (Algorithm 2 of the paper). A load of ``a[2*i]`` and a store to ``a[2*i+1]`` are then
+        ``2of2`` in both directions, else ``1of2``.
     local_strides
-        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): lanes whose distance
-        a power of two divides meet in as many banks fewer.
+        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): a power of two that
+        divides the stride reduces the number of banks used by this factor.
     """
 
     utilization: Literal["direction", "array"] = "direction"
@@ -332,7 +332,7 @@ PLAIN = Classes()
 
 
 def local_class(stride: Number | float) -> str:
-    """Return the class of an access to local memory by its lane stride [access size].
+    """Return the class of an access to local memory for a lane stride [access size].
 
     Examples
     --------
@@ -343,7 +343,7 @@ def local_class(stride: Number | float) -> str:
 
 
 def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
-    """Return the counts that the features of a counted kernel are made of."""
+    """Return the counts from which a kernel's features are computed."""
     position = DistinctCounts()
     sums: dict[str, list[int]] = {}
     for name, count in _settled(counts, classes):
@@ -394,7 +394,7 @@ def _cells(counts: KernelCounts, row: AccessCount, classes: Classes) -> tuple[Co
 def _unclassified(
     row: AccessCount, footprint: Count | None, filled: Count | None, position: DistinctCounts
 ) -> UnclassifiedAccess:
-    # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
+    # An unknown utilisation counts as full: both counts are equal.
     if footprint is None or filled is None:
         footprint = filled = row.count
     return UnclassifiedAccess(
@@ -406,7 +406,7 @@ _known: WeakKeyDictionary[KernelCounts, dict[Classes, FeatureSources]] = WeakKey
 
 
 def sources_of(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
-    """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
+    """Return the counts from which a kernel's features are computed, cached as long as its counts exist."""
     known = _known.setdefault(counts, {})
     if classes not in known:
         known[classes] = find_sources(counts, classes)
@@ -421,28 +421,25 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
     counts
         The counted kernel.
     parameters
-        Every size parameter of the kernel with an integer, or with an integer array; arrays are broadcast against each
-        other, to the *sizes' shape*. Offsets of arrays may be given, but no feature depends on them.
+        An integer, or an integer array, for every size parameter of the kernel. Arrays are broadcast to one shape.
+        Offsets of arrays may be given, but no feature depends on them.
     classes
-        What the classes of accesses depend on.
+        Options of the classes of accesses.
 
     Returns
     -------
     Mapping
-        Feature name to its value in :func:`~perfmodel.features.unit` units: a float where all parameters are integers,
-        else a float64 array of the sizes' shape. A feature that is not listed is zero at all sizes.
+        Feature name to its value [:func:`~perfmodel.features.unit`]: a float if all parameters are integers, else a
+        float64 array of the broadcast shape. A feature that is not listed is zero at all sizes.
 
-        The count of an access goes to the class that the access has at each size, by its stride and utilisation, and
-        ``global_minloadstore_<class>`` is the smaller of the loads and the stores in the class (Stevens and Klöckner,
-        section 2.1). Where the counts do not know the utilisation it is taken to be full.
+        An access counts in the class that it has at each size. ``global_minloadstore_<class>`` is the smaller of the
+        loads and the stores in the class (Stevens and Klöckner, section 2.1). An unknown utilisation counts as full.
 
     Raises
     ------
     SizeError
-        If a size parameter is left out, is unknown to the kernel, is not a non-negative integer, or is too large to
-        be exact as a double (above 2**53).
-    SizeError
-        If a size is larger than the type of the kernel's argument holds.
+        If a size parameter is missing, unknown, not a non-negative integer, above 2**53, or outside the range of the
+        argument's type.
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
@@ -454,7 +451,7 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
 
 
 def total(values: Values, patterns: tuple[str, ...]) -> Any:
-    """Return the sum of the features that fit one of the patterns; zero of none.
+    """Return the sum of the features that match one of the patterns.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Files are written in one way, texts of others are shown in one way, and folders that ship are found in one way.
+"""Writing of files, display of untrusted texts, and paths of shipped folders.
 
-A regular file is replaced as a whole, anything else is written into. Control characters are shown as escapes.
+A regular file is replaced atomically; devices and pipes are written to. Control characters are shown as escapes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ ADVICE = {
     **dict.fromkeys(FULL, "the earlier content is unchanged: make room, or give a path on another disk"),
 }
 SAFE = frozenset(" _-+=.,@()[]")
-"""Characters of a user's name that a file's name keeps, beside letters and digits."""
+"""Characters of a user's name that a file name may contain, in addition to letters and digits."""
 LONGEST = 160
-"""Bytes of a user's name in a file's name, which may have 255 with all else in it."""
+"""Longest part of a file name that comes from a user's name; file names have at most 255 bytes [B]."""
 
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    r"""Return a text with escapes in place of what controls a terminal or reorders what it shows.
+    r"""Return a text with escapes for characters that control a terminal or reorder its text.
 
-    These are control characters other than line breaks and tabs, marks of the writing direction, separators of lines
-    and paragraphs, and surrogates.
+    These are control characters except line breaks and tabs, marks of the writing direction, separators of lines and
+    paragraphs, and surrogates.
 
     Examples
     --------
@@ -49,20 +49,14 @@ def visible(text: str) -> str:
 
 
 def shipped(name: str) -> Path:
-    """Return a folder that ships with perfmodel: inside the installed package, in a clone beside it."""
+    """Return a folder that ships with perfmodel: inside the installed package, or next to it in a clone."""
     package = Path(__file__).parent
     inside = package / name
     return inside if inside.is_dir() else package.parent / name
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file as :func:`replace_file` does, with an error that says what to do; ``-`` is standard output.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a file with :func:`replace_file`, or standard output for ``-``; a failure is an OutputError."""
     try:
         if is_standard_output(path):
             _print(content)
@@ -73,11 +67,11 @@ def write_whole(path: str | Path, content: bytes) -> None:
 
 
 def check_place(path: str | Path) -> None:
-    """Raise an OutputError where no file can be at a path, before anything that takes long is done for it."""
+    """Raise an OutputError if a path cannot be a file, before long work for it starts."""
     try:
         Path(path).stat()
     except FileNotFoundError:
-        pass  # it is made, with its folders
+        pass  # the file and its folders will be made
     except OSError as error:
         raise output_error(path, error) from error
 
@@ -90,10 +84,10 @@ def output_error(path: str | Path, error: OSError, advice: str = "") -> OutputEr
 
 
 def _print(content: bytes) -> None:
-    """Write to standard output; what is in its buffer goes out before and after, so that an error is raised here."""
+    """Write to standard output, and flush it so that errors are raised here."""
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
-        raise OSError(errno.EBADF, "standard output is closed, or takes no bytes")
+        raise OSError(errno.EBADF, "standard output is closed, or does not accept bytes")
     sys.stdout.flush()
     if sys.stdout.isatty():
         sys.stdout.write(visible(content.decode(errors="replace")))
@@ -104,10 +98,10 @@ def _print(content: bytes) -> None:
 
 
 def file_part(name: str) -> str:
-    """Return a name that a user gave as a part of a file's name: it leads into no other folder, and no two are alike.
+    """Return a user's name as a part of a file name: without separators, and distinct for distinct names.
 
-    What is no letter, digit or one of ``_-+=.,@()[]`` and the blank becomes ``%`` and the number of each of its bytes.
-    Of a long name the end is replaced by a digest.
+    Characters other than letters, digits, ``_-+=.,@()[]`` and blanks become ``%`` and the number of each byte.
+    The end of a long name is replaced by a digest.
 
     Examples
     --------
@@ -126,21 +120,21 @@ def _escaped(character: str) -> str:
 
 
 def is_standard_output(path: str | Path) -> bool:
-    """Return whether a path that a user gave stands for standard output."""
+    """Whether a path means standard output."""
     return str(path) == STANDARD_OUTPUT
 
 
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write a file so that no reader ever finds half of it; make its folders where needed.
+    """Replace a file atomically, and make its folders where needed.
 
-    The content goes to a temporary file in the same folder, which then takes the place of the old file and keeps its
-    permissions. A symbolic link is followed. A device or a pipe is written into, and so is a file that standard output
-    or standard error is redirected to. With `durable`, the content is on the disk before the old file goes.
+    The content goes to a temporary file in the same folder, which then replaces the old file and gets its permissions.
+    Symbolic links are followed. Devices, pipes, and files to which standard output or standard error is redirected are
+    written to. With `durable`, the content is on the disk before the old file is replaced.
 
     Raises
     ------
     OSError
-        If it cannot be written; it names the file. The old file is unchanged, and no temporary file is left.
+        The file cannot be written; the error names it. The old file is unchanged, and the temporary file removed.
     """
     try:
         try:
@@ -153,36 +147,30 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
         else:
             _replace(Path(os.path.realpath(path)), content, status, durable)
     except OSError as error:
-        error.filename, error.filename2 = str(path), None  # the system names the temporary file, or none
+        error.filename, error.filename2 = str(path), None  # the system names the temporary file, or no file
         raise
 
 
 def check_regular(path: Path) -> None:
-    """Refuse a path that leads to something other than a regular file, which records cannot be read from again.
-
-    Raises
-    ------
-    OSError
-        If it does.
-    """
+    """Raise an OSError unless a path is a regular file or does not exist, since records are read from it again."""
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file, and what is appended is read again")
+        raise OSError(errno.EINVAL, "it is not a regular file, from which records could be read again")
 
 
 def _standard_stream(status: os.stat_result) -> int | None:
-    """Return the number of the standard stream that writes to a file already, as for ``/dev/stdout``."""
+    """Return the number of the standard stream that already writes to a file, as for ``/dev/stdout``."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-        with suppress(OSError):  # nothing is open under this number
+        with suppress(OSError):  # the stream is closed
             if stream is not None and os.path.samestat(status, os.fstat(number)):
                 stream.flush()
                 return number
     return None
 
 
-def _write_into(place: Path | int, content: bytes) -> None:
-    # The opener neither makes nor empties a file, and no terminal becomes this process's own.
+def _write_into(target: Path | int, content: bytes) -> None:
+    # The opener does not create or truncate the file, or make a terminal the controlling one.
     flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
-    with open(place, "wb", closefd=isinstance(place, Path), opener=lambda path, _: os.open(path, flags)) as stream:
+    with open(target, "wb", closefd=isinstance(target, Path), opener=lambda path, _: os.open(path, flags)) as stream:
         stream.write(content)
 
 
@@ -198,7 +186,7 @@ def _replace(path: Path, content: bytes, old: os.stat_result | None, durable: bo
                 stream.flush()
                 os.fsync(stream.fileno())
         if old is not None:
-            with suppress(OSError, AttributeError):  # only root gives files away; other systems have no owners
+            with suppress(OSError, AttributeError):  # only root may do that; other systems have no owners
                 os.chown(temporary, old.st_uid, old.st_gid)
             temporary.chmod(stat.S_IMODE(old.st_mode))
         temporary.replace(path)

@@ -1,8 +1,8 @@
-"""The libraries that work with perfmodel in some versions only: which are installed, and which lie outside.
+"""Installed versions of libraries, and the ranges that work with perfmodel.
 
-setup.cfg gives each of them an upper bound. Its ranges suit the released Loopy and Loopy's main branch, which both call
-themselves 2025.2; the main branch works with a newer islpy too. Nothing here imports a library, so that what cannot be
-imported can be named.
+setup.cfg has a range for each library. The ranges fit the released Loopy and Loopy's main branch, which both have the
+version 2025.2; the main branch also works with a newer islpy. This module imports no library, so that it can report a
+library whose import fails.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 MAIN = "+main"
-"""Ends the version of a Loopy of its main branch since July 2026, whose sets are those of namedisl."""
+"""Suffix of the version of Loopy's main branch since July 2026, which uses the sets of namedisl."""
 _BARVINOK = "islpy-barvinok"
 INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
-"""Installs into this environment; one that uv made has no pip."""
+"""The command that installs into this environment; an environment of uv has no pip."""
 
 
 def installed(name: str) -> str:
-    """Return the installed version of a distribution, "" where it is not installed; "2025.2+main" of Loopy's main."""
+    """Return the installed version of a distribution, or ""; Loopy's main branch has the version "2025.2+main"."""
     try:
         version = metadata.version(name)
         is_main = name == "loopy" and any(text.startswith("namedisl") for text in metadata.requires(name) or ())
@@ -37,20 +37,20 @@ def installed(name: str) -> str:
 
 
 def with_main() -> bool:
-    """Whether the installed Loopy is of its main branch."""
+    """Whether Loopy's main branch is installed."""
     return installed("loopy").endswith(MAIN)
 
 
 _IS_NEW = with_main() and installed("islpy").startswith("2026.2")
 BARVINOK = f"{_BARVINOK}=={'2026.2.2' if _IS_NEW else '2025.2.5.post1'}"
-#: What works in place of the ranges of setup.cfg where Loopy is of its main branch.
+#: Ranges that replace those of setup.cfg for Loopy's main branch.
 NEWER = MappingProxyType({"islpy": "islpy>=2025.2.5,<2027", _BARVINOK: f"{_BARVINOK}>=2025.2.5.post1,<2027"})
 MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
-"""Puts Barvinok's algorithm into islpy; it is installed last, since it brings the same module."""
+"""Installs islpy with Barvinok's algorithm; it must be last, since both packages have the same module."""
 
 
 def failure_in_library(error: Exception) -> VersionError | None:
-    """Return the error to raise where a library of another version may have failed; None where all are in range."""
+    """Return the error to raise if a library outside its range may have failed; None if all are in range."""
     wrong = [wanted for wanted in bounded() if not fits(wanted, installed(wanted.name))]
     if not wrong or isinstance(error, PerfModelError):
         return None
@@ -67,22 +67,22 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
-    """Return the same for an error that running a user's file raised; None where the file itself is at fault.
+    """Return the same for an error in a user's file; None if the file itself is the cause.
 
-    The file is, unless the error was raised elsewhere than beside it, or says that a library lacks a name.
+    The file is the cause if the error was raised in its folder, unless a library lacks a name.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    beside = trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == path.absolute().parent
+    in_folder = trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == path.absolute().parent
     lacking = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
-    if beside and str(lacking).partition(".")[0] not in {one.name for one in bounded()}:
+    if in_folder and str(lacking).partition(".")[0] not in {one.name for one in bounded()}:
         return None
     return failure_in_library(error)
 
 
 def bounded() -> list[Requirement]:
-    """Return what perfmodel requires below some version, and Barvinok; nothing where perfmodel is not installed."""
+    """Return the requirements with an upper bound, and Barvinok; none if perfmodel is not installed."""
     try:
         return [*(wanted for wanted in required() if has_upper_bound(wanted)), barvinok()]
     except metadata.PackageNotFoundError:
@@ -90,7 +90,7 @@ def bounded() -> list[Requirement]:
 
 
 def required() -> list[Requirement]:
-    """Return what perfmodel requires here, in the ranges that work with the installed Loopy."""
+    """Return the requirements of perfmodel, with ranges for the installed Loopy."""
     from packaging.requirements import Requirement
 
     wanted = map(Requirement, metadata.requires("perfmodel") or ())
@@ -109,10 +109,10 @@ def _here(wanted: Requirement) -> Requirement:
 
 
 def has_upper_bound(wanted: Requirement) -> bool:
-    """Whether newer versions fail, or may."""
+    """Whether newer versions may fail."""
     return any(part.operator == "<" for part in wanted.specifier)
 
 
 def fits(wanted: Requirement, version: str) -> bool:
-    """Whether an installed version is in range; one that is not installed ("") is none of another version."""
+    """Whether an installed version is in range; a missing library ("") counts as in range."""
     return not version or wanted.specifier.contains(version, prereleases=True)

@@ -1,4 +1,4 @@
-"""What a long task reports while it runs, and a bar that shows it on standard error: lines where no terminal is."""
+"""Progress reports of long tasks, and a progress bar on standard error (lines without a terminal)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 LINES_EVERY_S = 5.0
 EARLIEST = 0.05
-"""Share of the expected time after which the time left is estimated [1]."""
+"""Fraction of the expected time after which the remaining time is estimated [1]."""
 FEWEST = 4
-"""Fewest steps after which it is estimated where nothing was expected."""
+"""Fewest steps after which it is estimated without an expected time."""
 UNEVEN = 2.0
-"""Factor between the rates of their halves from which steps say nothing of those to come [1]."""
+"""Largest factor between the mean times of the first and second half of the steps for an estimate [1]."""
 
 
 class FailedStep(str):
-    """The note of a step that went wrong: what it is called, and the problem behind a colon.
+    """The note of a failed step: its name and the problem.
 
     Examples
     --------
@@ -42,31 +42,31 @@ class FailedStep(str):
         note.name, note.problem = name, str(problem)
         return note
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # what a copy or a pickle is made from
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # arguments for copies and pickles
         return self.name, self.problem
 
 
 class Reminder(str):
-    """A message that a bar shows only once, though several tasks of a command tell it, each with its own numbers."""
+    """A message that a bar shows only once, even if several tasks of a command send it."""
 
 
 class Progress(Protocol):
-    """Receives the reports of one task after another."""
+    """Receives the reports of tasks, one task after another."""
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Begin a task of `total` steps that may take `seconds` together [s]; 0 where that is unknown."""
+        """Start a task of `total` steps that may take `seconds` in total [s], 0 if unknown."""
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Report a step as done, for which `seconds` [s] of the task were expected.
+        """Report a finished step with an expected time of `seconds` [s].
 
-        `note` names the step; it is a :class:`FailedStep` where that went wrong.
+        `note` is the name of the step, or a :class:`FailedStep`.
         """
 
     def tell(self, message: str) -> None:
-        """Report something that the user should know."""
+        """Show a message to the user."""
 
     def stop(self) -> None:
-        """End the task, whether it is done or not."""
+        """End the task."""
 
 
 class Silent:
@@ -80,7 +80,7 @@ class Silent:
 
 @contextmanager
 def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Iterator[None]:
-    """Start a task, and stop it at the end of the block, however that ends."""
+    """Start a task, and stop it at the end of the block, also after an error."""
     progress.start(name, total, seconds)
     try:
         yield
@@ -90,7 +90,7 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
 
 @dataclass
 class Phase:
-    """A task, how long it was expected to take (0: unknown) and how long it took [s]."""
+    """A task with its expected time (0: unknown) and its measured time [s]."""
 
     name: str
     expected_s: float
@@ -98,7 +98,7 @@ class Phase:
 
 
 class Phases:
-    """Passes reports on, and keeps how long each task takes; `part` names the campaign of the next tasks."""
+    """Forwards reports and measures the time of each task; `part` names the campaign of the next tasks."""
 
     def __init__(self, progress: Progress) -> None:
         self.part, self.done = "", list[Phase]()
@@ -120,11 +120,10 @@ class Phases:
 
 
 class Bar:
-    """Shows the progress of a task on standard error; a :class:`perfmodel.progress.Progress`.
+    """A progress bar on standard error; a :class:`Progress`.
 
-    The time left is estimated from the expected times of the steps, where they are given, or else where steps take
-    about equally long; it is not shown before it can be told. The note of a failed step
-    stays above the bar, unless `failures` is false, where the result tells of them. A quiet one shows nothing.
+    The remaining time is estimated from the expected times of steps, or from finished steps with about equal times.
+    Notes of failed steps remain above the bar unless `failures` is false. A quiet bar shows nothing.
     """
 
     def __init__(self, quiet: bool = False, failures: bool = True) -> None:
@@ -132,7 +131,7 @@ class Bar:
 
         self._failures = failures
 
-        # The command line's stream shows escape codes, of which a bar is made; there is another that sends them.
+        # The command line's stream escapes the control codes of a bar; its attribute `styled` does not.
         self._console = Console(file=getattr(sys.stderr, "styled", None), stderr=True, quiet=quiet)
         self._progress: RichProgress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
@@ -142,7 +141,7 @@ class Bar:
         self._reminded = False
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Begin a task of `total` steps, expected to take `seconds` together [s]."""
+        """Start a task of `total` steps with an expected time of `seconds` in total [s]."""
         self._task, self._total, self._done, self._failed = visible(task), total, 0, 0
         self._expected, self._expected_done = seconds, 0.0
         self._began = self._shown = monotonic()
@@ -159,7 +158,7 @@ class Bar:
             self._line(f"{self._task}: {total} steps")
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Count one step as done, which was expected to take `seconds` [s]."""
+        """Count a finished step with an expected time of `seconds` [s]."""
         self._done += 1
         self._expected_done += seconds
         self._ends.append(monotonic())
@@ -176,7 +175,7 @@ class Bar:
             self._line(f"{self._task}: {self._state()}")
 
     def tell(self, message: str) -> None:
-        """Show a message and leave it there; of :class:`Reminder` ones the first alone."""
+        """Show a message permanently; only the first :class:`Reminder` is shown."""
         if isinstance(message, Reminder):
             if self._reminded:
                 return
@@ -187,7 +186,7 @@ class Bar:
             self._line(message)
 
     def stop(self) -> None:
-        """End the task, if one has begun."""
+        """End the current task."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -203,7 +202,7 @@ class Bar:
         return f"{self._done} of {self._total}{failed}{left}"
 
     def _left_s(self) -> float | None:
-        """Return the time that the rest takes if it goes on at the same rate [s]; None where that cannot be told."""
+        """Return the estimated remaining time [s]; None if it cannot be estimated."""
         spent = monotonic() - self._began
         if self._expected > 0:
             if self._expected_done < EARLIEST * self._expected:
@@ -226,5 +225,5 @@ class Bar:
 
 
 def shown(progress: Progress | bool | None) -> Progress:
-    """Return what receives the reports: a bar for True, nothing for False or None."""
+    """Return the receiver of reports: a new bar for True, a silent one for False or None."""
     return Bar() if progress is True else progress or Silent()

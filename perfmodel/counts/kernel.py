@@ -43,21 +43,21 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.counts/1"
-ANY_INDEX = 1 << 62  # neighbouring indices: more than any array has
+ANY_INDEX = 1 << 62  # a span larger than any array
 
 
 @dataclass(frozen=True, eq=False)
 class KernelCounts(FrozenValue):
-    """What a kernel executes, counted symbolically.
+    """Symbolic counts of a kernel's operations, accesses, barriers and launches.
 
     Attributes
     ----------
     name : str
         The kernel's name.
     parameters : tuple of str
-        The size parameters that counts or assumptions depend on, sorted.
+        The size parameters of counts and assumptions, sorted.
     assumptions : str
-        Where the counts hold, in isl's notation.
+        The sizes for which the counts hold, in isl's notation.
     subgroup_size : int
         Work-items in a sub-group.
     launch : LaunchShape
@@ -65,18 +65,18 @@ class KernelCounts(FrozenValue):
     launch_table, operation_table, access_table, barrier_table : tuple
         The counts themselves.
     source : Program or mapping
-        What was counted, as a value or still as JSON; :attr:`program` is the value.
+        What was counted, as a value or as JSON; :attr:`program` is the value.
     budget : float
-        How much work the formula of a count may take, as given to :func:`perfmodel.count`.
+        Limit of the work for a formula, as given to :func:`perfmodel.count`.
     offsets : tuple of str
-        The arguments that only hold an array's offset. They are no sizes, and are 0 where no value is given.
+        Arguments that are only an array's offset. They are not sizes, and their default is 0.
     untouched : tuple of str
-        The array arguments that are not accessed.
+        Array arguments that are not accessed.
     types : mapping of str to str
         Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
         default.
     statistic_keys : tuple of str
-        The keys of ``statistics`` that the counts use, and of those that would make them more exact.
+        Keys of ``statistics`` that the counts use, or that would make them more exact.
     """
 
     name: str
@@ -95,7 +95,7 @@ class KernelCounts(FrozenValue):
     types: Mapping[str, str] = field(default_factory=dict)
     statistic_keys: tuple[str, ...] = ()
 
-    # {{{ what was counted
+    # {{{ the program
 
     @cached_property
     def program(self) -> Program:
@@ -107,7 +107,7 @@ class KernelCounts(FrozenValue):
 
     @property
     def size_arguments(self) -> tuple[str, ...]:
-        """The kernel's sizes, sorted: :attr:`parameters`, and those on which only the extents of arrays depend."""
+        """The kernel's size arguments, sorted: :attr:`parameters`, and sizes that only determine extents of arrays."""
         source = self.source
         return source.parameters if isinstance(source, Program) else tuple((source or {}).get("parameters", ()))
 
@@ -118,7 +118,7 @@ class KernelCounts(FrozenValue):
 
     @property
     def access_maps(self) -> tuple[tuple[Domain, Access], ...]:
-        """Each access with the domain at whose points it is executed."""
+        """Each access with its domain."""
         statements = self.program.statements
         return tuple((statement.domain, access) for statement in statements for access in statement.accesses)
 
@@ -129,12 +129,12 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
-        """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest."""
+        """The loop nests: what is executed between the same barriers, in the same loops and on the same lanes."""
         return nests_of(self.flow)
 
     @cached_property
     def compiled(self) -> KernelCounts:
-        """The same kernel with the operations that a compiler leaves (:mod:`perfmodel.counts.nests.folded`).
+        """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
 
         It is this value where the compiler leaves all, or where the counts do not record operands.
         """
@@ -146,23 +146,23 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def gathered(self) -> tuple[str, ...]:
-        """The arrays that data index, sorted, where ``statistics`` do not say how local the indices are."""
-        if not any(row.indirect for row in self.access_table):  # by far the most frequent case
+        """Arrays with data-dependent indices for which ``statistics`` has no span, sorted."""
+        if not any(row.indirect for row in self.access_table):  # the most frequent case by far
             return ()
         return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
 
     @cached_property
     def most_local(self) -> KernelCounts:
-        """The same kernel where the indices into each of :attr:`gathered` are those of a stream: a span of 1."""
+        """The kernel with a span of 1 for the indices into each of :attr:`gathered`, as in a stream."""
         return self.spanning(1)
 
     @cached_property
     def least_local(self) -> KernelCounts:
-        """The same kernel where the indices into each of :attr:`gathered` are known to be any of the array."""
+        """The kernel with random indices into each of :attr:`gathered`."""
         return self.spanning(ANY_INDEX)
 
     def spanning(self, indices: int) -> KernelCounts:
-        """Return the same kernel where the indices into each of :attr:`gathered` have this span."""
+        """Return the kernel with a span of the indices into each of :attr:`gathered`."""
         if not self.gathered:
             return self
         statements = tuple(
@@ -174,7 +174,7 @@ class KernelCounts(FrozenValue):
         return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
-        """Return each statistic that is too large at some of the sizes: its key, its value, and the most it can be."""
+        """Return the statistics that are too large at some of the sizes: key, value, and largest possible value."""
         if not isinstance(self.source, Program) and "statistics" not in (self.source or {}):  # JSON takes long to read
             return ()
         found = []
@@ -185,7 +185,7 @@ class KernelCounts(FrozenValue):
         return tuple(found)
 
     def _answered(self, statistic: Statistic) -> Count:
-        """Return the most that a statistic can be."""
+        """Return the largest possible value of a statistic."""
         key = ("statistic", statistic.key)
         if key not in self._answers:
             numbers = [self._cardinalities.wrap(self._cardinalities.size(points)) for points in statistic.most]
@@ -194,15 +194,15 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def group_works(self) -> tuple[GroupWork | None, ...]:
-        """How much each work-group executes, launch by launch; None where all do the same, or no formula tells it."""
+        """The work of each work-group by launch; None if all groups do the same work, or it has no formula."""
         return tuple(group_works(self._cardinalities))
 
     @cached_property
     def executions(self) -> tuple[Count, Count]:
-        """How often operations and accesses to shared memory are executed: by work-items, and by sub-groups.
+        """Executions of operations and of accesses to shared memory: by work-items, and by sub-groups.
 
-        One that several lanes of a sub-group execute together counts once for the sub-group. What data-bound loops
-        execute is in neither: how far the trips of lanes differ is not known.
+        An execution by several lanes of a sub-group counts once for the sub-group. Loops with data-dependent bounds are
+        excluded, since the trip counts of single lanes are unknown.
         """
         amounts: Counter[Domain] = Counter()
         for statement in self.program.statements:
@@ -218,7 +218,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def issues(self) -> tuple[Issue, ...]:
-        """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together."""
+        """Instructions that sub-groups issue in each nest: operations, accesses, loop iterations."""
         return issues_of(self.flow)
 
     @cached_property
@@ -226,7 +226,7 @@ class KernelCounts(FrozenValue):
         return Cardinalities(self.program, self.subgroup_size, self.budget)
 
     def check_launch(self, facts: DeviceFacts) -> None:
-        """Raise a KernelError where a work-group does not fit on a device, as far as its facts are known."""
+        """Raise a KernelError if a work-group does not fit on a device, according to its known facts."""
         needs = {
             "max_work_group_size": (prod(self.launch.group_shape), "work-items"),
             "local_memory_bytes": (self.launch.local_bytes, "bytes of local memory"),
@@ -240,10 +240,10 @@ class KernelCounts(FrozenValue):
 
     # }}}
 
-    # {{{ questions
+    # {{{ counts
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the operations of a type and kind; an argument left out sums over it, comparisons and selects too."""
+        """Return the operations of a type and kind, summed over omitted arguments; comparisons and selects count."""
         wanted = {"dtype": dtype, "kind": kind}
         return total(row.count for row in self.operation_table if rows.matches(row, wanted))
 
@@ -251,13 +251,13 @@ class KernelCounts(FrozenValue):
         self, space: str | None = None, direction: str | None = None, array: str | None = None,
         dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
     ) -> Count:
-        """Return the accesses that match; an argument left out sums over it.
+        """Return the matching accesses, summed over omitted arguments.
 
         Raises
         ------
         UnknownNameError
-            ``array`` is given, and the kernel has no such array.
-        ValueError
+            The kernel has no array of this name.
+        ArgumentError
             The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
         """
         _check_choice("granularity", granularity, rows.GRANULARITIES)
@@ -274,7 +274,7 @@ class KernelCounts(FrozenValue):
         return self._answers[key]
 
     def footprint(self, array: str, direction: str | None = "load") -> Count:
-        """Return the number of distinct cells of an array that are touched in a direction; with None in both together.
+        """Return the distinct cells of an array that are touched in a direction, or with None in both together.
 
         With None it is the size of F_v in Algorithm 2 of Stevens and Klöckner.
         """
@@ -286,12 +286,10 @@ class KernelCounts(FrozenValue):
         raise _unknown_array(array, self._arrays())
 
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
-        """Return the share of cells used among those that lie between the used ones.
+        """Return the utilisation: touched cells over touched cells with the gaps along the unit-stride axis filled.
 
-        That is the number of cells over the number of cells with the gaps along the unit-stride axis filled,
-        for the largest lane stride with which the array is accessed; 1 where no stride exceeds 1. Called with
-        sizes it gives a Fraction; its two counts are attributes. The cells are those of a direction, with None those
-        of loads and stores together.
+        The largest lane stride of the array's accesses determines the gaps; the ratio is 1 if no stride exceeds 1.
+        Called with sizes it returns a Fraction. With None as direction, loads and stores count together.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
@@ -301,7 +299,7 @@ class KernelCounts(FrozenValue):
     def cells_together(self, row: AccessCount) -> tuple[Count | None, Count | None]:
         """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together.
 
-        They are the row's own where its array is only loaded or only stored.
+        They are the row's own if its array is only loaded or only stored.
         """
         if row.footprint is None or len({twin.direction for twin in self.access_table if twin.array == row.array}) < 2:
             return row.footprint, row.filled
@@ -312,28 +310,26 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def _footprints(self) -> dict[str, Footprint]:
-        """The cells of arrays that are loaded and stored, by their names."""
+        """The cells of arrays that are loaded and stored, by name."""
         return {}
 
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup", direction: str | None = None, **sizes: int
     ) -> Count:
-        """Return the distinct cache lines of an array that are touched.
+        """Return the distinct cache lines of an array that are touched, summed over units.
 
         Parameters
         ----------
         line_bytes : int
             Size of a line.
         per : str
-            ``"instance"`` (each execution of each access by each sub-group: its transactions), ``"subgroup"``,
-            ``"workgroup"`` or ``"launch"`` (everything that the unit touches in a launch); the lines of the units are
-            summed.
+            The unit: ``"instance"`` (each execution of each access by each sub-group: its transactions),
+            ``"subgroup"``, ``"workgroup"`` or ``"launch"`` (all lines that the unit touches in a launch).
         direction : str, optional
-            ``"load"`` or ``"store"``; both together if left out.
+            ``"load"`` or ``"store"``; by default both together.
         **sizes : int
-            Fixed values of the size parameters. The count is then that of the array as it lies in memory, as it is
-            without them where strides are numbers. Else every row begins on a line, and where the assumptions don't
-            say so the count is an upper bound.
+            Values of the size parameters, for the lines of the array in memory. Without them each row begins on a line
+            unless strides are numbers; the count is an upper bound if the assumptions do not imply that.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
@@ -344,8 +340,8 @@ class KernelCounts(FrozenValue):
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
         """Return the serialised sub-group accesses to an array in local memory.
 
-        For each access by a sub-group it is the maximum over banks of the distinct 4-byte words in that bank; divided
-        by the accesses at sub-group granularity it is the factor beta of the SPT model.
+        Each access by a sub-group counts with the maximum over banks of the distinct 4-byte words in a bank. The ratio
+        to the accesses at sub-group granularity is the factor beta of the SPT model.
         """
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
@@ -356,63 +352,63 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def _answers(self) -> dict[tuple[object, ...], Count]:
-        """Counts that were asked for; predictions at other sizes ask again."""
+        """Cached counts; predictions at other sizes use them again."""
         return {}
 
     def traffic(
         self, array: str | None = None, capacity: int = 32768, line_bytes: int = 64, sets: int = 0,
         order: str = "serial",
     ) -> Traffic:
-        """Return a model of the lines that a cache must fetch, and of those that it writes back.
+        """Return a model of the lines that a cache fetches and writes back.
 
-        The loops around an access are put in the order in which the device runs them: groups, work-items and the
-        kernel's own loops. For each reference the model finds the outermost loop L between whose iterations its
-        lines stay in the cache, because what is touched between two uses of a line fits:
+        The loops around an access (groups, work-items and the kernel's own loops) are ordered as the device runs them.
+        For each reference the model finds the outermost loop L between whose iterations its lines stay in the cache,
+        because the data touched between two uses of a line fit:
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
-        References to one array whose addresses move alike are one box. All arrays are in the cache together.
+        References to one array whose addresses have equal strides form one box. All arrays share the cache.
 
         Parameters
         ----------
         array : str, optional
-            Of which array; of all together if left out.
+            The array; by default all arrays together.
         capacity : int
             Size of the cache [B].
         line_bytes : int
             Size of a line [B].
         sets : int
-            Sets of the cache; addresses ``sets*line_bytes`` apart fall into one. 0 means one set for all lines.
+            Sets of the cache; addresses with a distance of ``sets*line_bytes`` share a set. 0 is one set for all.
         order : str
-            ``"serial"``: the device runs the work-items of a group one after another, between barriers. Where the
-            kernel has barriers it does so inside each of the kernel's loops, else around them all. ``"lockstep"``:
-            each instruction is run by all work-items along l.0 together. ``"vectors"``: by those of a sub-group's
-            size, and the vectors along l.0 one after another.
+            ``"serial"``: the device runs the work-items of a group one after another between barriers; in a kernel
+            with barriers inside each of its loops, else around all loops. ``"lockstep"``: all work-items along l.0
+            run each instruction together. ``"vectors"``: as many work-items as a sub-group run together, and the
+            vectors along l.0 one after another.
 
         Returns
         -------
         Traffic
-            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
+            A function of the sizes, which returns :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 
         Raises
         ------
         ArgumentError, UnknownNameError
-            There is no such cache, order or array in memory.
+            The cache is impossible, or the order or array unknown.
 
         Notes
         -----
-        Assumed are: one cache, empty when a launch begins, that replaces the line least recently used and fetches a
-        line that is stored to; groups that follow one another, g.0 fastest; private arrays in registers; local
-        arrays in the same memory as global ones; arrays that begin on pages. Guards and varying loop bounds enter
-        as mean extents. Two boxes that do not move alike meet in a set by chance.
+        The model assumes one cache that is empty at the start of a launch, replaces the least recently used line and
+        fetches a line before a store; groups that run one after another, g.0 fastest; private arrays in registers;
+        local arrays in the same memory as global ones; arrays that begin on pages. Guards and varying loop bounds
+        enter as mean extents. Boxes with different strides conflict in a set at random.
 
         The rule is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, as in kerncraft,
         for any order of loops, several nests and sets.
 
         Examples
         --------
-        The columns of a matrix of 64 rows are read. A line is fetched for each of its 16 cells, unless the cache
-        holds a line of each row until the next column is read:
+        The columns of a matrix of 64 rows are read. Each line is fetched once for each of its 16 cells, unless the
+        cache keeps a line of each row until the next column is read:
 
         >>> import loopy as lp, numpy as np
         >>> from perfmodel.counts import count
@@ -442,10 +438,9 @@ class KernelCounts(FrozenValue):
         return {}
 
     def idle_lanes(self) -> Count:
-        """Return the lanes of the launch that do nothing.
+        """Return the idle lanes: lanes of partly filled sub-groups without a work-item, and inactive work-items.
 
-        These are the lanes of partly filled sub-groups that hold no work-item, and the work-items that execute no
-        operation and no access.
+        A work-item is inactive if it executes no operation and no access.
         """
         slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
@@ -456,8 +451,8 @@ class KernelCounts(FrozenValue):
     def depth(self) -> tuple[OperationCount, ...]:
         """Return the operations on the longest chain of dependences of a work-item.
 
-        Sequential trips multiply, parallel inames enter once; each count is of granularity ``"chain"``. :attr:`flow`
-        gives the accesses and barriers of the chain too.
+        Sequential trip counts multiply, parallel inames count once. The granularity is ``"chain"``; :attr:`flow` also
+        has the accesses and barriers.
         """
         chain = self.flow.depth.rows
         return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
@@ -470,11 +465,11 @@ class KernelCounts(FrozenValue):
         return sites
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return the barriers executed: those of a work-item times the work-items, idle ones included."""
+        """Return the executed barriers: barriers of a work-item times all work-items, idle ones included."""
         return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:
-        """Return the device kernels that the host starts."""
+        """Return the launches of device kernels."""
         return total((row.launches for row in self.launch_table), "launch")
 
     def work_groups(self) -> Count:
@@ -482,7 +477,7 @@ class KernelCounts(FrozenValue):
         return total((row.work_groups for row in self.launch_table), "workgroup")
 
     def work_items(self) -> Count:
-        """Return the work-items started, those included that a guard leaves idle."""
+        """Return the work-items started, including idle ones."""
         return total(row.work_items() for row in self.launch_table)
 
     def sub_groups(self) -> Count:
@@ -494,7 +489,7 @@ class KernelCounts(FrozenValue):
 
     # }}}
 
-    # {{{ showing
+    # {{{ text
 
     def __repr__(self) -> str:
         kinds = len(self.operation_table), len(self.access_table)
@@ -520,12 +515,12 @@ class KernelCounts(FrozenValue):
         return f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a row for each count as a pandas table: what is counted, its formula, and its value at given sizes.
+        """Return a pandas table with a row for each count: what is counted, its formula, and its value at given sizes.
 
         Parameters
         ----------
         sizes, **more_sizes
-            Every size parameter, or none; with sizes there is a column ``value``.
+            All size parameters, or none; with sizes there is a column ``value``.
 
         Raises
         ------
@@ -547,10 +542,10 @@ class KernelCounts(FrozenValue):
 
     # }}}
 
-    # {{{ writing and reading
+    # {{{ JSON
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able dictionary of schema ``perfmodel.counts/1``."""
+        """Return a dictionary for JSON, of schema ``perfmodel.counts/1``."""
         source = self.source
         tables = {name: list(map(rows.write_row, getattr(self, name))) for name in rows.TABLES}
         return {
@@ -572,9 +567,7 @@ class KernelCounts(FrozenValue):
         Raises
         ------
         DocumentError
-            If the document has another schema.
-        DocumentError
-            If it lacks a part, or a part is not what it should be.
+            The document has another schema, lacks a part, or has a part of another type.
         """
         if document.get("schema") != SCHEMA:
             raise errors.DocumentError(
@@ -596,9 +589,9 @@ class KernelCounts(FrozenValue):
     def hash(self) -> str:
         """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
 
-        Loopy itself generates different code for different values of ``PYTHONHASHSEED`` where it keeps several
-        unrolled loops' results in registers: the order of the private array's axes and the order of these loops vary.
-        The hash follows the code then; :func:`perfmodel.counts.counting.changes` finds the values equal.
+        Loopy itself generates different code for different values of ``PYTHONHASHSEED`` if it keeps results of several
+        unrolled loops in registers: the order of the private array's axes and of these loops varies. The hash then
+        differs, while :func:`perfmodel.counts.counting.changes` finds the values equal.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""What the lanes of sub-groups touch together at given sizes: which of them are active, and how their addresses differ.
+"""Addresses of the lanes of sub-groups at given sizes, and the lanes that are active.
 
-The points of an access are a product of sets over inames that no test and no floor of the address couples. Points of
-such a set whose lanes do the same count once, with their number. Addresses count modulo a *period*, such as a sector.
+The points of an access are a product of sets over groups of inames that no test and no floor of the address couples.
+Points with equal patterns of lanes are one pattern with a weight. Addresses are equal modulo a *period*, as a sector.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perfmodel.errors import CountError
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
-"""Most points of a set, and most lanes of all patterns, that are looked at."""
+"""Most points of a set, and most lanes of all patterns."""
 IDLE = np.iinfo(np.int64).max
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,21 +33,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LanePatterns:
-    """Patterns of the lanes of a work-group, and how many executions have each.
+    """Patterns of the lanes of a work-group, with numbers of executions.
 
     Attributes
     ----------
     addresses : array of shape (n_patterns, work-items of a group)
-        In bytes from some multiple of the period; :data:`IDLE` where the lane is not active.
+        Relative to some multiple of the period, :data:`IDLE` for inactive lanes [B].
     weights : array of shape (n_patterns,)
-        Executions.
+        Executions of each pattern.
     """
 
     addresses: Ints
     weights: Floats
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
-        """Return the distinct segments that accesses of some bytes touch, the mean over executions by sub-groups."""
+        """Return the distinct segments that accesses of `size` bytes touch, as a mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         parts = [*range(0, size, segment), size - 1]
@@ -55,7 +55,7 @@ class LanePatterns:
         return self._mean(_distinct(np.concatenate(touched, axis=-1)).sum(axis=-1), active)
 
     def passes(self, subgroup: int, size: int, banks: int) -> float:
-        """Return the most distinct words in one bank, the mean over executions by sub-groups."""
+        """Return the most distinct words in one bank, as a mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         words = [np.where(active, lanes // WORD_BYTES + k, IDLE) for k in range(max(size // WORD_BYTES, 1))]
@@ -78,7 +78,7 @@ class LanePatterns:
 
 
 def _distinct(values: Ints) -> NDArray[np.bool_]:
-    """Return where sorted rows have a new value that is not idle."""
+    """Mark the distinct values, except idle ones, in the sorted rows."""
     values = np.sort(values, axis=-1)
     return (np.diff(values, axis=-1, prepend=-IDLE) != 0) & (values != IDLE)
 
@@ -115,7 +115,7 @@ def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[st
 def lane_patterns(
     domain: Domain, access: Access, launch: Launch, sizes: Mapping[str, int], period: int
 ) -> LanePatterns | None:
-    """Return the patterns of an access at some sizes; None where they are not known, or have too many points."""
+    """Return the patterns of an access at some sizes; None if they are unknown or have too many points."""
     if access.cells is None or domain.tied or domain.trips is not None:
         return None
     whole = completed(domain, launch, groups=False)
@@ -123,7 +123,7 @@ def lane_patterns(
     cells = access.cells.add_dims(IN, len(whole.axes) - len(domain.axes))
     try:
         address = addresses(access, cells, isl.Set.universe(points.get_space()), sizes)
-    except CountError:  # one execution reaches several cells
+    except CountError:  # one execution touches several cells
         return None
     for k, name in enumerate(names):
         points, address = points.set_dim_name(SET, k, name), address.set_dim_name(IN, k, name)
@@ -160,7 +160,7 @@ def lane_patterns(
 def _moved(
     points: isl.Set, address: isl.Map, ranges: Mapping[str, Ints], order: list[str], start: int, octets: int
 ) -> Ints:
-    """Return how far some inames, the first one slowest, move an address [B]; idle where the set lacks them."""
+    """Return the address changes by some inames, the first one slowest [B]; idle outside of the set."""
     grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
     number = len(grid[0])
     columns = {name: np.broadcast_to(values[:1], number) for name, values in ranges.items()}
@@ -173,7 +173,7 @@ def _moved(
 
 
 def _places(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
-    """Return the position of each work-item of a group among the local ids of some axes, slowest first; -1 for none."""
+    """Return the index of each work-item among the local ids of some axes, slowest first; -1 if outside."""
     items = np.arange(prod(shape))
     place, outside = np.zeros_like(items), np.zeros(items.shape, np.bool_)
     for axis, values in axes:
@@ -184,7 +184,7 @@ def _places(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
 
 
 def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
-    """Return the distinct rows with an active lane, each moved by a multiple of the period, and their weights."""
+    """Return the distinct rows with an active lane, modulo the period, and their weights."""
     active = (rows != IDLE).any(axis=1)
     rows = rows[active]
     rows = np.where(rows == IDLE, IDLE, rows - rows.min(axis=1, keepdims=True) // period * period)
@@ -195,9 +195,9 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Map) -> list[set[str]] | None:
-    """Return groups of inames: the points are a product of sets over them, the address is a sum of functions of them.
+    """Return groups of inames: the points are a product over the groups, and the address a sum of functions of them.
 
-    None where an address is a function in several pieces.
+    None if the address is a function in several pieces.
     """
     pieces = isl.PwMultiAff.from_map(address).get_pw_aff(0).get_pieces()
     if len(pieces) > 1:
@@ -219,7 +219,7 @@ def _involved(form: isl.Aff | isl.Constraint, names: list[str], kind: isl.dim_ty
 
 
 def _is_free(points: isl.Set, dimension: int) -> bool:
-    """Whether the values of a dimension are the same whatever the others are."""
+    """Whether the values of a dimension do not depend on the other dimensions."""
     others = [k for k in range(points.dim(SET)) if k != dimension]
     line = points
     for k in others:

@@ -1,4 +1,4 @@
-"""The rows of a kernel's tables of counts: values, their selection, their JSON, how they are shown, and changes."""
+"""The rows of a kernel's tables of counts: values, selection, JSON, and text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from perfmodel.documents import MOST_LANES, shortened
 from perfmodel.errors import DocumentError
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
-#: Types that a size may have; any other is taken as the widest.
+#: Types of size arguments; other types count as the widest.
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-DEFERRED = ("footprint", "filled")  # of an access row: counted when they are asked for
+DEFERRED = ("footprint", "filled")  # of an access row: counted at their first use
 Row = TypeVar("Row")
 
 
@@ -43,7 +43,7 @@ class OperationCount:
 
 @dataclass(frozen=True)
 class AccessCount:
-    """Accesses to one array in one direction whose lanes are one distance apart.
+    """Accesses to one array in one direction with one lane stride.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class AccessCount:
     count : Count
         Executions by work-items.
     footprint, filled : Count or None
-        Distinct cells F of the array in this direction, and F with its gaps filled for this stride (None where the
-        stride is below 2, or they are not known). They are counted when they are first read.
+        Distinct cells F of the array in this direction, and F with its gaps filled for this stride (None if the stride
+        is below 2, or the cells are unknown). They are counted at their first use.
     """
 
     space: str
@@ -75,12 +75,12 @@ class AccessCount:
 
     @classmethod
     def deferred(cls, cells: Callable[[], tuple[Count | None, Count | None]], **known: Any) -> AccessCount:
-        """Return a row whose ``footprint`` and ``filled`` are counted, by ``cells``, when one is first read."""
+        """Return a row whose ``footprint`` and ``filled`` are counted by ``cells`` at their first use."""
         row = object.__new__(cls)
         vars(row).update(known, _cells=cells)
         return row
 
-    if not TYPE_CHECKING:  # it would let any name pass
+    if not TYPE_CHECKING:  # a type checker would accept any name
 
         def __getattr__(self, name: str) -> Count | None:
             if name not in DEFERRED or "_cells" not in vars(self):
@@ -89,7 +89,7 @@ class AccessCount:
             return vars(self)[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, counted, for a copy or another process."""
+        """Return the fields, all counted, for a copy or another process."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -103,7 +103,7 @@ class BarrierCount:
 
 @dataclass(frozen=True)
 class LaunchCount:
-    """One device kernel: the shape of its work-groups, its launches and its work-groups.
+    """One device kernel: its work-group shape, launches and work-groups.
 
     Attributes
     ----------
@@ -134,14 +134,14 @@ class LaunchCount:
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch needs of the device.
+    """Resources of a launch.
 
     Attributes
     ----------
     group_shape : tuple of int
         Work-items of a group along l.0, l.1, ....
     local_bytes, private_bytes : int
-        Bytes of the local arrays of a work-group, and of the private arrays of a work-item.
+        Local arrays of a work-group, and private arrays of a work-item [B].
     """
 
     group_shape: tuple[int, ...]
@@ -163,14 +163,14 @@ class Utilization:
 
 
 def matches(row: object, wanted: Mapping[str, object]) -> bool:
-    """Whether a row, or an access, has the wanted attributes; None stands for any value."""
+    """Whether a row or an access has the wanted attributes; None means any value."""
     return all(value is None or value == getattr(row, name) for name, value in wanted.items())
 
 
 def total(counts: Iterable[Count], granularity: str = "workitem") -> Count:
-    """Return the sum of counts; the sum of none is 0 of the given granularity."""
+    """Return the sum of counts; an empty sum has the given granularity."""
     number: Count | None = None
-    for _, group in groupby(counts, key=id):  # of one domain: isl scales faster than it adds
+    for _, group in groupby(counts, key=id):  # equal counts of one domain: isl scales faster than it adds
         same = list(group)
         if number is None or same[0].polynomial.n_piece() == 1:
             same = [len(same) * same[0]]
@@ -189,7 +189,7 @@ TABLES: Mapping[str, type[Any]] = MappingProxyType({
 # {{{ JSON
 
 def write_row(row: Any) -> dict[str, Any]:
-    """Return a row, or a launch's shape, as a JSON-able dictionary."""
+    """Return a row, or a launch's shape, as a dictionary for JSON."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return {
         name: value.to_json() if isinstance(value, Count) else list(value) if isinstance(value, tuple) else value
@@ -198,7 +198,7 @@ def write_row(row: Any) -> dict[str, Any]:
 
 
 def read_row(kind: type[Row], data: Mapping[str, Any]) -> Row:
-    """Read what :func:`write_row` wrote; a TypeError where a part is missing, unknown, or of another type."""
+    """Read a row that :func:`write_row` wrote; a missing, unknown or mistyped part is a TypeError."""
     row = kind(**{
         name: Count.from_json(value) if isinstance(value, Mapping)
         else tuple(value) if isinstance(value, list) else value
@@ -227,7 +227,7 @@ _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
 
 @contextmanager
 def reading_counts() -> Iterator[None]:
-    """Raise what goes wrong in a document of counts as a DocumentError."""
+    """Turn errors while a document of counts is read into a DocumentError."""
     try:
         yield
     except KeyError as error:
@@ -235,19 +235,19 @@ def reading_counts() -> Iterator[None]:
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, isl.Error) as error:
         if isinstance(error, DocumentError):
             raise
-        said = shortened(" ".join(str(error).split()), 200, quoted=False)
-        raise DocumentError(f"holds a part that is no count ({said})") from error
+        problem = shortened(" ".join(str(error).split()), 200, quoted=False)
+        raise DocumentError(f"has a part that is not a count ({problem})") from error
 
 
 def size_types(types: Any) -> dict[str, str]:
-    """Return the types of arguments by their names, if each is a type of integers."""
+    """Return the types of arguments by name; a DocumentError unless each is an integer type."""
     if not isinstance(types, dict) or not all(isinstance(kind, str) and kind in INTEGERS for kind in types.values()):
         raise DocumentError(f"has types = {shortened(types)}; they are {', '.join(INTEGERS)}, by argument")
     return types
 
 
 def lanes_of(size: Any) -> int:
-    """Return the size of sub-groups, if it can be one."""
+    """Return the size of sub-groups; a DocumentError unless it is a valid one."""
     if type(size) is not int or not 1 <= size <= MOST_LANES:
         raise DocumentError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
     return size
@@ -258,16 +258,16 @@ def lanes_of(size: Any) -> int:
 # {{{ tables for notebooks and pandas
 
 COLUMNS = ("what", "dtype", "kind", "space", "direction", "array", "bits", "stride", "count", "exact", "granularity")
-"""Columns of :func:`records`; with sizes there is also ``value``."""
+"""Columns of :func:`records`; with sizes there is a column ``value``."""
 LONGEST = 90  # characters of a formula in a notebook
-Shown = Iterable[tuple[dict[str, Any], Count]]  # counts, each with what it counts
+Shown = Iterable[tuple[dict[str, Any], Count]]  # counts with their descriptions
 
 
 def shown(
     launches: Iterable[LaunchCount], operations: Iterable[OperationCount], accesses: Iterable[AccessCount],
     barriers: Iterable[BarrierCount],
 ) -> Shown:
-    """Yield the counts of all tables, each with what it counts."""
+    """Yield the counts of all tables with their descriptions."""
     for launch in launches:
         yield {"what": "launches", "kind": launch.name}, launch.launches
         yield {"what": "work-groups", "kind": launch.name}, launch.work_groups
@@ -283,7 +283,7 @@ def shown(
 
 
 def records(table: Shown, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Yield rows of :data:`COLUMNS`; where sizes are given, with the ``value`` of each count at them."""
+    """Yield rows of :data:`COLUMNS`, with the ``value`` of each count if sizes are given."""
     for known, count in table:
         row = {**dict.fromkeys(COLUMNS, ""), "bits": None, **known, "count": str(count), "exact": count.exact}
         row["granularity"] = count.granularity
@@ -291,9 +291,9 @@ def records(table: Shown, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
 
 
 def text_rows(table: Shown) -> list[tuple[str, ...]]:
-    """Return the heading and a row of text for each count."""
+    """Return a heading and a row of text for each count."""
     rows = [(known["what"], _words(known), shortened(str(count), LONGEST, quoted=False)) for known, count in table]
-    return [("what", "of what", "executions"), *rows]
+    return [("what", "details", "executions"), *rows]
 
 
 def _words(known: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The tables of a program's counts, each distinct set counted once; and the launches of a kernel one by one."""
+"""The tables of a program's counts, and the counts of each launch of a kernel."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
 
 
 def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
-    """Return that on whose parameters lines, strides and footprints of an access depend."""
-    shape = access.shape or ()  # where data decides, any cell may be touched
+    """Return the functions and sets that determine lines, strides and footprints of an access."""
+    shape = access.shape or ()  # data-dependent accesses may touch any cell
     distances = (stride.distance for stride in access.lane_stride)
     cells = shape if access.cells is None else (access.cells,)
     return (*access.strides, access.offset, *distances, *cells)
@@ -103,7 +103,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
 def _executions(
     domain: Domain, access: Access, cardinalities: Cardinalities
 ) -> list[tuple[LaneStride | None, Count]]:
-    """Return the executions of an access at each of its lane strides (None: data decides)."""
+    """Return the executions of an access for each of its lane strides (None if it depends on data)."""
     whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:
         return [(access.lane_stride[0] if access.lane_stride else None, whole)]
@@ -111,7 +111,7 @@ def _executions(
     for stride in access.lane_stride[1:]:
         part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
         others.append((stride, cardinalities.count(part)))
-    # what is left for the first distance needs no set of its own
+    # the first stride has the remaining executions, which needs no further set
     left = sum((-1 * executions for _, executions in others), whole)
     return [(access.lane_stride[0], left), *others]
 
@@ -123,12 +123,8 @@ def _distance(stride: LaneStride | None) -> Count:
 def _cells(
     footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
 ) -> tuple[Count | None, Count | None]:
-    """Return the distinct cells, and those with the gaps of a stride above 1 in global memory filled.
-
-    The union of cells is made for private arrays too: it leaves out what is redundant in the domains, in place,
-    so that their texts, and the hash of the counts, are those of counts made before.
-    """
-    cells = footprint()
+    """Return the distinct cells, and these with the gaps of a stride above 1 in global memory filled."""
+    cells = footprint()  # for private arrays too: it simplifies the domains in place, on which the counts' hash depends
     if sample.space == "private":
         return None, None
     wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
@@ -143,18 +139,18 @@ _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyD
 
 
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
-    """Return the counts of each launch, all its repeats together; they add up to those of the kernel.
+    """Return the counts of each launch, with all its repeats; they add up to the kernel's counts.
 
-    A launch that does not access local memory is taken to hold none, and any other the bytes of the whole kernel.
+    A launch without accesses to local memory has 0 local bytes, any other launch the local bytes of the kernel.
     """
     if len(counts.launch_table) < 2:
         return (counts,)
     if counts not in _by_launch:
-        _by_launch[counts] = tuple(_alone(counts, number) for number in range(len(counts.launch_table)))
+        _by_launch[counts] = tuple(_of_launch(counts, number) for number in range(len(counts.launch_table)))
     return _by_launch[counts]
 
 
-def _alone(counts: KernelCounts, number: int) -> KernelCounts:
+def _of_launch(counts: KernelCounts, number: int) -> KernelCounts:
     program = _program_of(counts.program, number)
     local = any(access.space == "local" for statement in program.statements for access in statement.accesses)
     shape = LaunchShape(
@@ -183,14 +179,14 @@ def _program_of(program: Program, number: int) -> Program:
     )
 
 
-def _kept(nodes: tuple[Node, ...], number: int, places: Iterator[int]) -> Iterator[Node]:
-    """Yield the nodes of the host's part of a schedule that are, or contain, the launch of a number."""
+def _kept(nodes: tuple[Node, ...], number: int, launches: Iterator[int]) -> Iterator[Node]:
+    """Yield the host's nodes of a schedule that are, or contain, a given launch."""
     for node in nodes:
         if isinstance(node, DeviceKernel):
-            if next(places) == number:
+            if next(launches) == number:
                 yield node
         elif isinstance(node, Loop):
-            body = tuple(_kept(node.body, number, places))
+            body = tuple(_kept(node.body, number, launches))
             if body:
                 yield replace(node, body=body)
 

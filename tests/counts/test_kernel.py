@@ -177,10 +177,10 @@ def test_reading_what_was_written() -> None:
         (("operation_table", 0, "surprise"), 3, "surprise"),
         (("operation_table", 0, "count"), 3, "count is 3, not of type Count"),
         (("operation_table", 0, "count", "exact"), 1, "exact = 1"),
-        (("operation_table", 0, "count", "polynomial"), "{ what }", "no count"),
+        (("operation_table", 0, "count", "polynomial"), "{ what }", "not a count"),
         (("access_table", 0, "bits"), -32, "bits is -32"),
         (("launch", "group_shape"), ["8"], "group_shape is"),
-        (("launch_table",), None, "no count"),
+        (("launch_table",), None, "not a count"),
     ],
 )
 def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:

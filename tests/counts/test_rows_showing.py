@@ -24,7 +24,7 @@ def test_the_table_has_each_count():
     assert (shown.caption, *shown.notes) == (lines[0], lines[-1])
     assert ["".join(row).replace(" ", "") for row in shown.rows] == ["".join(line.split()) for line in lines[1:-1]]
     assert "made_up(n), work-groups of 16" == shown.caption
-    assert ["what", "of what", "executions"] == shown.rows[0]
+    assert ["what", "details", "executions"] == shown.rows[0]
     cells = {(what, of): executions for what, of, executions in shown.rows[1:]}
     assert {
         ("operation", "float32 add"): "n",

@@ -39,7 +39,7 @@ def test_a_torn_line_is_not_moved_into_a_pipe(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n{"a": ')
     os.mkfifo(tmp_path / "a.jsonl.torn")
-    with pytest.raises(OutputError, match="no regular file"):
+    with pytest.raises(OutputError, match="not a regular file"):
         append_line(path, {"a": 3})
     assert '{"a": 1}\n{"a": ' == path.read_text()
 

@@ -1,9 +1,9 @@
-"""Bank conflicts: how often local memory repeats an access of a sub-group because its lanes want words of one bank.
+"""Bank conflicts: how often local memory repeats an access of a sub-group because lanes need words of one bank.
 
 The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
 
-A *touch* is a lane of a sub-group, with the distance of its address from the first lane's. It happens in a set of
-executions. Executions with the same touches are repeated equally often: they are of one *kind*.
+A *touch* is a lane of a sub-group, with the distance of its address from the first lane's address. Executions with the
+same touches are repeated equally often and form one *kind*.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 WORD_BYTES = 4
 TOUCHES = 1024
-"""Most touches of a sub-group; each takes some operations of isl."""
+"""Most touches of a sub-group."""
 KINDS = 128
 """Most kinds of executions of a sub-group."""
 WORK = 4
-"""How many times the work for one formula the kinds of an access may take."""
+"""Operations of isl for the kinds of an access, relative to the limit of one formula."""
 Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the first lane's word to the lane's address
 
 
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
     """Return the sum over sub-group accesses of the most distinct words in one bank.
 
-    Lanes that read the same word don't conflict. The sum is an upper bound where data or symbolic strides decide which
-    words the lanes touch, or where executions are of too many kinds.
+    Lanes that read the same word do not conflict. The sum is an upper bound if data or symbolic strides determine the
+    words that lanes touch, or if there are too many kinds of executions.
     """
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
@@ -59,7 +59,7 @@ def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, ba
             ]
     except (UnknownLanesError, BudgetSpentError):
         vary = f"the distance between lanes in '{access.array}' is not one number"
-        bound = cardinalities.count(domain)  # at worst the lanes go one by one
+        bound = cardinalities.count(domain)  # the worst case: one lane after another
         return bound.labelled("subgroup", False, reasons or (vary,))
     passes = sorted({number for kinds in by_sub_group for _, number in kinds})
     total = (passes or [0])[0] * cardinalities.count(domain, "subgroup")
@@ -71,7 +71,7 @@ def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, ba
 
 
 class UnknownLanesError(Exception):
-    """Which words lanes touch together is not known, or differs too much between executions."""
+    """The words that lanes touch together are unknown, or differ too much between executions."""
 
 
 # {{{ touches
@@ -79,7 +79,8 @@ class UnknownLanesError(Exception):
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
     """Yield maps from executions by a sub-group to touches.
 
-    Where sub-groups are alike one map has them all: their numbers along the local axes are then part of the execution.
+    If all sub-groups are equal boxes, one map contains them all: their numbers along local axes are then part of the
+    execution.
     """
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
@@ -140,7 +141,7 @@ def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator
 
 
 def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
-    """Return the local ids of a sub-group along each axis, where all sub-groups are boxes of one shape.
+    """Return the widths of a sub-group along each axis, if all sub-groups are boxes of one shape.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
 
 
 def _points(touches: isl.Set) -> list[Touch]:
-    """Return the touches that ever happen."""
+    """Return all touches."""
     touches = touches.project_out(PARAM, 0, touches.dim(PARAM))
     found: list[Touch] = []
 
@@ -179,7 +180,7 @@ def _points(touches: isl.Set) -> list[Touch]:
 # {{{ kinds
 
 def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
-    """Return disjoint sets of executions, and the touches of each."""
+    """Return disjoint sets of executions with their touches."""
     if touches.is_empty():
         return []
     executions, together = touches.domain(), _points(touches.range())
@@ -207,7 +208,7 @@ def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, lis
 
 
 def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
-    """Whether each bank serves one word, or words of one lane, which it touches in different executions."""
+    """Whether each bank serves one word, or words that one lane touches in different executions."""
     if octets > WORD_BYTES:
         return False
     words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)

@@ -1,4 +1,4 @@
-"""Cells that a kernel touches: distinct ones, and the same with the gaps of strided access filled.
+"""Distinct cells that a kernel touches, and these with the gaps of strided accesses filled.
 
 Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of I_j(pi_i(D_i)).
 """
@@ -34,9 +34,9 @@ def all_doubts(sites: list[Site]) -> list[str]:
 
 
 class Footprint:
-    """The cells of one array that some of its accesses touch: those of a direction, or all of them.
+    """The cells of one array that some accesses touch, of one direction or of both.
 
-    The cells are None where they depend on data and the array's shape is not known.
+    The cells are None if they depend on data and the array's shape is unknown.
     """
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
@@ -51,11 +51,11 @@ class Footprint:
 
     @cached_property
     def _touching(self) -> tuple[tuple[isl.Set, isl.Map], ...]:
-        """The distinct instances, with the cells that they touch."""
+        """The distinct pairs of instances and maps to cells."""
         return tuple(dict.fromkeys((domain.points, access.cells) for domain, access in self._sites))
 
     def _union(self) -> isl.Set | None:
-        if not self._alike or self._sample.cells is None:  # of several sizes or unknown, or taken apart differently
+        if not self._alike or self._sample.cells is None:
             return self._whole_array()
         return reduce(isl.Set.union, (points.apply(cells) for points, cells in self._touching)).coalesce()
 
@@ -67,7 +67,7 @@ class Footprint:
 
     @cached_property
     def count(self) -> Count:
-        """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
+        """Return |F|, or the number of executed accesses as a bound if the cells are unknown."""
         if self._cells is not None:
             return self._count(self._touching_once(self._cells) or self._cells)
         accesses = sum((self._cardinalities.count(domain) for domain, _ in self._sites), Count.constant(0))
@@ -81,9 +81,9 @@ class Footprint:
         return reasons
 
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
-        """Return instances that touch one cell each, all cells together, where these have several floors.
+        """Return instances in one-to-one correspondence with cells, if the cells have several floors; else None.
 
-        There are as many of them as cells, and fewer floors: ``a[i//4*8 + i%4]`` has a cell for each i.
+        The instances have fewer floors: ``a[i//4*8 + i%4]`` has a cell for each i.
         """
         if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
@@ -99,7 +99,7 @@ class Footprint:
     def filled(self, stride: LaneStride) -> Count | None:
         """Return |F with its gaps along the unit-stride axis filled|.
 
-        For lanes ``s`` apart along that axis this is F + {0 .. s-1}; where neighbouring lanes touch different rows, the
+        For a lane stride ``s`` along that axis this is F + {0 .. s-1}. If neighbouring lanes touch different rows, the
         rows that F touches are filled.
         """
         axis = self._sample.unit_axis
@@ -115,7 +115,7 @@ class Footprint:
         return self._count(rows.intersect(_box(row)).coalesce())
 
     def filled_at(self, distance: Count) -> Count | None:
-        """Return |F filled| for the accesses whose lanes are so far apart; None where no access is like that."""
+        """Return |F filled| for the accesses with a lane stride; None if no access has it."""
         strides = (stride for _, access in self._sites for stride in access.lane_stride)
         alike = (stride for stride in strides if str(Count(stride.distance, granularity="cell")) == str(distance))
         stride = next(alike, None)
@@ -127,7 +127,7 @@ class Footprint:
 
 
 def _alike(access: Access, twin: Access) -> bool:
-    """Whether equal cells of two accesses to an array are equal addresses: they have one size and one layout."""
+    """Whether equal cells of two accesses to an array are equal addresses: their sizes and layouts are equal."""
     if access.cells is None or twin.cells is None:
         return access.cells is twin.cells
     return access.bits == twin.bits and len(access.strides) == len(twin.strides) and all(

@@ -1,7 +1,7 @@
-"""Numbers of executed instances at each granularity, and of work-items that execute anything at all.
+"""Numbers of executed instances at each granularity, and of active work-items.
 
-Each distinct set is counted once. A sub-group's lanes are boxes of local ids, which isl projects out exactly. Where a
-domain is a product, its lanes are eliminated factor by factor.
+Each distinct set is counted once. A sub-group's lanes are boxes of local ids, which isl projects out exactly. The lanes
+of a domain that is a product are eliminated factor by factor.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Progra
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
-ADDED = 4  # sub-groups of a group whose formulas are added
-SUMMED = 16  # sub-groups of a group that are counted one by one; Barvinok counts more of them faster at once
+ADDED = 4  # most sub-groups of a group whose formulas are added
+SUMMED = 16  # most sub-groups of a group that are counted one by one; counting more at once is faster
 BOUNDED = "the points of a set are only bounded"
 Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 
 
 class Cardinalities:
-    """Counts the sets of one program and remembers them.
+    """Counts the sets of one program and keeps the counts.
 
-    A sub-group is ``floor(linear local id / subgroup_size)``. The budget is what the formula of one set, or of one
-    sum, may cost; 1 is ``OPERATIONS`` of isl.
+    A sub-group is ``floor(linear local id / subgroup_size)``. The budget limits the work for the formula of
+    one set, or of one sum; 1 is ``OPERATIONS`` of isl.
     """
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
@@ -55,10 +55,10 @@ class Cardinalities:
     def _count_pairs(self, domain: Domain, granularity: str) -> Count:
         launch = self.program.launches[domain.launch]
         if granularity != "workitem" and domain.trips is not None:
-            # each lane makes at most the trips of all work-items
+            # bound: each lane makes at most as many trips as all work-items
             return self.count(domain).labelled(granularity, False, ("lanes make different numbers of trips",))
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
-        # units of a group execute the same where the domain lacks their axes
+        # all units of a group execute the same if the domain lacks their axes
         if granularity == "workitem":
             repeated = prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity, domain.reasons)
@@ -68,9 +68,9 @@ class Cardinalities:
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
     def by_lane(self, domain: Domain) -> Iterator[Count]:
-        """Yield the executions by the lanes at each place of a sub-group: their linear local id modulo its size.
+        """Yield the executions by the lanes at each position of a sub-group (linear local id modulo its size).
 
-        They are counted at given sizes only, where that is fast.
+        They are counted at given sizes only, which is fast.
         """
         launch, groups = self.program.launches[domain.launch], self._groups(domain.launch, domain.axes)
         whole = completed(domain, launch, groups=False)
@@ -81,7 +81,7 @@ class Cardinalities:
             yield self.wrap(number, domain.factor, domain.exact, reasons=domain.reasons)
 
     def _splits(self, domain: Domain, launch: Launch) -> bool:
-        """Whether the sub-groups of a group differ in what they execute."""
+        """Whether the sub-groups of a group execute different instances."""
         several = launch.group_size > self.subgroup_size
         return several and any(axis.startswith("l") for axis in domain.axes)
 
@@ -99,19 +99,19 @@ class Cardinalities:
                 return number
         if not split:
             return self.size(without_local(domain))
-        apart = [] if whole is None else apart_from_lanes(domain, whole)
-        kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in apart)
-        coupled = replace(domain, points=without_dimensions(domain.points, apart), axes=kept)
+        free = [] if whole is None else independent_of_lanes(domain, whole)
+        kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in free)
+        coupled = replace(domain, points=without_dimensions(domain.points, free), axes=kept)
         number = self._sum(list(in_sub_groups(coupled, launch, size)))
-        if not apart:
+        if not free:
             return number
-        others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in apart))
+        others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in free))
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
         """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes.
 
-        Those of many sub-groups that differ are counted at given sizes only: their formulas take seconds to add.
+        Many different sub-groups are counted at given sizes only, as adding their formulas takes seconds.
         """
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
@@ -139,7 +139,7 @@ class Cardinalities:
         return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
-        """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
+        """Return the sum of the sizes of sets; equal sizes are multiplied instead of added."""
         sizes: dict[str, tuple[Cardinality, int]] = {}
         terms = spent = 0
         for points in sets:
@@ -164,7 +164,7 @@ class Cardinalities:
         return Cardinality(number, exact, tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
-        """Return the number of groups along the axes that are not among ``axes``."""
+        """Return the number of groups along all other axes than ``axes``."""
         number = isl.PwQPolynomial("{ 1 }")
         for axis, extent in enumerate(self._grids[launch]):
             if f"g.{axis}" not in axes:
@@ -172,11 +172,11 @@ class Cardinalities:
         return number
 
     def work_groups(self, launch: int) -> Count:
-        """Return the work-groups that a launch starts, over all its repeats."""
+        """Return the work-groups of all repeats of a launch."""
         return self.wrap(self._repeats(launch).times(self._groups(launch, ())), granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
-        """Return how often the host makes the launch."""
+        """Return how often the host repeats the launch."""
         return self.wrap(self._repeats(launch), granularity="launch")
 
     def _repeats(self, launch: int) -> Cardinality:
@@ -185,7 +185,7 @@ class Cardinalities:
         return self._launches[launch]
 
     def barriers(self, site: BarrierSite) -> Count:
-        """Return the work-items that meet the barrier, each time that they do."""
+        """Return how often work-items execute the barrier."""
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
@@ -204,7 +204,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
     They are the union over statements of the projection onto the hardware axes and the host's loops around a launch.
-    What is not certain to be executed matters only for work-items that execute nothing else.
+    Uncertain statements make the count inexact only for work-items that execute no certain one.
     """
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
@@ -222,7 +222,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
 
 
 def _work_items(domain: Domain, launch: Launch) -> isl.Set:
-    """Return the work-items of a domain, each time that the host starts them; their axes are sorted by name."""
+    """Return the work-items of a domain in each repeat of the launch; their axes are sorted by name."""
     whole, host = completed(domain, launch), launch.repeats.get_var_names(SET)
     points, axes = launch.repeats.flat_product(whole.points), ["" for _ in host]
     for k, name in enumerate(whole.names, len(host)):
@@ -236,7 +236,7 @@ def _work_items(domain: Domain, launch: Launch) -> isl.Set:
 
 
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
-    """Return the domain with all local axes of its launch as dimensions, and all group axes."""
+    """Return the domain with all local axes of its launch as dimensions, and by default all group axes."""
     points, axes, names = domain.points, list(domain.axes), list(domain.names)
     below = isl.Map("{ [n] -> [x] : 0 <= x < n }")
     limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(below)) for k, extent in enumerate(launch.grid) if groups]
@@ -265,7 +265,7 @@ def in_sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[isl.Set
 
 
 def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
-    """Return the union of sets, each at another place along one more dimension."""
+    """Return the disjoint union of sets, which have different values of one more dimension."""
     pairs: isl.Set | None = None
     for number, points in enumerate(parts):
         numbered = points.flat_product(isl.Set(f"{{ [{number}] }}"))
@@ -289,14 +289,14 @@ def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int,
 
 
 def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
-    """Yield for each sub-group boxes that hold its lanes."""
+    """Yield the boxes of the lanes of each sub-group."""
     for first in range(0, launch.group_size, size):
         last = min(first + size, launch.group_size) - 1
         yield _boxes(first, last, launch.group_shape)
 
 
 def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
-    """Return boxes of local ids that together are the linear ids first to last, l.0 fastest."""
+    """Return the linear ids from first to last as boxes of local ids, l.0 fastest."""
     if len(shape) <= 1:
         return [((first, last),)] if shape else [()]
     row = prod(shape[:-1])
@@ -311,8 +311,8 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
     return boxes + _boxes(high * row, last, shape)
 
 
-def apart_from_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
-    """Return the dimensions of a domain, a product, that no condition couples with its lanes."""
+def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
+    """Return the dimensions of a domain, given as a product, that no condition couples with its lanes."""
     if not whole.separable:
         return []
     inames = enumerate(zip(domain.axes, domain.names, strict=True))
@@ -324,16 +324,15 @@ def apart_from_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
     """Yield, for each ``size`` lanes of a group, the instances that they execute, as a union of products.
 
-    The instances with a lane in a box are the product of the factors' projections. Of the boxes that the lanes are,
-    those are left out whose instances another one is seen to reach. A factor is None where its projection is not seen
-    to be a polytope of integers.
+    The instances with a lane in a box are the product of the factors' projections. Boxes whose instances another box
+    provably contains are left out. A factor is None unless its projection is provably a polytope of integers.
     """
     lanes = {variable(k): int(axis[2:]) for k, axis in enumerate(domain.axes) if axis.startswith("l")}
     tied = [variable(k) for k, name in enumerate(domain.names) if name in domain.tied]
     removed = {*lanes, *tied}
     whole = tuple(f for f in product.factors if not removed & {*f.variables})
     touched = [f for f in product.factors if removed & {*f.variables}]
-    projections: dict[object, Polytope | None] = {}  # sub-groups that differ along one axis share those of the others
+    projections: dict[object, Polytope | None] = {}  # sub-groups often share limits along an axis
 
     def projected(factor: Polytope, box: Box) -> Polytope | None:
         limits = tuple((name, *box[lanes[name]]) for name in factor.variables if name in lanes)
@@ -345,14 +344,14 @@ def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size:
     for boxes in boxes_of_sub_groups(launch, size):
         kept: list[Factors] = []
         for box in boxes:
-            reached = tuple(projected(factor, box) for factor in touched)
-            if not any(_reaches(earlier, reached) for earlier in kept):
-                kept = [earlier for earlier in kept if not _reaches(reached, earlier)] + [reached]
+            instances = tuple(projected(factor, box) for factor in touched)
+            if not any(_contains(earlier, instances) for earlier in kept):
+                kept = [earlier for earlier in kept if not _contains(instances, earlier)] + [instances]
         yield [(*whole, *factors) for factors in kept]
 
 
-def _reaches(larger: Factors, smaller: Factors) -> bool:
-    """Whether each of the polytopes is seen to hold its counterpart."""
+def _contains(larger: Factors, smaller: Factors) -> bool:
+    """Whether each polytope provably contains the corresponding one."""
     return larger == smaller or all(
         outer is not None and inner is not None and outer.equalities == inner.equalities
         and all(any(row.follows_from(tighter) for tighter in inner.inequalities) for row in outer.inequalities)
@@ -361,7 +360,7 @@ def _reaches(larger: Factors, smaller: Factors) -> bool:
 
 
 def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]) -> Polytope | None:
-    """Return the factor's values of its other variables for which a lane is in the limits."""
+    """Return the projection of a factor, with some variables in limits, onto the variables that stay."""
     rows = list(factor.inequalities)
     for name, low, high in limits:
         lane = AffineForm({name: 1})

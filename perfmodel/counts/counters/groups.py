@@ -1,6 +1,7 @@
-"""How much each work-group of a launch executes: a function of the sizes and of the group's coordinates.
+"""Work of each work-group of a launch, as a function of the sizes and of the group's coordinates.
 
-In a triangle of 128 rows, groups of 64 rows: the first group makes 64*65/2 = 2080 iterations, the second 6176.
+Example: in a triangle of 128 rows with groups of 64 rows, the first group makes 64*65/2 = 2080 iterations, the second
+6176.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from perfmodel.values import FrozenValue
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
 COORDINATE = "group_axis_"
-"""What names of groups' coordinates begin with, as parameters; the number of the axis follows."""
+"""Prefix of the parameters that are groups' coordinates; the number of the axis follows."""
 
 
 def _coordinate(axis: int) -> str:
@@ -68,7 +69,7 @@ class GroupWork(FrozenValue):
 
 
 def group_works(cardinalities: Cardinalities) -> Iterator[GroupWork | None]:
-    """Yield the work of each launch's groups; None where all are seen to do the same, or where it has no formula."""
+    """Yield the work of each launch's groups; None if all groups do the same work, or it has no formula."""
     for number, launch in enumerate(cardinalities.program.launches):
         weights = Counter[Domain]()
         for statement in cardinalities.program.statements:
@@ -97,7 +98,7 @@ def _work(cardinalities: Cardinalities, launch: Launch, weights: Mapping[Domain,
 
 
 def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
-    """Return the sizes that are allowed, and the coordinates of the groups, all of them parameters."""
+    """Return the allowed sizes and coordinates of groups, all as parameters."""
     grid = cardinalities.program.assumptions
     for axis, extent in enumerate(launch.grid):
         places = isl.Set.from_pw_aff(extent).apply(BELOW)
@@ -107,7 +108,7 @@ def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
 
 
 def _of_group(domain: Domain, space: isl.Space) -> isl.Set:
-    """Return the instances of a domain that one group executes, whose coordinates are parameters."""
+    """Return the instances that one group executes, with its coordinates as parameters."""
     points = domain.points
     for k in reversed(range(len(domain.axes))):
         if domain.axes[k].startswith("g"):
@@ -117,7 +118,7 @@ def _of_group(domain: Domain, space: isl.Space) -> isl.Set:
 
 
 def _alike(instances: isl.Set, grid: isl.Set) -> bool:
-    """Whether each group executes what any does."""
+    """Whether all groups execute the same instances."""
     any_group = instances.intersect_params(grid)
     for k in reversed(range(any_group.dim(PARAM))):
         if any_group.get_dim_name(PARAM, k).startswith(COORDINATE):

@@ -1,8 +1,8 @@
 """Cache lines that the accesses of a kernel touch.
 
-Lines are counted row by row in index space, each row beginning on a line, since isl cannot hold the product n*i of a
-flattened address. Where strides are numbers, the count is that of the array as it lies in memory. Where a row may
-begin anywhere in a line, the count is an upper bound.
+Lines are counted row by row in index space, since isl cannot represent the product n*i of a flattened address; each row
+begins on a line. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a
+line, the count is an upper bound.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
-MOST_DIVISOR = 4096  # parameters are not looked at for larger ones
+MOST_DIVISOR = 4096  # largest divisor of parameters that is tested
 Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The distinct lines that accesses to one array touch; with sizes, which are then those of all parameters."""
+    """The distinct lines that accesses to one array touch; `sizes` has no parameter or all of them."""
 
     cardinalities: Cardinalities
     sites: list[Site]
@@ -40,11 +40,11 @@ class Lines:
     def count(self, per: str) -> Count:
         """Return the lines of each unit, summed over the units.
 
-        ``"instance"`` is one execution of one access by one sub-group (its transactions); the other units are taken
-        with everything that they touch during a launch.
+        ``"instance"`` is one execution of one access by one sub-group (its transactions); other units count all lines
+        that they touch during a launch.
         """
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
-            # at most one line an execution
+            # bound: one line for each execution
             bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))
             return bound.labelled("line", False, all_doubts(self.sites))
         assumptions = self.cardinalities.program.assumptions
@@ -59,8 +59,7 @@ class Lines:
     def _reasons(self, per: str, places: list[Places]) -> list[str]:
         """Return why the count is not exact.
 
-        Rows that are taken apart in different ways, as those of a[m*i + j] and a[n*j + i], may share lines that
-        count twice.
+        Rows of different length, as in a[m*i + j] and a[n*j + i], may share lines, which count twice.
         """
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
@@ -89,7 +88,7 @@ class Lines:
         return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterator[tuple[int, isl.Set]]:
-        """Yield the instances of each sub-group of a group where units are sub-groups."""
+        """Yield the instances of each sub-group of a group, or all instances if the unit is larger."""
         if per in ("workgroup", "launch"):
             yield 0, domain.points
         else:
@@ -130,8 +129,8 @@ class Lines:
 class Places:
     """Where the cells of an access lie: maps from executed points to (row, line).
 
-    Where rows may begin inside a line the map is to (row, cell), and the cells of a line are given. The distances of
-    rows along each axis that is a row are in bits, as texts.
+    If rows may begin inside a line, the map is to (row, cell), and the cells of a line are given. ``rows`` has the
+    distance of rows along each axis that is a row, as the text of a function [bit].
     """
 
     of_points: isl.Map
@@ -142,8 +141,8 @@ class Places:
 def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
     """Return the places of an access.
 
-    Along axes whose strides are known numbers, cells lie in one row, as in memory: with sizes that is the whole array.
-    Every index of the other axes is a row.
+    Axes whose strides are numbers form one row, as in memory; with sizes that is the whole array. Each index of other
+    axes is a row.
     """
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
@@ -175,10 +174,10 @@ def _known_steps(
     strides: list[isl.PwQPolynomial], unit_axis: int | None, per_line: int, sizes: Mapping[str, int],
     assumptions: isl.Set,
 ) -> dict[int, int]:
-    """Return the strides of the axes along which cells lie in one row.
+    """Return the strides of the axes that form one row.
 
-    A row of whole lines may as well be a row of its own, which is simpler to count, where no shorter one is left.
-    Where strides are symbolic, the known ones lie inside of them only if each divides all of these.
+    An axis with a stride of whole lines is a separate row, which is simpler to count, if no shorter stride remains.
+    Known strides can be combined with symbolic ones only if each known one divides all symbolic ones.
     """
     if sizes:
         return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
@@ -197,7 +196,7 @@ def _known_steps(
 
 
 def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return the value of a function of parameters; raise a SizeError where one is left out."""
+    """Return the value of a function of parameters; raise a SizeError if one is missing."""
     known = quasi_polynomial_of(function)
     for name in known.parameters:
         if name not in sizes:
@@ -206,7 +205,7 @@ def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
 
 
 def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
-    """Whether a polynomial in parameters is seen to be a multiple of ``by`` under the assumptions."""
+    """Whether a polynomial in parameters is provably a multiple of ``by`` under the assumptions."""
     known = quasi_polynomial_of(function)
     if known.floors:
         known = quasi_polynomial_of(function.gist_params(assumptions))
@@ -228,11 +227,11 @@ def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumpti
 
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
-    """Return sets with together as many points as there are lines, or more.
+    """Return sets that together have at least as many points as there are lines.
 
-    Those touched are lines already if ``per_line`` is None, else cells of rows that may begin
-    anywhere in a line. Then a row touches a constant number of lines, if there is one, or else at most one line more
-    than it would if it began on a line, or one for each cell, or all those lines and the ones after them.
+    The touched points are lines if ``per_line`` is None, else cells of rows that may begin anywhere in a line. The
+    bound for a row is a constant number of lines, if there is one. Otherwise it is one line more than if the row began
+    on a line, or one line for each cell, or these lines and the lines after them.
     """
     if per_line is None:
         return [touched]
@@ -248,16 +247,16 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
 
 
 def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return the set with the last dimension, a cell, replaced by its line."""
+    """Return the set with the last dimension, the cell, replaced by its line."""
     axes = [f"x{k}" for k in range(cells.dim(SET))]
     target = [*axes[:-1], f"floor({axes[-1]}/{per_line})"]
     return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(target)}] }}"))
 
 
 def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return a set with at least as many points as lines that rows touch, wherever in a line they begin.
+    """Return a set with at least as many points as the lines that rows touch, wherever in a line they begin.
 
-    A cell is on the line on which it would be if its row began on a line, or on the next.
+    A cell is on the line that it would have if its row began on a line, or on the next line.
 
     Examples
     --------
@@ -275,9 +274,9 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
 def most_lines(cells: isl.Set, per_line: int) -> int | None:
     r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
 
-    The cell is the last dimension, the others are the row. Cells of which the first and the last are :math:`d` apart
-    touch at most :math:`\lceil d / L \rceil + 1` lines of :math:`L` cells. None where no constant bounds the distance,
-    or where cells lie so far apart that most of the lines between them are not touched.
+    The cell is the last dimension, the others are the row. Cells with a distance :math:`d` between first and last touch
+    at most :math:`\lceil d / L \rceil + 1` lines of :math:`L` cells. None if no constant bounds the distance, or if
+    there are untouched lines between the cells.
 
     Examples
     --------
@@ -298,7 +297,7 @@ def _distances(cells: isl.Set) -> isl.Set:
 
 
 def _consecutive(lines: isl.Set) -> bool:
-    """Whether all lines between two lines of a row are in the set too."""
+    """Whether all lines between two lines of a row are in the set."""
     row = isl.Map.from_range(lines).move_dims(IN, 0, OUT, 0, lines.dim(SET) - 1)
     upwards = isl.Map("{ [x] -> [y] : y >= x }")
     between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))

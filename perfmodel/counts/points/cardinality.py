@@ -244,7 +244,7 @@ class IntervalCounter:
 def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
     """Return the number of points of a box around a set, zero where the set has no real point.
 
-    The widths are those of the set without its divisions, projected over the reals. If more than 16 combinations of
+    The widths are widths of the set without its divisions, projected over the reals. If more than 16 combinations of
     bounds are possible, each axis uses the bound that is tightest at large sizes. A set without a lower or upper bound
     along an axis is a CountError.
     """

@@ -1,8 +1,8 @@
 """Sets as products of polytopes over fewer variables, which are counted and projected one by one.
 
-The loops of a tiled kernel couple only in pairs (16*i_outer + i_inner < n), and most pairs look alike: a matrix
-product's six loops are three times the same two-dimensional set. Variables are eliminated where the integers allow it:
-projected out, or replaced by others that are less coupled.
+The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal: a matrix
+product's six loops are three times the same two-dimensional set. Variables are eliminated where that is exact in the
+integers: projected out, or replaced by variables that are less coupled.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from perfmodel.counts.points.polytopes import AffineForm, Polytope, floor_rows, 
 SET, PARAM, DIV, CONSTANT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
 Factors = tuple[Polytope | None, ...]
 PRODUCTS = 4
-"""At most, in a union that is written out: four products have eleven intersections."""
+"""Most products in a union that is expanded: four products have eleven intersections."""
 
 
 # {{{ elimination of a variable
 
 def eliminated(polytope: Polytope, name: str) -> Polytope | None:
-    """Return the projection along a variable; None where it is not seen to be a polytope.
+    """Return the projection along a variable; None unless it is provably a polytope.
 
     Between ``a*x >= l`` and ``b*x <= h`` lies an integer wherever ``b*l <= a*h`` if a or b is 1, and everywhere if
     ``a*h - b*l >= (a - 1)*(b - 1)`` (Pugh's Omega test, CACM 35(8), 1992).
@@ -55,7 +55,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope of as many points, its variables as little coupled as can be seen."""
+    """Return a polytope with as many points whose variables are less coupled, where one is found."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -65,7 +65,7 @@ def straightened(polytope: Polytope) -> Polytope:
 
 
 def _without_fixed(polytope: Polytope) -> Polytope:
-    """Leave out variables that an equality gives as a whole form of the others: one value each."""
+    """Remove variables that an equality determines as an integer form of the others."""
     for form in polytope.equalities:
         for name in polytope.variables:
             if abs(form[name]) == 1:
@@ -74,9 +74,9 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return the polytope with x for x + f, where all constraints on x have only multiples of that.
+    """Return the polytope with x for x + f, if all constraints on x contain multiples of x + f only.
 
-    The shear (x, y) -> (x + f(y), y) has an inverse in integers, so that no point is lost.
+    The shear (x, y) -> (x + f(y), y) has an inverse in the integers, so it keeps the number of points.
     """
     others = set(polytope.variables) - {name}
     skews = {
@@ -89,10 +89,10 @@ def _sheared(polytope: Polytope, name: str) -> Polytope:
 
 
 def without_tiles(polytope: Polytope) -> Polytope:
-    """Return a polytope of as many points, in which tile and offset are one variable.
+    """Return a polytope with as many points, in which tile and offset are one variable.
 
-    Where ``0 <= y - f < a`` and all else is about ``a*x + y`` or ``x`` alone, ``z = a*x + y`` stands
-    for both: x = floor((z - f)/a) is determined, and ``x >= l`` is ``z >= a*l + f``.
+    If ``0 <= y - f < a`` and all other constraints contain ``a*x + y`` or ``x`` alone, ``z = a*x + y`` replaces both:
+    x = floor((z - f)/a) is determined, and ``x >= l`` is ``z >= a*l + f``.
     """
     polytope = _without_determined(polytope)
     for offset in polytope.variables:
@@ -104,10 +104,7 @@ def without_tiles(polytope: Polytope) -> Polytope:
 
 
 def _without_determined(polytope: Polytope) -> Polytope:
-    """Leave out variables of which each point of the others has exactly one value.
-
-    Those are ``x`` with no more than ``0 <= f - a*x < a``: x = floor(f/a).
-    """
+    """Remove variables with one value for each point of the others: ``0 <= f - a*x < a`` only, so x = floor(f/a)."""
     for name in polytope.variables:
         rows = [form for form in polytope.inequalities if name in form.terms]
         if len(rows) != 2 or any(name in form for form in polytope.equalities):
@@ -119,7 +116,7 @@ def _without_determined(polytope: Polytope) -> Polytope:
 
 
 def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
-    """Return the polytope with ``offset`` standing for width * tile + offset, if that is right."""
+    """Return the polytope in which ``offset`` means width * tile + offset, if that is possible."""
     both = {tile, offset}
     if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None
@@ -141,9 +138,9 @@ def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
 
 
 def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, width: int) -> AffineForm | None:
-    """Return an inequality for z = width*tile + offset, which takes the offset's name; None where there is none.
+    """Return an inequality in z = width*tile + offset, which gets the offset's name; None if it has other terms.
 
-    ``start`` is offset - f, which lies in 0 ... width - 1; with z for the offset it is z - f.
+    ``start`` is offset - f, from 0 to width - 1; with z for the offset it is z - f.
     """
     c, d = form[tile], form[offset]
     rest = form.without(tile).without(offset)
@@ -161,9 +158,9 @@ def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, widt
 # {{{ unions of products
 
 def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
-    """Yield signs and products whose points add up to those of a union: ``|A or B| = |A| + |B| - |A and B|``.
+    """Yield signs and products whose points add up to the points of a union: ``|A or B| = |A| + |B| - |A and B|``.
 
-    A factor is None where one that it comes from is; so is the only one of a union of too many products.
+    A factor is None if a factor of which it is the intersection is None, or if the union has too many products.
 
     Examples
     --------
@@ -184,7 +181,7 @@ def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
 
 
 def _common(factors: Factors) -> Polytope | None:
-    """Return the intersection of polytopes over the same variables, without rows that follow from another one."""
+    """Return the intersection of polytopes over the same variables, without rows that another row implies."""
     distinct = list({id(factor): factor for factor in factors}.values())
     first = distinct[0]
     if len(distinct) == 1 or first is None:
@@ -213,7 +210,7 @@ class Multiple:
 
     @property
     def name(self) -> str:
-        """The name that stands for it in forms."""
+        """Its name in forms."""
         return f"({self.parameter} - {self.remainder})/{self.divisor}"
 
 
@@ -221,10 +218,9 @@ class Multiple:
 class FactoredSet:
     """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
-    The set is empty where one of the conditions, forms in the parameters alone, is negative. In the forms, names of
-    multiples replace parameters which the set makes multiples. It is separable where each of isl's own constraints,
-    too, involves the variables of one factor only; otherwise these have floors of several, which are eliminated from
-    the factors.
+    The set is empty where a condition, a form in the parameters alone, is negative. In the forms, names of multiples
+    replace parameters that the set requires to be multiples. The set is separable if each of isl's own constraints
+    involves the variables of one factor only; otherwise floors of several were eliminated from the factors.
     """
 
     basic: isl.BasicSet
@@ -234,7 +230,7 @@ class FactoredSet:
     separable: bool
 
     def points(self, factor: Polytope) -> isl.Set:
-        """Return one of the factors (and the conditions) as isl's set, if the set is separable."""
+        """Return a factor, with the conditions, as a set of isl; the product must be separable."""
         others = [k for k in range(self.basic.dim(SET)) if variable(k) not in factor.variables]
         basic = self.basic
         for k in reversed(others):
@@ -242,7 +238,7 @@ class FactoredSet:
         return without_dimensions(basic.to_set(), others)
 
     def straightened_points(self, factor: Polytope) -> isl.Set | None:
-        """Return a set of as many points as :meth:`points` over fewer variables; None where none are seen."""
+        """Return a set with as many points as :meth:`points` and fewer variables; None if none is found."""
         simple = straightened(factor)
         if self.multiples or len(simple.variables) == len(factor.variables):
             return None
@@ -263,7 +259,7 @@ def variable(dimension: int) -> str:
 
 
 def factored(points: isl.Set) -> FactoredSet | None:
-    """Return a set as a product; None for a union, and where floors can't be eliminated."""
+    """Return a set as a product; None for a union, and if floors cannot be eliminated."""
     if points.n_basic_set() != 1:
         return None
     (basic,) = points.get_basic_sets()
@@ -292,7 +288,7 @@ def factored(points: isl.Set) -> FactoredSet | None:
 
 
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups joined where a coupling has members of several."""
+    """Return the groups, joined where a coupling has members of several groups."""
     joined = list(groups)
     for coupled in couplings:
         touched = [group for group in joined if group & coupled]
@@ -305,7 +301,7 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
     """Return a set as a polytope whose variables are its dimensions and its floors of these.
 
-    A floor that makes a parameter a multiple is replaced, together with the parameter, by a name for that multiple.
+    A floor that requires a parameter to be a multiple, and the parameter, are replaced by a name of the multiple.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [variable(k) for k in range(basic.dim(SET))]
@@ -318,7 +314,7 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
         congruence = _congruence(equalities, floor, {*names})
         if congruence is None:
             variables.append(floor)
-            with suppress(isl.Error):  # of a variable that only exists, isl's constraints are all that there is
+            with suppress(isl.Error):  # an existential variable has no definition
                 definition = basic.get_local_space().get_div(position)
                 inequalities += floor_rows(floor, *fraction_of(definition, columns))
             continue
@@ -334,7 +330,7 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
 
 
 def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
-    """Return a form for each row of a matrix with a column for each name, and last the constants."""
+    """Return the rows of a matrix as forms; its columns are the names, then the constants."""
     forms = []
     for row in range(matrix.rows()):
         *coefficients, constant = (matrix.get_element_val(row, k).get_num_si() for k in range(len(columns) + 1))
@@ -363,10 +359,10 @@ def _congruence(
 # {{{ projections
 
 class Projector:
-    """Projects one kernel's loop domain onto some of its inames, and remembers the projections.
+    """Projects one kernel's loop domain onto some of its inames, and keeps the projections.
 
-    isl looks for redundant constraints among all pairs when it eliminates an iname. With the ten inames of a tiled
-    kernel this takes most of the time of counting, so inames that no constraint couples are projected apart.
+    isl compares all pairs of constraints when it eliminates an iname. With the ten inames of a tiled kernel this takes
+    most of the time of counting, so groups of inames that no constraint couples are projected separately.
     """
 
     def __init__(self, whole: isl.Set) -> None:
@@ -374,7 +370,7 @@ class Projector:
         self._names = [whole.get_dim_name(SET, k) for k in range(whole.dim(SET))]
         self._groups = [frozenset(range(len(self._names)))]
         product = factored(whole)
-        if product is not None and not product.basic.dim(DIV):  # floors may couple inames
+        if product is not None and not product.basic.dim(DIV):  # floors could couple inames
             places = {variable(k): k for k in range(len(self._names))}
             self._groups = [frozenset(places[name] for name in factor.variables) for factor in product.factors]
         self._known: dict[tuple[frozenset[int], frozenset[int]], isl.Set] = {}
@@ -389,12 +385,12 @@ class Projector:
         for target, name in enumerate(names):
             index = result.find_dim_by_name(SET, name)
             if index != target:
-                # move through the parameters: isl moves only between different types
+                # isl moves dimensions between different types only
                 result = result.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
         return result
 
     def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.Set:
-        """Return the constraints on a group, some of its dimensions eliminated."""
+        """Return the constraints on a group, with some of its dimensions eliminated."""
         if (group, removed) not in self._known:
             part = self.whole
             for k in range(len(self._names)):

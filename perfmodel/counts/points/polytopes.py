@@ -1,4 +1,4 @@
-"""Affine forms, polynomials in integer variables, and integer polytopes: values with operators, and isl's as these."""
+"""Affine forms, polynomials in integer variables, and integer polytopes, with conversions from isl's objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, is
 
 @dataclass(frozen=True, slots=True)
 class AffineForm:
-    """``sum(coefficient * name) + constant`` with integer coefficients, none of them zero.
+    """``sum(coefficient * name) + constant`` with nonzero integer coefficients.
 
     Examples
     --------
@@ -86,21 +86,21 @@ class AffineForm:
         return self.terms.keys()
 
     def at(self, values: Mapping[str, int]) -> int:
-        """Return the value of the form where each of its names has a value."""
+        """Return the value of the form at values of its names."""
         return self.constant + sum(c * values[name] for name, c in self.terms.items())
 
     def without(self, name: str) -> AffineForm:
-        """Return the form with zero for a name."""
+        """Return the form without a name."""
         if name not in self.terms:
             return self
         return AffineForm({key: c for key, c in self.terms.items() if key != name}, self.constant)
 
     def substituted(self, name: str, by: AffineForm) -> AffineForm:
-        """Return the form with another form for a name."""
+        """Return the form with another form substituted for a name."""
         return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
 
     def renamed(self, names: Mapping[str, str]) -> AffineForm:
-        """Return the form with new names for those that are in the mapping."""
+        """Return the form with names replaced by a mapping."""
         return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
 
     def tightened(self) -> AffineForm:
@@ -111,19 +111,16 @@ class AffineForm:
         return AffineForm({name: c // divisor for name, c in self.terms.items()}, self.constant // divisor)
 
     def is_certain(self) -> bool:
-        """Whether the form is a constant that is not negative."""
+        """Whether the form is a non-negative constant."""
         return not self.terms and self.constant >= 0
 
     def follows_from(self, other: AffineForm) -> bool:
-        """Whether the form is seen to be >= 0 where another one is: they differ by a constant."""
+        """Whether the form is >= 0 where another form is, since it is that form plus a non-negative constant."""
         return self.constant >= other.constant and self.terms == other.terms
 
 
 def floor_rows(name: str, form: AffineForm, denominator: int) -> tuple[AffineForm, AffineForm]:
-    """Return the two forms that are >= 0 only where the name is ``floor(form / denominator)``.
-
-    That is ``0 <= form - denominator*name <= denominator - 1``.
-    """
+    """Return the forms of ``0 <= form - denominator*name <= denominator - 1``: name is floor(form / denominator)."""
     remainder = form - AffineForm({name: denominator})
     return remainder, -remainder + (denominator - 1)
 
@@ -145,7 +142,7 @@ Monomial = frozenset[tuple[Atom, int]]  # atoms with their exponents
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """``sum(coefficient * product of atom**exponent)`` in variables and floors; no coefficient is zero."""
+    """``sum(coefficient * product of atom**exponent)`` in variables and floors, with nonzero coefficients."""
 
     terms: Mapping[Monomial, Fraction]
 
@@ -199,7 +196,7 @@ class Polynomial:
     __rmul__ = __mul__
 
     def mapped(self, value_of: Callable[[Atom], Polynomial]) -> Polynomial:
-        """Return the polynomial with a polynomial for each of its atoms."""
+        """Return the polynomial with a polynomial substituted for each atom."""
         total = Polynomial({})
         for monomial, c in self.terms.items():
             product = Polynomial.constant(c)
@@ -211,7 +208,7 @@ class Polynomial:
         return total
 
     def substituted(self, name: str, by: AffineForm) -> Polynomial:
-        """Return the polynomial with an affine form for a variable, also inside floors."""
+        """Return the polynomial with an affine form substituted for a variable, also inside floors."""
 
         def value_of(atom: Atom) -> Polynomial:
             if atom == name:
@@ -223,7 +220,7 @@ class Polynomial:
         return self.mapped(value_of)
 
     def replaced(self, name: str, by: Polynomial) -> Polynomial:
-        """Return the polynomial with a polynomial for a variable, except inside floors."""
+        """Return the polynomial with a polynomial substituted for a variable, except inside floors."""
         return self.mapped(lambda atom: by if atom == name else Polynomial.atom(atom))
 
     def coefficients(self, name: str) -> dict[int, Polynomial]:
@@ -236,7 +233,7 @@ class Polynomial:
         return {exponent: Polynomial(coefficient) for exponent, coefficient in terms.items()}
 
     def period(self, name: str) -> int:
-        """Return the period in a variable of the floors that contain it; 1 if there are none."""
+        """Return the period, in a variable, of the floors that contain it; 1 without such floors."""
         return lcm(1, *(
             atom.denominator // gcd(atom.denominator, atom.form[name])
             for monomial in self.terms for atom, _ in monomial
@@ -244,7 +241,7 @@ class Polynomial:
         ))
 
     def summed(self, name: str, below: Polynomial, last: Polynomial) -> Polynomial:
-        """Return the sum over ``below < name <= last``, for a variable that is in no floor."""
+        """Return the sum over ``below < name <= last``, for a variable outside of floors."""
         total = Polynomial({})
         for power, coefficient in self.coefficients(name).items():
             sums = faulhaber(power)
@@ -253,10 +250,9 @@ class Polynomial:
 
 
 def floor(form: AffineForm, denominator: int) -> Polynomial:
-    """Return floor(form / denominator), with every whole part taken out of the floor.
+    """Return floor(form / denominator) with integer parts moved out of the floor.
 
-    The first coefficient left inside is at most half the denominator, so that ``floor(-n/16)`` becomes
-    ``-floor((n + 15)/16)``.
+    The first coefficient inside is at most half the denominator: ``floor(-n/16)`` becomes ``-floor((n + 15)/16)``.
     """
     divisor = gcd(denominator, *form.terms.values())
     denominator //= divisor
@@ -315,7 +311,7 @@ class NamedFloor:
 class Polytope(FrozenValue):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
-    It is counted over the variables; other names are parameters.
+    Names that are not variables are parameters.
     """
 
     variables: tuple[str, ...]
@@ -325,7 +321,7 @@ class Polytope(FrozenValue):
     def __str__(self) -> str:
         """Return the polytope in isl's notation, every parameter a symbol."""
         used = {name for form in (*self.equalities, *self.inequalities) for name in form.names}
-        # derived parameters first: of an equality isl eliminates the last name
+        # derived parameters first: isl eliminates the last name of an equality
         symbols = sorted(used - set(self.variables), key=lambda s: (s[0] != "_", s))
         return f"[{', '.join(symbols)}] -> {{ [{', '.join(self.variables)}] : {self.condition} }}"
 
@@ -337,14 +333,14 @@ class Polytope(FrozenValue):
 
     @cached_property
     def canonical(self) -> object:
-        """What is equal for polytopes that differ in the names of their variables only."""
+        """A key that is equal for polytopes that differ in the names of their variables only."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
         both = (self.equalities, self.inequalities)
         equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)
         return len(names), equalities, inequalities
 
     def bounds(self, name: str) -> tuple[list[AffineForm], list[AffineForm], list[AffineForm]]:
-        """Return the inequalities that bound a name from below, from above, and not at all."""
+        """Return the inequalities that bound a name from below, from above, and that do not contain it."""
         lower: list[AffineForm] = []
         upper: list[AffineForm] = []
         others: list[AffineForm] = []
@@ -354,11 +350,11 @@ class Polytope(FrozenValue):
         return lower, upper, others
 
     def without(self, name: str) -> Polytope:
-        """Return the polytope without one of its variables, which no constraint has any more."""
+        """Return the polytope without a variable that no constraint contains."""
         return Polytope(tuple(v for v in self.variables if v != name), self.equalities, self.inequalities)
 
     def substituted(self, name: str, by: AffineForm) -> Polytope:
-        """Return the polytope with a form for a name in all constraints; the variables stay."""
+        """Return the polytope with a form substituted for a name in all constraints."""
         return Polytope(
             self.variables,
             tuple(form.substituted(name, by) for form in self.equalities),
@@ -367,10 +363,10 @@ class Polytope(FrozenValue):
 
 
 def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[NamedFloor, ...]]:
-    """Return a polytope with as many points as the set, and its derived parameters.
+    """Return a polytope with as many points as a set, and its derived parameters.
 
-    Its variables are named after the set's dimensions, ``_v0, _v1, ...`` if left out. Floors of variables become
-    variables, whose values are determined; floors of parameters become derived parameters.
+    Its variables have the names of `dimensions`, by default ``_v0, _v1, ...``. Floors of variables become variables
+    with determined values, and floors of parameters become derived parameters.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [*(dimensions or (f"_v{k}" for k in range(basic.dim(SET))))]
@@ -390,7 +386,7 @@ def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[
 
 
 def reduced(polytope: Polytope) -> Polytope | None:
-    """Return the polytope without redundant constraints; None where it has no points."""
+    """Return the polytope without redundant constraints; None if it is empty."""
     basic = isl.BasicSet(str(polytope)).detect_equalities().remove_redundancies()
     if basic.is_empty():
         return None
@@ -399,7 +395,7 @@ def reduced(polytope: Polytope) -> Polytope | None:
 
 
 def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> Polytope:
-    """Return the polytope with isl's constraints added; names of parameters, dimensions, floors."""
+    """Return the polytope with isl's constraints; `names` are the parameters, dimensions and floors."""
     equalities, inequalities = [*polytope.equalities], [*polytope.inequalities]
     for constraint in basic.get_constraints():
         form = _form_of(constraint.get_aff(), names)
@@ -414,7 +410,7 @@ def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
 
 
 def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
-    """Return an affine expression with whole coefficients; names of parameters, inputs, floors."""
+    """Return an affine expression with integer coefficients; `names` are the parameters, inputs and floors."""
     terms: dict[str, int] = {}
     position = 0
     for kind in (PARAM, IN, DIV):

@@ -1,8 +1,8 @@
-"""Numbers of points of sets, each distinct set counted once, and each product factor by factor.
+"""Numbers of points of sets: each distinct set is counted once, and each product factor by factor.
 
-Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it, which
-pip does not notice; :func:`has_barvinok` tells which one is there. Without it sets are summed by pure isl. Where
-that takes too many partial sums, or the function becomes too large, a bounding box gives an upper bound.
+Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it without a
+message of pip; :func:`has_barvinok` finds out which one is installed. Without the algorithm, sets are summed with plain
+isl. If that takes too many partial sums, or the function becomes too large, a bounding box gives an upper bound.
 """
 
 from __future__ import annotations
@@ -26,40 +26,39 @@ from perfmodel.libraries import MENDING_COMMAND, installed
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
 OPERATIONS = 500_000
-"""Operations of isl (it counts its allocations) that one set or sum may take: about a second."""
+"""Most operations of isl (it counts its allocations) for one set or sum: about a second."""
 LARGE_BUDGET = 10
 MANY = 8
-"""More quasi-polynomials than these are slow to add up: the sum over the 48 sub-groups of a guarded
-work-group takes ten seconds, and Barvinok's algorithm on their union five milliseconds."""
+"""More quasi-polynomials are slow to add: the sum over the 48 sub-groups of a guarded work-group takes ten seconds, and
+Barvinok's algorithm on their union five milliseconds."""
 DIMENSIONS = 7
 PARTS = 16
 """Barvinok's algorithm makes the parts of a union disjoint: for the 19 parts of an odd work-group's sub-groups it
 takes over two seconds, and its formula would have thousands of terms."""
 TERMS = 2000
-"""A formula of more terms is slow to simplify and to evaluate: at each size the set is counted faster."""
+"""Most terms of a formula: one with more is slower than counting the set at each size."""
 TILED = 4
-"""Variables of a set in which tiles are merged, as Barvinok's algorithm takes exponentially long in their number:
-the three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three. The
-numbers of sets with fewer variables stay as counts made before have them."""
+"""Fewest variables of a set whose tiles are merged, since Barvinok's algorithm is exponential in their number: the
+three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three."""
 VALUES = 16
-"""Most values of an existential variable: a set has a part for each of them."""
+"""Most values of an existential variable: each value makes a part of the set."""
 
 
-# {{{ what isl can do, and how much it may
+# {{{ isl's limits and abilities
 
 class BudgetSpentError(Exception):
-    """A formula takes more work than the budget allows; callers count at given sizes then."""
+    """A formula takes more work than the budget allows; callers then count at given sizes."""
 
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Let isl make at most so many operations, whatever time they take; a BudgetSpentError where it needs more."""
+    """Limit isl to a number of operations, whatever time they take; more operations are a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
     try:
         yield
-        if _is_spent():  # an operation failed whose error isl did not pass on: a result may lack pieces
+        if _is_spent():  # isl may return an incomplete result without an error
             raise BudgetSpentError
     except isl.Error:
         if _is_spent():
@@ -71,7 +70,7 @@ def limited(operations: int) -> Iterator[None]:
 
 
 def _is_spent() -> bool:
-    """Whether isl refuses every operation now: its message can be of a later error, such as one of syntax."""
+    """Whether isl has used up its operations; its message can describe a later error, such as one of syntax."""
     try:
         isl.Set("{ : }")
     except isl.Error:
@@ -80,11 +79,11 @@ def _is_spent() -> bool:
 
 
 class BarvinokMissingWarning(PerfModelWarning):
-    """Some counts will be upper bounds, as islpy cannot count the points of a set."""
+    """Some counts will be upper bounds, since islpy cannot count the points of a set."""
 
 
 def has_barvinok() -> bool:
-    r"""Tell whether ``islpy.Set.card`` exists and counts a triangle right.
+    r"""Whether ``islpy.Set.card`` exists and counts a triangle correctly.
 
     The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
     """
@@ -93,12 +92,12 @@ def has_barvinok() -> bool:
     try:
         points = isl.Set("{ [i, j] : 0 <= i < j < 10 }").card()
         return 45 == int(points.eval(isl.Point.zero(points.space.domain())).to_python())
-    except Exception:  # an islpy of mixed halves fails in many ways
+    except Exception:  # an installation mixed from both packages fails in many ways
         return False
 
 
 def is_overwritten() -> bool:
-    """Tell whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
+    """Whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
     return bool(installed("islpy-barvinok")) and not has_barvinok()
 
 
@@ -107,7 +106,7 @@ can_count = cache(has_barvinok)  # has_barvinok is called once in a process
 
 @cache
 def warn_once() -> None:
-    """Warn, the first time in a process, that a count is an upper bound since Barvinok is missing."""
+    """Warn once in a process that counts are upper bounds since Barvinok is missing."""
     warnings.warn(
         f"islpy lacks Barvinok's algorithm, so some counts are upper bounds; for exact ones: {MENDING_COMMAND}",
         BarvinokMissingWarning,
@@ -118,7 +117,7 @@ def warn_once() -> None:
 
 
 class SetCounter:
-    """Counts the points of sets under a program's assumptions, and remembers the numbers.
+    """Counts the points of sets under a program's assumptions, and keeps the numbers.
 
     Products of intervals are counted by their formula, other sets by :func:`count_points`.
     """
@@ -129,7 +128,7 @@ class SetCounter:
         self._known: dict[object, Cardinality] = {}
 
     def factored(self, points: isl.Set) -> FactoredSet | None:
-        """Return a set over the program's parameters as a product, if it is one."""
+        """Return a set over the program's parameters as a product; None if it is not one."""
         if not self._intervals.knows(points):
             return None
         whole = factored(points)
@@ -138,10 +137,10 @@ class SetCounter:
         return whole
 
     def count(self, points: isl.Set, whole: FactoredSet | None) -> Cardinality:
-        """Return the number of points of a set, given as a product, too, if it is one."""
+        """Return the number of points of a set; `whole` is the set as a product, if it is one."""
         parts = [] if whole is None else [self._by_intervals(f) for f in whole.factors]
         if whole is None or (None in parts and not whole.separable):
-            return self._remembered(points)
+            return self._cached(points)
         context = (whole.multiples, Polytope((), (), whole.conditions).canonical)
         total = Cardinality(self._intervals.indicator(whole.conditions))
         for factor, part in zip(whole.factors, parts, strict=True):
@@ -149,7 +148,7 @@ class SetCounter:
         return total
 
     def _count_factor(self, whole: FactoredSet, factor: Polytope, context: object) -> Cardinality:
-        """Return the number of points of a factor; tiles of many loops are merged before Barvinok sees them."""
+        """Return the number of points of a factor, after merging its tiles where it has many variables."""
         key = (factor.canonical, context)
         if key not in self._known:
             simple = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
@@ -159,8 +158,8 @@ class SetCounter:
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
         """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
 
-        None where a factor is None or no product of intervals, or where counting points is faster. A sum of many
-        products that overlap is not written out as one polynomial.
+        None where a factor is None or not a product of intervals, or where counting points is faster. A sum of many
+        products that overlap is not expanded to one polynomial.
         """
         multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
@@ -195,7 +194,7 @@ class SetCounter:
             self._known[key] = Cardinality(number)
         return self._known[key]
 
-    def _remembered(self, points: isl.Set) -> Cardinality:
+    def _cached(self, points: isl.Set) -> Cardinality:
         named = points
         for index in range(points.dim(SET)):
             named = named.set_dim_name(SET, index, f"d{index}")
@@ -205,10 +204,10 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the number of points of a union that fills its hull, or lacks one hole; else None.
+        """Return the number of points of a union that fills its hull except for at most one hole; else None.
 
-        Both branches of a test fill the hull together. Where the union has floors and the hole is one basic set, the
-        hole is counted instead.
+        Both branches of a test together fill the hull. A hole is subtracted where the union has floors and the hole is
+        one basic set.
         """
         if not 1 < points.n_basic_set() < PARTS:
             return None
@@ -223,17 +222,16 @@ class SetCounter:
         whole = self.count(hull.to_set(), self.factored(hull.to_set()))
         if hole.is_empty():
             return whole
-        lacking = self._remembered(hole)
+        lacking = self._cached(hole)
         return whole.minus(lacking) if lacking.exact else None
 
 
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    By Barvinok's algorithm where ``islpy`` has it, else by :func:`sum_of_points`, with one warning in a process if that
-    gives only a bound. Where the algorithm needs more ``operations`` of isl, or the formula has too many terms, the
-    number is counted at given sizes only. The algorithm gets no fewer than :data:`OPERATIONS`: where isl stops it, it
-    may go on with what isl did not compute, and end the process.
+    Barvinok's algorithm counts them, or :func:`sum_of_points` where it is missing. If the algorithm needs more
+    ``operations`` of isl, or the formula has too many terms, the points are counted at given sizes only. The limit is
+    at least :data:`OPERATIONS`, since the algorithm can crash when isl stops it.
     """
     points = points.coalesce()
     if not can_count():
@@ -248,14 +246,14 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
         except BudgetSpentError:
             continue
         if any(v.is_nan() or v.is_infty() or v.is_neginfty() for _, v in number.get_pieces()):
-            continue  # at sizes at which the kernel executes nothing, perhaps
+            continue  # such a piece may be at sizes at which the kernel executes nothing
         if terms_of(number) * OPERATIONS <= TERMS * operations:
             return Cardinality(number)
     return cardinality.only_at_sizes(points)
 
 
 def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
-    """Yield the set, and a set of as many points, tiles merged with their offsets, if it has tiles."""
+    """Yield the set and, if it has tiles, a set of as many points with tiles and offsets merged."""
     yield points
     basics = points.get_basic_sets()
     if len(basics) != 1 or basics[0].dim(DIV):
@@ -273,10 +271,10 @@ def terms_of(number: isl.PwQPolynomial) -> int:
 
 
 def _checked(points: isl.Set, operations: int) -> isl.Set:
-    """Return the set, if isl's operations tell how long Barvinok's algorithm counts it, or the budget is large.
+    """Return the set; raise a BudgetSpentError for one that takes Barvinok's algorithm minutes, mostly outside isl.
 
-    Else raise a BudgetSpentError: it has many parts or dimensions, or several existential variables that stay floors
-    of floors. The algorithm takes minutes for these, most of them outside isl.
+    These sets have many parts or dimensions, or several existential variables that remain floors of floors. A large
+    budget allows them.
     """
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
@@ -290,7 +288,7 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
 
 
 def sum_of_points(points: isl.Set) -> Cardinality:
-    """Return the number of points as the sum over disjoint polytopes, and over boxes around those that are too hard."""
+    """Return the sum of the points of disjoint polytopes, with boxes around the polytopes that are too hard."""
     values: Values = {}
     hard: list[isl.BasicSet] = []
     known = enumerated(points.coalesce()).compute_divs()
@@ -306,8 +304,8 @@ def sum_of_points(points: isl.Set) -> Cardinality:
 def enumerated(points: isl.Set) -> isl.Set:
     """Return the same set with fewer existential variables.
 
-    Where a part of the set has two existential variables or more, and one of these has at most 16 values at all sizes,
-    the part becomes the union over these values. Barvinok's algorithm may take minutes for it otherwise.
+    A part with two or more existential variables, one of which has at most 16 values at all sizes, becomes the union
+    over these values. Barvinok's algorithm may take minutes for it otherwise.
     """
     basics = points.get_basic_sets()
     if all(basic.dim(DIV) < 2 for basic in basics):

@@ -1,12 +1,12 @@
-r"""Sums of polynomials over the points of polytopes, and whether a function is zero at all points.
+r"""Sums of polynomials over the points of polytopes, and a test whether a function is zero at all points.
 
 A polytope is summed over one variable at a time:
 
 .. math:: \sum_{x=L}^{U} x^k = S_k(U) - S_k(L - 1)
 
-with Faulhaber's polynomials S. Where several bounds compete, the polytope is divided by which of them is the tightest;
-a bound ``c*x >= l`` gives the floor of an affine form, and a variable in a floor is summed residue by residue (Pugh,
-*Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
+with Faulhaber's polynomials S. With several bounds the polytope is split into parts, in each of which one bound is the
+tightest. A bound ``c*x >= l`` gives the floor of an affine form, and a variable in a floor is summed for each residue
+(Pugh, *Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from perfmodel.counts.points.factors import without_tiles
 from perfmodel.counts.points.polytopes import AffineForm, Atom, FloorAtom, NamedFloor, Polynomial, Polytope, polytope_of
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
-SUMS = 400  # partial sums looked at before a set counts as too hard
+SUMS = 400  # most partial sums of a set
 RESIDUES = 64
-TERMS = 400  # of a function: of all kernels that we know none needs 300 terms or 20 floors
+TERMS = 400  # of a function: no known kernel needs 300 terms or 20 floors
 FLOORS = 24
 ONE = Polynomial.constant(1)
 Values = dict[str, Polynomial]  # by the condition in isl's notation
 
 
 class TooHardError(Exception):
-    """The sum needs too many partial sums (internal: an upper bound is given instead)."""
+    """A sum needs too many partial sums; the caller then takes an upper bound."""
 
 
 @dataclass(frozen=True)
 class PartialSum:
     """A polynomial to be summed over the points of a polytope.
 
-    The polytope's equalities hold among parameters alone once no variable is left. Derived parameters are floors of
-    forms in other ones, those before them included.
+    Once no variable is left, the polytope's equalities are about parameters alone. Derived parameters are floors of
+    forms in other parameters, and in earlier derived ones.
     """
 
     polytope: Polytope
@@ -49,15 +49,12 @@ class PartialSum:
     derived: tuple[NamedFloor, ...] = ()
 
     def substituted(self, name: str, by: AffineForm) -> PartialSum:
-        """Return the sum with a form for a name; the variables stay."""
+        """Return the sum with a form substituted for a name."""
         return PartialSum(self.polytope.substituted(name, by), self.value.substituted(name, by), self.derived)
 
 
 def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
-    """Return sums without variables that add up to the number of points of a basic set.
-
-    Raises a TooHardError where there are too many of them.
-    """
+    """Return sums without variables that add up to the number of points of a basic set, or raise a TooHardError."""
     polytope, derived = polytope_of(basic)
     todo = [PartialSum(polytope, ONE, derived)]
     done: list[PartialSum] = []
@@ -81,7 +78,7 @@ def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
 
 
 def _best_variable(summand: PartialSum) -> str:
-    """Return the variable whose sum makes the fewest partial sums, now and later."""
+    """Return the variable whose sum causes the fewest partial sums."""
 
     def cost(name: str) -> tuple[int, int, int]:
         lower, upper, _ = summand.polytope.bounds(name)
@@ -93,7 +90,7 @@ def _best_variable(summand: PartialSum) -> str:
 
 
 def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield sums that add up to a sum, without the variable or with the variable in no floor."""
+    """Yield sums that add up to a sum, without the variable or without floors of it."""
     period = summand.value.period(name)
     if period > RESIDUES:
         raise TooHardError
@@ -106,7 +103,7 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
         raise unbounded(str(summand.polytope))
     for i, low in enumerate(lower):
         for j, high in enumerate(upper):
-            # a rational value is between them, and they are the tightest of all
+            # both bounds are the tightest, and a rational value lies between them
             chosen = [-high[name] * low + low[name] * high]
             chosen += [_is_tightest(low, other, name, k < i) for k, other in enumerate(lower) if k != i]
             chosen += [_is_tightest(high, other, name, k < j) for k, other in enumerate(upper) if k != j]
@@ -118,7 +115,7 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
 
 
 def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool) -> AffineForm:
-    """Return the form that is >= 0 where a bound is no weaker than another one of the same side.
+    """Return the form that is >= 0 where a bound is at least as tight as another bound of the same side.
 
     Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as ``l/|a| <= m/|c|``;
     strictly to break ties.
@@ -127,9 +124,9 @@ def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool)
 
 
 def without_equalities(summand: PartialSum) -> PartialSum:
-    """Return an equal sum, in which no variable is in an equality.
+    """Return an equal sum without variables in equalities.
 
-    A variable that an equality ties to the parameters alone becomes a derived parameter.
+    A variable that an equality determines from the parameters alone becomes a derived parameter.
     """
     while True:
         polytope = summand.polytope
@@ -148,7 +145,7 @@ def without_equalities(summand: PartialSum) -> PartialSum:
         elif len(names) == 1:
             derived = NamedFloor(least, -rest if step > 0 else rest, abs(step))
             summand = replace(summand, polytope=polytope.without(least), derived=(*summand.derived, derived))
-        else:  # the new variable makes the others' coefficients smaller than the step
+        else:  # substitute to make the other coefficients smaller than the step
             steps = {name: -round(form[name] / step) for name in names} | {least: 1}
             summand = summand.substituted(least, AffineForm({name: c for name, c in steps.items() if c}))
 
@@ -165,7 +162,7 @@ def values_of(sums: list[PartialSum]) -> Values:
 def joined(first: Values, second: Values) -> Values:
     """Return the sum of two results of :func:`values_of`.
 
-    Raises a TooHardError where it would take isl long to add the values, or more than 0.1 s to evaluate them.
+    Raise a TooHardError if isl would take long to add the values, or their evaluation more than 0.1 s.
     """
     both = first | {
         condition: first[condition] + value if condition in first else value for condition, value in second.items()
@@ -178,7 +175,7 @@ def joined(first: Values, second: Values) -> Values:
 
 
 def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
-    """Return the sum of all values, each of them zero where its condition does not hold."""
+    """Return the sum of all values, each zero where its condition does not hold."""
     names = ", ".join(parameters)
     total = isl.PwQPolynomial("{ 0 }")
     for condition, value in values.items():
@@ -192,7 +189,7 @@ def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
 
 
 def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
-    """Return the condition in isl's notation, and the value, over parameters that isl knows."""
+    """Return the condition in isl's notation, and the value, over isl's parameters."""
     texts: dict[str, str] = {}
     for derived in summand.derived:
         texts[derived.name] = _floor_text(derived.form, derived.denominator, texts)
@@ -209,7 +206,7 @@ def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
 
 
 def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
-    """Return a polynomial whose only atom is the atom as a text of isl's notation."""
+    """Return the polynomial of one atom, the atom's text in isl's notation."""
     if isinstance(atom, FloorAtom):
         return Polynomial.atom(_floor_text(atom.form, atom.denominator, texts))
     return Polynomial.atom(texts.get(atom, atom))
@@ -224,15 +221,15 @@ def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) ->
 def vanishes(function: isl.PwQPolynomial) -> bool:
     """Whether the function is zero at every point of its domain.
 
-    Parameters become the variables of polytopes. On the points of one residue class the value is a polynomial; of
-    degree d in a variable, it is zero on a line of more than d points only if all its coefficients are, and lines of
-    at most d points are gone through one by one.
+    Parameters become the variables of polytopes. On one residue class the value is a polynomial. If its degree in a
+    variable is d, it is zero on a line of more than d points only if all its coefficients are zero; the points of
+    shorter lines are checked one by one.
     """
     return all(_is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value))
 
 
 def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
-    """Yield the value on polytopes that together are the domain; all names are variables."""
+    """Yield the value on polytopes whose union is the domain; all names are variables."""
     count = value.get_domain_space().dim(PARAM)
     polynomial, inner_floors = _polynomial(value, [f"_v{k}" for k in range(count)])
     if not polynomial:
@@ -247,7 +244,7 @@ def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
 
 
 def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
-    """Return the value as a polynomial, and inequalities that fix floors inside floors."""
+    """Return the value as a polynomial, and inequalities that define floors inside floors."""
     total = Polynomial({})
     inner_floors: list[AffineForm] = []
     for term in value.get_terms():
@@ -282,7 +279,7 @@ def _is_zero_on(summand: PartialSum) -> bool:
 
 
 def _residue_classes(summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield what covers the polytope where the value is not zero, with no variable in a floor."""
+    """Yield sums without floors that cover the polytope where the value is not zero."""
     for name in summand.polytope.variables:
         period = summand.value.period(name)
         if period > 1:
@@ -301,7 +298,7 @@ def _is_zero_without_floors(summand: PartialSum) -> bool:
         return _is_zero_on(replace(summand, polytope=simple))
     name = next((v for v in simple.variables if summand.value.coefficients(v).keys() - {0}), None)
     if name is None:
-        return False  # a constant, and a point
+        return False  # a nonzero constant on at least one point
     coefficients = summand.value.coefficients(name)
     degree = max(coefficients)
     whole = isl.Set(str(simple))
@@ -319,7 +316,7 @@ def _is_zero_without_floors(summand: PartialSum) -> bool:
 
 
 def _lines_longer_than(length: int, points: isl.Set, index: int) -> isl.Set:
-    """Return the points without a variable, at which it has more values than ``length``."""
+    """Return the points, without one dimension, at which that dimension has more than ``length`` values."""
     here = [f"x{k}" for k in range(points.dim(SET))]
     there = [name if k != index else f"{name} - {length}" for k, name in enumerate(here)]
     both = points.intersect(points.apply(isl.Map(f"{{ [{', '.join(here)}] -> [{', '.join(there)}] }}")))
@@ -332,7 +329,7 @@ def _polytopes(points: isl.Set, names: tuple[str, ...] = ()) -> Iterator[Polytop
 
 
 def _ends(polytope: Polytope, name: str, length: int) -> Iterator[Polytope]:
-    """Yield polytopes that together hold the first ``length`` points of all lines."""
+    """Yield polytopes that contain the first ``length`` points of all lines."""
     rows = [form for form in polytope.inequalities if name in form]
     bounds = [form for form in rows if form[name] > 0]
     for form in bounds or rows:

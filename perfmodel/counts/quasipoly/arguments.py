@@ -25,7 +25,7 @@ Bounds: TypeAlias = tuple[Number, Number]  # least and most
 Points = TypeVar("Points", isl.Set, isl.Map)
 TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
 CACHED = 65536  # values at sizes; the least recently used are dropped
-HARDER = 20  # operations of a set at given sizes, relative to those of a formula
+HARDER = 20  # operations of a set at given sizes, relative to the limit of a formula
 
 
 def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
@@ -51,7 +51,7 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
 
 
 def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
-    """Return the error to raise where there is no value of a parameter."""
+    """Return the error to raise for a missing parameter."""
     return size_error(name, "was left out", allowed)
 
 

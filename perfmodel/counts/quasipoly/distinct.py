@@ -1,4 +1,4 @@
-"""Counts without duplicates, so that each is evaluated once at each size, all of them by one function."""
+"""Counts without duplicates, which one function evaluates together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
-        """Return what each count gives at one size. Sizes and assumptions are checked once for all.
+        """Return each count's value at one size; sizes and assumptions are checked once for all.
 
         Raises
         ------
@@ -29,7 +29,7 @@ class JointCounts(tuple[Count, ...]):
             As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
         """
         if not self._are_allowed(sizes):
-            return tuple(count(**sizes) for count in self)  # one of them says what is wrong, or can use them
+            return tuple(count(**sizes) for count in self)  # one count raises the error, or accepts these sizes
         function, parameters = self._function
         values = function(*[sizes[name] for name in parameters])
         if not self._unexpanded:
@@ -61,7 +61,7 @@ class JointCounts(tuple[Count, ...]):
 
 
 class DistinctCounts:
-    """Distinct counts, each with its position: that of the first call."""
+    """Assigns a position to each distinct count."""
 
     def __init__(self) -> None:
         self.counts: list[Count] = []
@@ -69,7 +69,7 @@ class DistinctCounts:
 
     def __call__(self, count: Count) -> int:
         """Return the position of a count."""
-        # as text: comparing counts as functions takes isl longer than evaluating one twice
+        # comparing texts is faster than comparing functions with isl
         key = json.dumps(count.to_json(), sort_keys=True)
         place = self._places.setdefault(key, len(self.counts))
         if place == len(self.counts):
@@ -83,12 +83,12 @@ class DistinctCounts:
 
 @dataclass(frozen=True, eq=False)
 class NamedCounts(FrozenValue):
-    """Counts by name: dataclasses that hold counts, also in tuples and mappings, and are evaluated as a whole.
+    """A tree of dataclasses, tuples and mappings that contain counts, evaluated as a whole.
 
     Parameters
     ----------
     tree : dataclass, tuple, mapping or Count
-        The counts, each where its name says what it is.
+        What contains the counts.
 
     Examples
     --------
@@ -109,11 +109,11 @@ class NamedCounts(FrozenValue):
         return self._prepared[0]
 
     def at(self, sizes: Mapping[str, int]) -> Any:
-        """Return the tree with floats in the place of counts; errors as of :meth:`JointCounts.at`."""
+        """Return the tree with counts replaced by their values as floats; errors as of :meth:`JointCounts.at`."""
         return self.with_values(self.counts.at(sizes))
 
     def with_values(self, values: Sequence[Number | float]) -> Any:
-        """Return the tree with the values of :attr:`counts`, as floats, in their place."""
+        """Return the tree with :attr:`counts` replaced by given values, as floats."""
         build = self._prepared[1]
         return self.tree if build is None else build([float(value) for value in values])
 
@@ -125,7 +125,7 @@ class NamedCounts(FrozenValue):
 
 
 def _builder(tree: Any, position: DistinctCounts) -> Build | None:
-    """Return what makes the tree from the values of its counts; None where it holds no count."""
+    """Return a function that makes the tree from the values of its counts; None if it contains no count."""
     if isinstance(tree, Count):
         return itemgetter(position(tree))
     if isinstance(tree, tuple):
@@ -150,7 +150,7 @@ def _dataclass_builder(tree: Any, position: DistinctCounts) -> Build | None:
     builds = [(name, build) for name, build in builders.items() if build is not None]
 
     def build_dataclass(values: Sequence[Number | float]) -> Any:
-        value = object.__new__(kind)  # as unpickling does: __init__ sets each field by a call, if they are frozen
+        value = object.__new__(kind)  # faster than __init__, which sets each frozen field by a call
         content = vars(value)
         content.update(items)
         for name, build in builds:

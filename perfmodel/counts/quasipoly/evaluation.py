@@ -1,9 +1,9 @@
-"""Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many; nothing here knows isl.
+"""Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many, without isl.
 
-A *piece* is a guard (polytopes, one of which holds) and a polynomial. Both are written in *atoms*: the parameters, and
-names of floors of affine forms in earlier atoms. Code is generated once. At many points integers are used where they
-cannot overflow and floats where cancellation does not spoil them; elsewhere wrapped 64-bit integers give the low bits,
-and floats say which multiple of 2**64 is to be added.
+A *piece* is a guard (a union of polytopes) and a polynomial. Both are functions of *atoms*: the parameters, and floors
+of affine forms in earlier atoms. Code is generated once. At many points, integers are used where they cannot
+overflow, and floats where cancellation does not spoil them; elsewhere 64-bit integers that wrap around give the low
+bits, and floats the multiple of 2**64 to add.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Polynomial, Polytope
 from perfmodel.values import FrozenValue
 
-CHAIN = 200  # terms that are added by operators
-TOLERANCE = 1e-12  # relative error that is promised
+CHAIN = 200  # most terms that are added by operators: Python's compiler recurses into them
+TOLERANCE = 1e-12  # largest relative error
 BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
 LIMIT = 2**62
 Ints = NDArray[np.int64]
@@ -34,7 +34,7 @@ Guard = tuple[Polytope, ...]  # without variables: conditions on atoms; () is ne
 
 @dataclass(frozen=True)
 class Piece:
-    """A polynomial in atoms, and where it holds."""
+    """A polynomial in atoms, and its guard."""
 
     guard: Guard
     value: Polynomial
@@ -57,13 +57,13 @@ class QuasiPolynomial(FrozenValue):
 
     @cached_property
     def sums(self) -> tuple[IntegerSum, ...]:
-        """The polynomials of the pieces, with integers over their common denominators."""
+        """The pieces' polynomials with integer coefficients over common denominators."""
         places = _places(self.parameters, self.floors)
         return tuple(_integer_sum(piece.value, places) for piece in self.pieces)
 
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
-        """The compiled function of the parameters, in order, with an int or a Fraction as result."""
+        """The compiled function of the parameters, in order; it returns an int or a Fraction."""
         source = PythonSource(self.parameters, self.floors)
         lines = []
         for piece, total in zip(self.pieces, self.sums, strict=True):
@@ -99,7 +99,7 @@ class PythonSource:
         return " + ".join(parts).replace("+ -", "- ")
 
     def guard(self, guard: Guard) -> str:
-        """Return the guard as a condition; ``True`` where it always holds."""
+        """Return the guard as a condition, ``True`` if it always holds."""
         alternatives = []
         for conditions in guard:
             tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
@@ -112,7 +112,6 @@ class PythonSource:
             "*".join([str(c), *(f"x{self.places[atom]}" for atom, exponent in powers for _ in range(exponent))])
             for c, powers in value.terms
         ]
-        # Python's compiler recurses into a long chain of additions
         total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
         return total if value.denominator == 1 else f"ratio({total}, {value.denominator})"
 
@@ -125,9 +124,9 @@ class PythonSource:
 
 @lru_cache(maxsize=4096)
 def _compiled(name: str, source: str) -> Callable[..., Any]:
-    """Return the function of this name; many counts of a kernel are the same one."""
+    """Return the function of this name; a kernel has many equal counts."""
     scope: dict[str, Any] = {"ratio": _ratio}
-    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+    exec(compile(source, f"<count {name}>", "exec"), scope)  # the source has integers and our own names only
     function: Callable[..., Any] = scope[name]
     return function
 
@@ -145,7 +144,7 @@ class Together(NamedTuple):
 
 
 def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
-    """Return the function that gives the values of quasi-polynomials at one point.
+    """Return a function that evaluates quasi-polynomials together at one point.
 
     Examples
     --------
@@ -163,7 +162,7 @@ def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
 
 
 def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
-    """Yield the lines that give a variable the value of the first piece that holds, or zero."""
+    """Yield the lines that set a variable to the value of the first piece whose guard holds, or to zero."""
     word = "if"
     for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):
         condition, value = source.guard(piece.guard), f"{name} = {source.sum(total)}"
@@ -176,7 +175,7 @@ def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) ->
 
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
-    """Return the values at ``count`` points, as float64, given one array for each parameter."""
+    """Return the values at ``count`` points as float64; ``values`` has one array for each parameter."""
     if not values:
         return np.full(count, float(function.exact()))
     result = np.zeros(count)
@@ -255,17 +254,17 @@ def _sum_values(function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Ato
     bad = error > TOLERANCE * np.abs(total)
     if bad.any():
         points = {atom: a[bad] for atom, a in atoms.items()}
-        total[bad] = _mended(function, value, points, total[bad], error[bad])
+        total[bad] = _corrected(function, value, points, total[bad], error[bad])
     return total / value.denominator
 
 
-def _mended(
+def _corrected(
     function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], rough: Floats, error: Floats
 ) -> Floats:
-    """Return the exact sums, rounded once, from rough ones."""
+    """Return the exact sums, rounded once, from approximate ones."""
     low = _wrapped_sum(value, atoms, len(rough)).astype(np.float64)
     total = low + np.round((rough - low) / 2.0**64) * 2.0**64
-    for index in np.flatnonzero(error >= 2.0**61):  # too rough even for that
+    for index in np.flatnonzero(error >= 2.0**61):  # 64-bit integers are not enough
         point = (int(atoms[name][index]) for name in function.parameters)
         total[index] = float(function.exact(*point) * value.denominator)
     return total
@@ -296,7 +295,7 @@ def _float_sum(value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> tup
 
 
 def _product(powers: Powers, atoms: Mapping[Atom, Array], products: dict[tuple[Atom, ...], Array]) -> Array:
-    """Return the product of a term's atoms; those of other terms' are in ``products``."""
+    """Return the product of a term's atoms; ``products`` caches products of leading atoms."""
     factors = tuple(atom for atom, exponent in powers for _ in range(exponent))
     done = atoms[factors[0]]
     for length in range(2, len(factors) + 1):

@@ -1,4 +1,4 @@
-"""A count as text and as LaTeX, and isl's functions as values of :mod:`perfmodel.counts.quasipoly.evaluation`."""
+"""Counts as text and LaTeX, and conversion of isl's functions to :class:`QuasiPolynomial`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 @dataclass(frozen=True)
 class Notation:
-    """How the parts of a formula are written."""
+    """Signs of a formula."""
 
     times: str
     power: str
@@ -38,12 +38,12 @@ LATEX = Notation(
 
 
 def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
-    """Return for example ``n^2 if n >= 17; n if n <= 16``; ``<=`` leads an upper bound."""
+    """Return for example ``n^2 if n >= 17; n if n <= 16``; an upper bound begins with ``<=``."""
     return _Writer(function, TEXT).all(exact)
 
 
 def as_latex(function: QuasiPolynomial, exact: bool = True) -> str:
-    """Return the same for LaTeX's math mode."""
+    """Return the formula for LaTeX's math mode."""
     return _Writer(function, LATEX).all(exact)
 
 
@@ -51,11 +51,11 @@ _SPECIAL = {
     **{letter: f"\\{letter}" for letter in "_%#&${}"},
     "\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "<": "<", ">": ">",
 }
-"""Characters that are no text in LaTeX, as math mode writes them in MathJax and KaTeX too."""
+"""LaTeX's special characters, for math mode of LaTeX, MathJax and KaTeX."""
 
 
 def latex_name(name: str) -> str:
-    r"""Return a parameter's name for math mode, where letters side by side would be a product.
+    r"""Return a parameter's name for math mode, where adjacent letters would be a product.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def latex_name(name: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""Return words inside of math mode.
+    r"""Return text for math mode.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class _Writer:
         return words
 
     def test(self, form: AffineForm, relation: str) -> str:
-        """Return how a form compares with 0, with what is subtracted on the other side."""
+        """Return the comparison of a form with 0, with negative terms on the other side."""
         constant = form.constant
         if known := self.remainder(form):
             text, sign, constant = known
@@ -163,7 +163,7 @@ class _Writer:
         return f"{_joined(left)} {relation} {_joined(right)}"
 
     def remainder(self, form: AffineForm) -> tuple[str, int, int] | None:
-        """Return (r, sign, c) where the form is ``sign * r + c`` with r the text ``f mod d``."""
+        """Return (r, sign, c) if the form is ``sign * r + c``, where r is the text ``f mod d``."""
         parts = remainder_in(form, self.function.floors)
         if parts is None:
             return None
@@ -175,7 +175,7 @@ class _Writer:
 
 
 def remainder_in(form: AffineForm, floors: Iterable[NamedFloor]) -> tuple[NamedFloor, int, int] | None:
-    """Return (floor, sign, c) where the form is ``sign * (the remainder of the floor's division) + c``."""
+    """Return (floor, sign, c) if the form is ``sign * (the remainder of the floor's division) + c``."""
     for floor in floors:
         if floor.name in form:
             sign = -1 if form[floor.name] > 0 else 1
@@ -195,7 +195,7 @@ def fraction(value: isl.Val) -> Fraction:
 
 
 class _Translator:
-    """Collects the floors met while pieces are translated; a floor's name is its text in isl's notation."""
+    """Converts pieces and collects their floors; a floor's name is its text in isl's notation."""
 
     def __init__(self, space: isl.Space) -> None:
         self.parameters = tuple(space.get_dim_name(PARAM, k) for k in range(space.dim(PARAM)))
@@ -203,7 +203,7 @@ class _Translator:
         self.floors: list[NamedFloor] = []
 
     def form(self, aff: isl.Aff) -> tuple[AffineForm, int]:
-        """Return (form, d) with the integer form divided by d equal to ``aff``."""
+        """Return an integer form and a denominator whose quotient is ``aff``."""
         used = [not aff.get_coefficient_val(DIV, k).is_zero() for k in range(aff.dim(DIV))]
         floors = [self.floor(aff.get_div(k)) if is_used else "" for k, is_used in enumerate(used)]
         form, denominator = fraction_of(aff, [*self.parameters, *floors])
@@ -212,7 +212,7 @@ class _Translator:
         return AffineForm(terms, form.constant // divisor), denominator // divisor
 
     def floor(self, aff: isl.Aff) -> str:
-        """Return the name that stands for floor(aff)."""
+        """Return the name of floor(aff)."""
         form, denominator = self.form(aff)
         name = f"floor(({form})/{denominator})"
         if name not in self.places:
@@ -221,7 +221,7 @@ class _Translator:
         return name
 
     def guard(self, domain: isl.Set) -> Guard:
-        """Return the set as a union of polytopes, without the constraints that only define floors."""
+        """Return the set as a union of polytopes, without constraints that only define floors."""
         return tuple(self.conditions(basic) for basic in domain.compute_divs().get_basic_sets())
 
     def conditions(self, basic: isl.BasicSet) -> Polytope:
@@ -243,7 +243,7 @@ class _Translator:
         return constant >= (0 if sign > 0 else floor.denominator - 1)
 
     def polynomial(self, value: isl.QPolynomial) -> Polynomial:
-        """Return the value, its terms in the order of their atoms and exponents."""
+        """Return the value, with its terms ordered by atoms and exponents."""
         terms: dict[Monomial, Fraction] = {}
         for term in value.get_terms():
             powers: dict[Atom, int] = {
@@ -264,7 +264,7 @@ class _Translator:
 
 
 def quasi_polynomial_of(polynomial: isl.PwQPolynomial) -> QuasiPolynomial:
-    """Return isl's function of parameters as a value."""
+    """Convert isl's function of parameters."""
     polynomial = polynomial.drop_unused_params()
     translator = _Translator(polynomial.get_domain_space())
     guards: dict[Polynomial, Guard] = {}
