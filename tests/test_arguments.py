@@ -159,7 +159,7 @@ def test_one_size_of_any_kind(size, model):
         (np.ma.masked_all(2, dtype=int), "has 2 masked entries of 2"),
         (np.ma.masked, "has 1 masked entry of 1"),
         (pd.Series([128, None]), "type float64"),
-        ([[128, 256], [384]], "makes no array"),
+        ([[128, 256], [384]], "not an array"),
         (np.array([True, False]), "type bool"),
         (np.array(["128"]), "type <U3"),
         (np.True_, "True"),
