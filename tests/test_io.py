@@ -39,20 +39,6 @@ def test_the_content_is_written_and_nothing_else_is_left(tmp_path, write):
         assert [target] == list(target.parent.iterdir())
 
 
-def test_a_path_may_be_text(tmp_path):
-    write_whole(str(tmp_path / "file"), b"content")
-    assert b"content" == (tmp_path / "file").read_bytes()
-
-
-def test_permissions_are_those_of_any_new_file(tmp_path):
-    before = os.umask(0o027)
-    try:
-        write_whole(tmp_path / "file", b"")
-    finally:
-        os.umask(before)
-    assert 0o640 == (tmp_path / "file").stat().st_mode & 0o777
-
-
 @pytest.mark.parametrize("place", ["file/below", ""], ids=["below a file", "a folder"])
 @pytest.mark.parametrize(("write", "expected"), [(replace_file, OSError), (write_whole, OutputError)])
 def test_a_place_that_cannot_be_written(tmp_path, place, write, expected):
@@ -113,11 +99,6 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "old" == target.read_text()
     assert [target] == list(tmp_path.iterdir())
-
-
-def test_a_folder_is_answered_with_what_to_give(tmp_path):
-    with pytest.raises(OutputError, match=r"directory; name a file in it"):
-        write_whole(tmp_path, b"new")
 
 
 # {{{ what is no regular file stays what it is
@@ -201,14 +182,6 @@ def test_a_symbolic_link_is_followed(tmp_path, there):
     assert {link, target.parent} == set(tmp_path.iterdir())
 
 
-def test_a_link_to_a_pipe_is_followed(tmp_path, pipe):
-    link = tmp_path / "link"
-    link.symlink_to("pipe")
-    write_whole(link, b"content")
-    assert b"content" == os.read(pipe.reading, 100)
-    assert link.is_symlink()
-
-
 def test_permissions_of_an_existing_file_stay(tmp_path):
     target = tmp_path / "file"
     target.write_text("old")
@@ -231,12 +204,6 @@ def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
     assert "old" == target.read_text()
 
 
-def test_the_longest_name_that_a_file_may_have(tmp_path):
-    target = tmp_path / ("n" * 255)
-    write_whole(target, b"content")
-    assert b"content" == target.read_bytes()
-
-
 def test_a_dash_is_standard_output(capsysbinary):
     sys.stdout.write("before\n")
     write_whole("-", b"\x89content")
@@ -254,33 +221,6 @@ def test_a_file_that_standard_output_goes_to_keeps_what_it_has(tmp_path):
 
 
 # }}}
-
-
-def test_readers_find_one_content_or_the_other(tmp_path):
-    target, contents = tmp_path / "file", {bytes([digit]) * 100_000 for digit in range(4)}
-    write_whole(target, min(contents))
-    found: set[bytes] = set()
-    ended = threading.Event()
-
-    def read() -> None:
-        while not ended.is_set():
-            found.add(target.read_bytes())
-
-    def write(content: bytes) -> None:
-        for _ in range(50):
-            write_whole(target, content)
-
-    reader = threading.Thread(target=read)
-    writers = [threading.Thread(target=write, args=(content,)) for content in contents]
-    for thread in (reader, *writers):
-        thread.start()
-    for thread in writers:
-        thread.join()
-    ended.set()
-    reader.join()
-    assert found
-    assert found <= contents
-    assert [target] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import metadata, util
+from importlib import metadata
 from typing import Any
 
 import loopy as lp
@@ -14,9 +13,9 @@ import perfmodel as pm
 from perfmodel import libraries
 from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
-from perfmodel.errors import KernelFileError, OptionError, VersionError
+from perfmodel.errors import KernelFileError, VersionError
 from perfmodel.kernels.files import load_file
-from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library, installed
+from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library
 
 
 def fails(*_: Any) -> None:
@@ -121,29 +120,9 @@ def test_with_versions_in_range_an_error_stays_what_it_is(monkeypatch):
         count(kernel(), cache=False)
 
 
-def test_an_error_of_perfmodel_is_no_failure_of_a_library(versions):
-    versions["islpy"] = "2026.2.2"
-    assert failure_in_library(OptionError("no size", "give one")) is None
-
-
 def test_without_an_installed_perfmodel_nothing_is_bounded(monkeypatch):
     def missing(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", missing)
     assert [] == bounded()
-
-
-@pytest.mark.parametrize(("pip", "install"), [
-    (None, f"uv pip install --python {sys.executable}"), (util, f"{sys.executable} -m pip install"),
-])  # fmt: skip
-def test_an_environment_that_uv_made_has_no_pip(monkeypatch, pip, install):
-    monkeypatch.setattr(util, "find_spec", lambda name: pip)
-    module = util.module_from_spec(libraries.__spec__)
-    libraries.__spec__.loader.exec_module(module)
-    assert install == module.INSTALL
-    assert module.MENDING_COMMAND.startswith(f"{module.INSTALL} --force-reinstall --no-deps islpy-barvinok==")
-
-
-def test_what_is_not_installed_has_no_version():
-    assert "" == installed("nothing-of-this-name")

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from perfmodel import progress
-from perfmodel.progress import Bar, FailedStep, Phase, Phases, Progress, Reminder, Silent, shown, task
+from perfmodel.progress import Bar, FailedStep, Phase, Phases, Reminder, Silent, task
 
 
 class Notes(Silent):
@@ -23,26 +23,11 @@ class Notes(Silent):
         self.found.append("stop")
 
 
-def test_a_task_is_started_and_stopped():
-    notes = Notes()
-    with task(notes, "measuring", 3, 1.5):
-        assert [("measuring", 3, 1.5)] == notes.found
-    assert [("measuring", 3, 1.5), "stop"] == notes.found
-
-
 def test_a_task_that_fails_is_stopped():
     notes = Notes()
     with pytest.raises(KeyboardInterrupt), task(notes, "measuring", 3):
         raise KeyboardInterrupt
     assert [("measuring", 3, 0.0), "stop"] == notes.found
-
-
-def test_silence_is_a_progress():
-    silent: Progress = Silent()
-    silent.start("task", 1)
-    silent.advance("step", 1.0)
-    silent.tell("message")
-    silent.stop()
 
 
 def test_a_reminder_is_shown_once_for_all_tasks(capsys):
@@ -125,41 +110,6 @@ def test_what_is_left_is_right_within_a_factor_of_two_or_not_told(seconds, capsy
             left = float(line.partition("about ")[2].partition(" s")[0])
             assert left / 2 <= rest <= 2 * left, line
     assert (told > 10) == (max(seconds) < 10)
-
-
-def test_a_name_with_a_colon_is_no_failure(capsys):
-    bar = Bar()
-    bar.start("counting", 1)
-    bar.advance("tile: 16")
-    bar.stop()
-    assert "failed" not in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_message_stays_above_the_bar(capsys):
-    bar = Bar()
-    bar.start("measuring", 1)
-    bar.tell("waiting for another campaign")
-    bar.stop()
-    assert "waiting for another campaign" in capsys.readouterr().err
-
-
-def test_a_message_outside_of_a_task_is_a_line(capsys):
-    Bar().tell("waiting for another campaign")
-    assert "waiting for another campaign\n" == capsys.readouterr().err
-
-
-def test_a_task_that_never_began_is_not_ended(capsys):
-    Bar().stop()
-    assert "" == capsys.readouterr().err
-
-
-def test_who_asks_for_a_bar_gets_one():
-    own = Silent()
-    assert own is shown(own)
-    assert isinstance(shown(True), Bar)
-    assert isinstance(shown(False), Silent)
-    assert isinstance(shown(None), Silent)
 
 
 def test_a_failed_step_can_be_copied():

@@ -69,11 +69,6 @@ def test_launches_add_up(both):
     assert by_launch(both) is by_launch(both)
 
 
-def test_one_launch_is_the_kernel_itself():
-    counts = count(kernel(1))
-    assert (counts,) == by_launch(counts)
-
-
 def test_a_host_s_loop_stays_around_its_launches():
     counts = count(loop_around_launches())
     assert [3, 3] == [one.launches()() for one in by_launch(counts)]

@@ -6,13 +6,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.counters.executions import (
-    boxes_of_sub_groups,
-    completed,
-    in_sub_groups,
-    sub_groups,
-    without_local,
-)
+from perfmodel.counts.counters.executions import boxes_of_sub_groups, completed, in_sub_groups, sub_groups
 from tests.counts.counters.boxes import domain, lanes, launch, points_at
 
 ROWS = domain("[n] -> { [g, i, a, b] : 0 <= g < n and 0 <= i < 2 and 0 <= a < 10 and 0 <= b < 4 and 4g + b < n }",
@@ -49,12 +43,6 @@ def test_sub_groups_take_the_place_of_lanes():
     expected = {(g, i, s) for g, i, s in product(range(2), range(2), range(2)) if not (g == 1 and s == 1)}
     instances = in_sub_groups(ROWS, launch(10, 4), 32)
     assert expected == {(*point, s) for s, points in enumerate(instances) for point in points_at(points, n=6)}
-
-
-def test_groups_without_their_lanes():
-    assert {(g, i) for g in range(2) for i in range(2)} == points_at(without_local(ROWS), n=6)
-    tied = domain("{ [g, i, a] : 0 <= g < 2 and 0 <= a < 4 and i = a }", "g.0", "", "l.0", tied=frozenset({"i"}))
-    assert {(0,), (1,)} == points_at(without_local(tied))
 
 
 def test_missing_axes_are_added():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import islpy as isl
 import loopy as lp
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counters.lines import UNITS
+from perfmodel.counts.counters.lines import UNITS, divisible, most_lines
 from perfmodel.errors import SizeError
 from tests import oracle
 
@@ -270,3 +272,57 @@ def test_an_array_begins_where_it_lies_in_the_storage_of_another(offset: int) ->
     counts = count(lp.tag_inames(unit, "g:g.0,i:l.0,j:l.0"), cache=False)
     lines = {(4*offset + 8*i) // 64 for i in range(32)}
     assert (7 * len(lines), 320) == (counts.lines("t", 64)(n=7), counts.launch.local_bytes)
+
+
+@pytest.mark.parametrize(
+    ("expected", "function", "assumptions"),
+    [
+        (True, "[n] -> { 16*n }", "[n] -> { : n >= 1 }"),
+        (False, "[n] -> { 8*n }", "[n] -> { : n >= 1 }"),
+        (True, "[n] -> { 8*n }", "[n] -> { : n mod 2 = 0 }"),
+        (True, "[n] -> { n^2 }", "[n] -> { : n mod 4 = 0 }"),  # 4*4
+        (False, "[n] -> { n^2 + n }", "[n] -> { : n mod 4 = 0 }"),  # 20 is no multiple of 16
+        (True, "[m, n] -> { m*n }", "[m, n] -> { : n mod 8 = 0 and m mod 6 = 0 }"),  # 8*2
+        (True, "{ 0 }", "[n] -> { : n >= 1 }"),
+        (False, "[n] -> { 16*floor(n/3) }", "[n] -> { : n >= 1 }"),  # floors are not looked into
+        (True, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 64 = 0 }"),  # unless the assumptions take them away
+        (False, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 32 = 0 }"),
+    ],
+)
+def test_multiples_of_16(expected, function, assumptions):
+    assert expected == divisible(isl.PwQPolynomial(function), 16, isl.Set(assumptions))
+
+
+def touched(cells: set[int], per_line: int) -> int:
+    """Return the lines that cells touch, the row beginning where they touch most."""
+    return max(len({(c + start) // per_line for c in cells}) for start in range(per_line))
+
+
+@given(st.integers(0, 40), st.integers(1, 9))
+def test_a_run_touches_the_most_somewhere(distance, per_line):
+    cells = isl.Set(f"[n] -> {{ [i, x] : 0 <= i < n and 5*i <= x <= 5*i + {distance} }}")
+    assert touched(set(range(distance + 1)), per_line) == most_lines(cells, per_line)
+
+
+@given(st.sets(st.integers(0, 40), min_size=1), st.integers(1, 9))
+def test_never_below_nor_above_the_lines_of_an_aligned_row_and_one(cells, per_line):
+    row = isl.Set("{ " + "; ".join(f"[{c}]" for c in sorted(cells)) + " }")
+    aligned = len({c // per_line for c in cells})
+    most = most_lines(row, per_line)
+    assert most is None or touched(cells, per_line) <= most <= aligned + 1
+
+
+def test_the_longest_row_counts():
+    assert 4 == most_lines(isl.Set("{ [i, x] : 0 <= i < 10 and 0 <= x <= i }"), 4)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "[n] -> { [i, x] : 0 <= i < n and 0 <= x <= i }",  # the rows have no longest
+        "[n] -> { [i, 0] : 0 <= i < n; [i, 100] : 0 <= i < n }",  # two lines, not eight
+        "{ [i, x] : 0 <= i, x < 64 and x mod 32 = 0 }",
+    ],
+)
+def test_no_constant(cells):
+    assert most_lines(isl.Set(cells), 16) is None

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import islpy as isl
+import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points.cardinality import MOST_FLOORS, Cardinality, product, simplified
+from perfmodel.counts.points.cardinality import (
+    MOST_FLOORS,
+    Cardinality,
+    IntervalCounter,
+    count_in_box,
+    product,
+    simplified,
+)
+from perfmodel.counts.points.factors import Multiple
+from perfmodel.counts.points.polytopes import Polytope
+from tests.counts.points.forms import form
 
 
 def test_functions_of_different_parameters_multiply():
@@ -30,3 +41,78 @@ def test_a_function_with_very_many_floors_stays_as_it_is():
     terms = " + ".join(f"floor((n + {k})/{k + 40})" for k in range(MOST_FLOORS + 1))
     large = isl.PwQPolynomial(f"[n] -> {{ ({terms}) : n >= 1 }}")
     assert large.plain_is_equal(simplified(large, isl.Set("[n] -> { : n >= 1 }")))
+
+
+def test_a_box_takes_the_tightest_of_few_bounds():
+    basic = isl.BasicSet("[n, m] -> { [i, j] : 0 <= i < n and i < m and 2*j >= i and 2*j <= 3*n + 1 }")
+    for n in range(5):
+        for m in range(5):
+            # over the reals 0 <= j, and 2*j <= 3*n + 1 leaves floor((3*n + 1)/2) + 1 values
+            expected = min(n, m) * ((3 * n + 1) // 2 + 1) if min(n, m) else 0
+            assert expected == Count(count_in_box([basic]))(n=n, m=m)
+
+
+def test_a_box_around_two_parts():
+    # the hull of 0 <= i < 3 and 10 <= i < 12 is 0 <= i < 12
+    parts = [isl.BasicSet("{ [i] : 0 <= i < 3 }"), isl.BasicSet("{ [i] : 10 <= i < 12 }")]
+    assert 12 == Count(count_in_box(parts))()
+
+
+def test_a_triangle_lies_in_a_square():
+    assert 49 == Count(count_in_box([isl.BasicSet("[n] -> { [i, j] : 0 <= i <= j < n }")]))(n=7)
+
+
+def test_of_many_bounds_the_tightest_at_large_sizes_is_taken():
+    # five upper bounds in each of two axes are 25 ways; n/5 is the least of them at n = 1000
+    limits = " and ".join(f"{k}*{x} < n + {5 - k}" for k in range(1, 6) for x in "ij")
+    found = Count(count_in_box([isl.BasicSet(f"[n] -> {{ [i, j] : i, j >= 0 and {limits} }}")]))
+    assert 20**2 == found(n=100)
+
+
+POSITIVE = IntervalCounter(isl.Set("[n] -> { : n >= 1 }"))
+
+
+def interval(*rows):
+    return Polytope(("i",), (), rows)
+
+
+@pytest.mark.parametrize(
+    ("expected", "subject"),
+    [
+        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1))),  # 0 <= i < n
+        ("[n] -> { n - 3 : n >= 3 }", interval(form(-3, i=1), form(-1, n=1, i=-1))),  # 3 <= i < n
+        ("[n] -> { floor((n + 15)/16) }", interval(form(i=1), form(-1, n=1, i=-16))),  # 0 <= 16*i < n
+        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1), form(n=1, i=-1))),  # i <= n follows
+        ("[n] -> { 3 : n >= 6 }", interval(form(i=1), form(2, i=-1), form(-6, n=1))),
+    ],
+)
+def test_intervals(expected, subject):
+    assert Count.from_text(expected, "[n] -> { : n >= 1 }") == Count(POSITIVE.count(subject))
+
+
+def test_products():
+    square = Polytope(("i", "j"), (), (form(i=1), form(-1, n=1, i=-1), form(j=1), form(6, j=-1)))
+    assert "[n] -> { 7 * n }" == str(POSITIVE.count(square))
+
+
+def test_no_products():
+    triangle = Polytope(("i", "j"), (), (form(j=1), form(i=1, j=-1), form(-1, n=1, i=-1)))
+    assert POSITIVE.count(triangle) is None
+    # neither bound of 3 <= 2*i <= n has the coefficient 1
+    assert POSITIVE.count(interval(form(-3, i=2), form(n=1, i=-2))) is None
+    # of i < n and i < 5 neither follows from the other
+    assert POSITIVE.count(interval(form(i=1), form(-1, n=1, i=-1), form(4, i=-1))) is None
+
+
+def test_conditions_that_follow_are_left_out():
+    assert "[n] -> { 1 }" == str(POSITIVE.indicator([form(-1, n=1), form(3, n=2)]))
+    assert "[n] -> { 1 : n >= 6 }" == str(POSITIVE.indicator([form(-1, n=1), form(-6, n=1)]))
+
+
+def test_multiples_stand_for_parameters():
+    # with m = (n - 3)/8 the interval 0 <= i <= m has (n - 3)/8 + 1 = (n + 5)/8 points
+    counter = IntervalCounter(isl.Set("[n] -> { : n >= 3 and n mod 8 = 3 }"))
+    eighth = Multiple("n", 3, 8)
+    counter.learn([eighth])
+    found = counter.count(interval(form(i=1), form(i=-1, **{eighth.name: 1})))
+    assert "[n] -> { (5/8 + 1/8 * n) }" == str(found)

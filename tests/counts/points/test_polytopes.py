@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.polytopes import NamedFloor, Polytope, polytope_of, reduced
+from perfmodel.counts.points.polytopes import AffineForm, NamedFloor, Polytope, floor_rows, polytope_of, reduced
 from tests.counts.points.forms import form, points_of
 
 TRIANGLE = Polytope(("i", "j"), (), (form(j=1), form(i=1, j=-1), form(-1, n=1, i=-1)))
-
-
-def test_text():
-    expected = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
-    assert expected == isl.Set(str(TRIANGLE))
-    assert "[] -> { [] : 1 = 1 }" == str(Polytope((), (), ()))
-    assert "[_e0, n] -> { [x] : 1*x + -1*_e0 + 1*n = 0 }" == str(Polytope(("x",), (form(x=1, _e0=-1, n=1),), ()))
-
-
-def test_bounds_of_a_name():
-    lower, upper, others = TRIANGLE.bounds("i")
-    assert ([form(i=1, j=-1)], [form(-1, n=1, i=-1)], [form(j=1)]) == (lower, upper, others)
 
 
 def test_substitution_keeps_the_variables():
@@ -53,3 +43,49 @@ def test_floors_of_parameters_become_parameters():
     assert (("i",), (NamedFloor("_e0", form(n=1), 4),)) == (polytope.variables, derived)
     assert {(i,) for i in range(5)} == points_of(polytope, n=6, _e0=1)
     assert {(0,)} == points_of(polytope, n=3, _e0=0)
+
+
+def test_operators():
+    f, g = form(4, i=3, n=-2), form(1, n=2)
+    assert form(5, i=3) == f + g  # n is gone, not kept with a zero
+    assert form(3, i=3, n=-4) == f - g
+    assert form(-8, i=-6, n=4) == -2 * f == f * -2
+    assert form(-4, i=-3, n=2) == -f
+    assert (form(7, i=3, n=-2), form(1, i=3, n=-2)) == (f + 3, f - 3)
+    assert AffineForm({}) == 0 * f == f - f
+    assert not f - f
+    assert form(1)
+
+
+def test_reading():
+    f = form(4, i=3)
+    assert (3, 0, 4) == (f["i"], f["k"], f.constant)
+    assert "i" in f
+    assert "k" not in f
+    assert {"i"} == f.names
+    assert 19 == f.at({"i": 5})
+    assert "3*i + 4" == str(f)
+    assert ("0", "-7", "-1*i") == (str(form()), str(form(-7)), str(form(i=-1)))
+
+
+def test_substitution():
+    # 3*i + n + 4 with i = 2*j - n + 1 is 6*j - 2*n + 7
+    assert form(7, j=6, n=-2) == form(4, i=3, n=1).substituted("i", form(1, j=2, n=-1))
+    assert form(4, n=1) == form(4, i=3, n=1).without("i")
+    assert form(4, n=1) == form(4, n=1).substituted("i", form(1, j=2))
+    assert form(4, x=3, n=1) == form(4, i=3, n=1).renamed({"i": "x"})
+
+
+def test_tightened_holds_at_the_same_integers():
+    # 4*x - 6*y + 5 >= 0 is 2*x - 3*y >= -5/2, for integers 2*x - 3*y >= -2
+    whole = form(5, x=4, y=-6)
+    assert form(2, x=2, y=-3) == whole.tightened()
+    for x, y in product(range(-6, 7), repeat=2):
+        assert (whole.at({"x": x, "y": y}) >= 0) == (whole.tightened().at({"x": x, "y": y}) >= 0)
+
+
+def test_floor_rows_leave_one_value():
+    low, high = floor_rows("e", form(1, x=2), 5)  # e = floor((2*x + 1)/5)
+    for x in range(-9, 10):
+        found = [e for e in range(-9, 10) if min(row.at({"x": x, "e": e}) for row in (low, high)) >= 0]
+        assert [(2 * x + 1) // 5] == found

@@ -55,17 +55,6 @@ def test_substitution_reaches_into_floors():
     assert Polynomial.atom("j") * Polynomial.atom("j") * 4 + Polynomial.atom("j") == squared
 
 
-def test_replacement_leaves_floors():
-    half = floor(form(i=1), 2)
-    assert N + half == (I + half).replaced("i", N)
-
-
-def test_coefficients_by_power():
-    # i^2*n + 3*i + n
-    found = (I * I * N + 3 * I + N).coefficients("i")
-    assert {2: N, 1: Polynomial.constant(3), 0: N} == found
-
-
 def test_periods():
     # floor((3*i + n)/12) repeats its remainder every 4 values of i and every 12 of n
     subject = I * I + floor(form(i=3, n=1), 12)

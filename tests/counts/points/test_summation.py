@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import islpy as isl
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -9,10 +11,13 @@ from hypothesis import given, settings, strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.points import set_counter, summation
 from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope, floor
 from perfmodel.counts.points.set_counter import count_points, sum_of_points
+from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of, vanishes
 from perfmodel.errors import CountError
 from tests.corpus import kernels
 from tests.corpus.made import THIRDS, third
+from tests.counts.points.forms import form
 
 
 def brute_force(points: isl.Set, **sizes: int) -> int:
@@ -61,13 +66,6 @@ def test_closed_forms(text, closed_form):
     assert found.exact
     for n in range(50):
         assert closed_form(n) == Count(found.polynomial)(n=n), n
-
-
-def test_readable_results():
-    tiles = "[n] -> { [a, b, i, j] : 0 <= i, j < 16 and 0 <= 16a + i < n and 0 <= 16b + j <= 16a + i }"
-    assert "[n] -> { (1/2 * n + 1/2 * n^2) : n > 0 }" == str(sum_of_points(isl.Set(tiles)).polynomial)
-    whole = "[n] -> { [o] : 0 <= 16*o < n and n mod 16 = 0 }"
-    assert "[n] -> { 1/16 * n : (n) mod 16 = 0 and n >= 16 }" == str(sum_of_points(isl.Set(whole)).polynomial)
 
 
 def test_infinite_sets_are_refused():
@@ -156,3 +154,96 @@ def test_corpus_counts_equal_barvinoks(monkeypatch, first):
         found = sum_of_points(points)
         assert found.exact
         assert Count(expected.polynomial) == Count(found.polynomial)
+
+
+N = Polynomial.atom("n")
+POSITIVE = Polytope((), (), (form(-1, n=1),))  # n >= 1
+
+
+def test_values_under_one_condition_are_added():
+    values = values_of([PartialSum(POSITIVE, N), PartialSum(POSITIVE, N * N), PartialSum(Polytope((), (), ()), N)])
+    assert {"1*n + -1 >= 0": N + N * N, "1 = 1": N} == values
+
+
+def test_floors_are_written_for_isl():
+    ((_, value),) = values_of([PartialSum(POSITIVE, floor(form(1, n=1), 3))]).items()
+    assert Polynomial.atom("floor((1*n + 1)/3)") == value
+
+
+def test_derived_parameters():
+    # q = floor(n/4), and r = floor(q/2) is tied to n by r = n - 5: the value r is n - 5
+    q, r = NamedFloor("q", form(n=1), 4), NamedFloor("r", form(q=1), 2)
+    tied = Polytope((), (form(5, r=1, n=-1),), ())
+    values = values_of([PartialSum(tied, Polynomial.atom("r") + Polynomial.atom("q"), (q, r))])
+    (condition,) = values
+    assert "1*floor((1*floor((1*n)/4))/2) + -1*n + 5 = 0" == condition
+    assert N - Polynomial.constant(5) + Polynomial.atom("floor((1*n)/4)") == values[condition]
+
+
+def test_totals():
+    low, high = {"n >= 0": N}, {"n >= 0": N, "n >= 3": Polynomial.constant(Fraction(1, 2))}
+    total = total_of(joined(low, high), ["n"])
+    assert [0, 2, 4, Fraction(13, 2)] == [Count(total)(n=n) for n in range(4)]
+    assert isl.PwQPolynomial("{ 0 }").plain_is_equal(total_of({}, []))
+
+
+def test_too_many_terms(monkeypatch):
+    monkeypatch.setattr(summation, "TERMS", 1)
+    with pytest.raises(TooHardError):
+        joined({"n >= 0": N}, {"n >= 3": N})
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        (True, "[n] -> { n - 16*floor(n/16) : n mod 16 = 0 }"),
+        (False, "[n] -> { n - 16*floor(n/16) : n mod 8 = 0 }"),
+        (True, "[n, m] -> { (n - m)*(n - m - 1) : m <= n <= m + 1 }"),
+        (False, "[n, m] -> { (n - m)*(n - m - 1) : m <= n <= m + 2 }"),
+        # far from the corner of the domain's bounding box
+        (False, "[n, m] -> { m - 1 : n >= 100*m and m >= 1 }"),
+        (True, "[n, m] -> { (m - 1)*(m - 2) : n >= 100*m and 1 <= m <= 2 }"),
+        (True, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n mod 16 >= 1 }"),
+        (False, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n >= 1 }"),
+        (False, "[n, m] -> { floor((n + m)/16) - floor(n/16) - floor(m/16) : n, m >= 0 }"),
+        (True, "[n, m] -> { (2*n - 3*m - 1)*(n + m) : 2*n = 3*m + 1 }"),
+        (True, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 2 }"),
+        (False, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 3 }"),
+        (True, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 2*m }"),
+        (False, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 3*m }"),
+        (True, "[n] -> { 1 : n > 3 and n < 4 }"),
+        (True, "[n, m] -> { (n - 3*m)*(n - 3*m - 1)*(n - 3*m - 2) : m = floor(n/3) }"),
+        (True, "[n] -> { floor((floor(n/3) + n)/5) - floor((4*n - (n mod 3))/15) }"),
+    ],
+)
+def test_vanishing(expected, text):
+    assert expected == vanishes(isl.PwQPolynomial(text))
+
+
+SHAPES = ("({f})", "(({f}) - {d}*floor(({f})/{d}))", "(floor(({f})/{d}) - floor(({f} - 1)/{d}))")
+small = st.integers(-3, 3)
+
+
+@st.composite
+def functions(draw: st.DrawFn) -> str:
+    """Draw a product of affine forms, remainders and floors on a bounded or unbounded domain."""
+    factors = []
+    for _ in range(draw(st.integers(1, 3))):
+        a, b, c, d = draw(small), draw(small), draw(small), draw(st.integers(2, 4))
+        shape = draw(st.sampled_from(SHAPES))
+        factors.append(shape.format(f=f"{a}*n + {b}*m + {c}", d=d))
+    tests = ["0 <= n <= 12", "0 <= m <= 12"]
+    for _ in range(draw(st.integers(0, 2))):
+        relation = draw(st.sampled_from([">=", "="]))
+        tests.append(f"{draw(small)}*n + {draw(small)}*m {relation} {draw(small)}")
+    if draw(st.booleans()):
+        tests.append(f"n mod {draw(st.integers(2, 4))} = {draw(st.integers(0, 1))}")
+    return f"[n, m] -> {{ {'*'.join(factors)} : {' and '.join(tests)} }}"
+
+
+@given(functions())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_vanishing_on_a_finite_domain(text):
+    values = Count.from_text(text)
+    expected = all(values(n=n, m=m) == 0 for n in range(13) for m in range(13))
+    assert expected == vanishes(values.polynomial)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
+import islpy as isl
 import numpy as np
 import pytest
 
-from perfmodel.counts.quasipoly.arguments import whole, whole_array
-from perfmodel.errors import SizeError
+from perfmodel.counts.points import set_counter, summation
+from perfmodel.counts.points.cardinality import only_at_sizes
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, can_count, count_points
+from perfmodel.counts.quasipoly import arguments
+from perfmodel.counts.quasipoly.arguments import UpperBoundWarning, whole, whole_array
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.errors import CountError, SizeError
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.float32(3), Fraction(3)])
@@ -35,3 +42,151 @@ def test_arrays(values):
 def test_no_arrays_of_sizes(values):
     with pytest.raises(SizeError, match=r"\bn\b"):
         whole_array("n", values, ("n",))
+
+
+TRIANGLE = isl.Set("[n] -> { [i, j] : 0 <= j <= i < n }")
+
+
+def triangle() -> Count:
+    return Count(only_at_sizes(TRIANGLE))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 10**6])
+def test_value(n):
+    assert n * (n + 1) // 2 == triangle()(n=n)
+
+
+def test_arrays_of_sizes():
+    sizes = np.array([[3, 4, 3]])
+    assert [[6.0, 10.0, 6.0]] == triangle().evaluate({"n": sizes}).tolist()
+
+
+def test_arithmetic():
+    line = Count.from_text("[m] -> { m + 1 }")
+    count = (Fraction(1, 3) * triangle() + line).times(triangle() + line)
+    # (6/3 + 5) * (6 + 5)
+    assert 77 == count(n=3, m=4)
+    assert ("m", "n") == count.parameters
+
+
+def test_json_and_pickle():
+    count = 2 * triangle() + Count.from_text("[n] -> { n }")
+    for copy in (Count.from_json(count.to_json()), pickle.loads(pickle.dumps(count))):
+        assert (15, count.to_json()) == (copy(n=3), copy.to_json())
+
+
+def test_comparison():
+    assert triangle() == triangle()
+    with pytest.raises(CountError, match="budget"):
+        triangle() == 2 * triangle()  # noqa: B015
+
+
+def test_too_hard_even_at_sizes(monkeypatch):
+    monkeypatch.setattr(arguments, "HARDER", 1)
+    monkeypatch.setattr(arguments, "OPERATIONS", 1)
+    with pytest.raises(CountError, match="n=5"):
+        triangle()(n=5)
+
+
+def test_points_that_are_listed(monkeypatch):
+    # 0 .. 6 and 4 .. 9 overlap in three points
+    overlapping = isl.Set("[n] -> { [i] : 0 <= i < n or 4 <= i < n + 3 }")
+    monkeypatch.setattr(arguments, "count_points", lambda points, operations: count_points(points, 1))
+    assert (10, 10) == arguments.points_at(overlapping, {"n": 7})
+
+
+# {{{ too much work even at given sizes
+
+@pytest.fixture
+def hard(monkeypatch):
+    """No set can be counted and none listed."""
+    def listed(points):
+        raise BudgetSpentError
+
+    monkeypatch.setattr(arguments, "count_points", lambda points, operations: only_at_sizes(points))
+    monkeypatch.setattr(arguments, "_listed", listed)
+
+
+def test_a_bound_is_returned_with_a_warning(hard):
+    """The box around the 28 points of a triangle of height 7 has 49."""
+    with pytest.warns(UpperBoundWarning, match="an upper bound at n=7: the exact number takes more work.*budget=100"):
+        assert 49 == triangle()(n=7)
+
+
+def test_a_bound_says_why_in_the_count_at_these_sizes(hard):
+    count = triangle().at(n=7)
+    assert (49, False, "workitem") == (count(), count.exact, count.granularity)
+    text = "<= 49 (the exact number takes more work than is allowed, even at given sizes)"
+    assert [text] * 2 == [str(count), str(Count.from_json(count.to_json()))]
+    assert "$\\le 49\\quad\\text{(the exact" in count._repr_latex_()
+
+
+def test_arrays_of_bounds_warn_once(hard):
+    with pytest.warns(UpperBoundWarning, match="n=3") as caught:
+        assert [9.0, 16.0] == triangle().evaluate({"n": np.array([3, 4])}).tolist()
+    assert 1 == len(caught)
+
+
+def test_what_is_subtracted_may_be_nothing(hard):
+    """100 less a number from 0 to 49 is 100 at most."""
+    count = Count.from_text("{ 100 }") + -1 * triangle()
+    assert 100 == count.at(n=7)()
+    assert 49 * 100 + 10 == (Count.from_text("{ 10 }") + triangle().times(Count.from_text("{ 100 }"))).at(n=7)()
+
+
+@pytest.mark.parametrize("text", [
+    "[n] -> { [i, j, k] : 0 <= i < n and 3*i <= 2*j <= 3*i + 5 and 0 <= k <= i + j }",
+    "[n] -> { [i, j] : 0 <= j <= i < n; [i, j] : n <= i < 2*n and j = 5 }",
+    "[n] -> { [i] : exists q : 0 <= i < 4*n and 5*q <= i < 5*q + 2 }",
+    "[n] -> { [i] : n < 0 and 0 <= i < 7 }",
+])
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_a_bound_is_never_below_the_truth(hard, text, n):
+    points = isl.Set(text)
+    low, high = arguments.points_at(points, {"n": n})
+    fixed = points.fix_val(isl.dim_type.param, 0, isl.Val(n)).project_out(isl.dim_type.param, 0, 1)
+    found = []
+    fixed.foreach_point(found.append)
+    assert 0 == low <= len(found) <= high
+
+
+def test_without_barvinok_a_bound_is_not_below_the_truth(monkeypatch):
+    """Neither sums nor lists are allowed the work: the numbers of points below i*j are a box's."""
+    monkeypatch.setattr(set_counter, "can_count", lambda: False)
+    monkeypatch.setattr(set_counter, "warn_once", lambda: None)
+    monkeypatch.setattr(summation, "SUMS", 1)
+    monkeypatch.setattr(arguments, "OPERATIONS", 300)
+    band = isl.Set("[n] -> { [i, j] : 0 <= i < n and 2*i <= 3*j <= 2*i + 40 and j < n }")
+    truth = sum(2 * i <= 3 * j <= 2 * i + 40 for i in range(100) for j in range(100))
+    count = Count(only_at_sizes(band)).at(n=100)
+    assert not count.exact
+    assert truth <= count() <= 100 * 100
+
+
+def test_no_finite_bound_is_an_error(hard):
+    with pytest.raises(CountError):
+        arguments.points_at(isl.Set("{ [i] : i >= 0 }"), {})
+
+
+def test_a_set_without_a_bound_at_some_sizes_is_an_error_there():
+    points = isl.Set("[n] -> { [i] : i >= 0 and (i < 5 or n > 7) }")
+    assert (5, 5) == arguments.points_at(points, {"n": 7})
+    with pytest.raises(CountError, match=r"i >= 0.* infinitely many points; give each dimension"):
+        arguments.points_at(points, {"n": 8})
+
+
+# }}}
+
+
+@pytest.mark.skipif(not can_count(), reason="isl's operations are limited for Barvinok's algorithm")
+def test_budget():
+    """The number of points of a triangle is counted at sizes where its formula takes too much work."""
+    assert () == count_points(TRIANGLE, OPERATIONS).unexpanded
+    number = count_points(TRIANGLE, 10)
+    assert 28 == Count(number)(n=7)
+    assert 1 == len(number.unexpanded)
+
+
+def test_many_terms_take_more_than_the_budget(monkeypatch):
+    monkeypatch.setattr(set_counter, "TERMS", 1)
+    assert 28 == Count(count_points(TRIANGLE, OPERATIONS))(n=7)

@@ -48,13 +48,6 @@ def test_sums_are_simplified():
     assert "n" == str(low + high)
 
 
-def test_immutable_and_unhashable():
-    with pytest.raises(AttributeError, match="immutable"):
-        TRIANGLE.exact = False
-    with pytest.raises(TypeError):
-        hash(TRIANGLE)
-
-
 def test_refused_sizes():
     with pytest.raises(SizeError, match="left out"):
         TRIANGLE()

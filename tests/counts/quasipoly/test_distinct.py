@@ -90,8 +90,3 @@ def test_named_counts_give_the_same_value_with_numbers() -> None:
     assert (Loop("i", 5.0, (5.0, 3, 12.5), {"n": 12.5}), Loop("j", 7), Loop("k", 5.0, (12.5,))) == values
     assert values[1] is loops.tree[1]
     assert 7 == NamedCounts(Loop("i", 7)).at({}).trips  # nothing to evaluate
-
-
-def test_named_counts_are_evaluated_by_their_values_too() -> None:
-    pair = NamedCounts((Count.from_text("[n] -> { n }"), Count.from_text("[n] -> { n + 1 }")))
-    assert (2.0, 3.0) == pair.with_values(pair.counts.at({"n": 2}))

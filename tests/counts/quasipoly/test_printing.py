@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
+from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
+from perfmodel.counts.quasipoly.evaluation import IntegerSum, Piece
+from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of, remainder_in
+from tests.counts.points.forms import form
 
 
 @pytest.mark.parametrize(
@@ -58,10 +65,38 @@ def test_latex_of_reasons_and_of_long_formulas():
     assert r"$\text{399 pieces, too long to typeset; use str()}$" == shown
 
 
-def test_repr_is_short():
-    pieces = "; ".join(f"n^{k} : n = {k}" for k in range(1, 40))
-    assert 119 == len(repr(Count.from_text(f"[n] -> {{ {pieces} }}")))
+def test_parts_of_a_function():
+    found = quasi_polynomial_of(isl.PwQPolynomial("[m, n] -> { 1/2*n*floor((n + 7)/8) : n >= 3 }"))
+    assert ("n",) == found.parameters
+    name = "floor((1*n + 7)/8)"
+    assert (NamedFloor(name, form(7, n=1), 8),) == found.floors
+    value = Polynomial.atom("n") * Polynomial.atom(name) * Fraction(1, 2)
+    assert (Piece((Polytope((), (), (form(-3, n=1),)),), value),) == found.pieces
+    assert (IntegerSum(((1, (("n", 1), (name, 1))),), 2),) == found.sums
 
 
-def test_repr():
-    assert "<Count per workitem: n>" == repr(Count.from_text("[n] -> { n }"))
+def test_pieces_of_equal_value_are_one():
+    found = quasi_polynomial_of(isl.PwQPolynomial("[n] -> { 5 : n >= 8; 5 : n = 2; 0 : n = 3 }"))
+    assert 1 == len(found.pieces)
+    assert [0, 5, 0, 0, 5] == [found.exact(n) for n in (1, 2, 3, 7, 8)]
+
+
+def test_indicator():
+    found = indicator_of(isl.Set("[n] -> { : n >= 4 and n mod 3 = 1 }"))
+    assert [n for n in range(15) if n >= 4 and n % 3 == 1] == [n for n in range(15) if found.exact(n)]
+    assert [0, 1] == [found.exact(n) for n in (1, 4)]
+
+
+def test_a_bound_on_a_remainder_is_no_part_of_the_floor():
+    # 0 <= n mod 5 <= 4 always holds and is left out; n mod 5 <= 1 and n mod 5 >= 3 do not
+    for text, holds in (("n mod 5 <= 1", lambda n: n % 5 <= 1), ("n mod 5 >= 3", lambda n: n % 5 >= 3)):
+        found = indicator_of(isl.Set(f"[n] -> {{ : {text} }}"))
+        assert [n for n in range(20) if holds(n)] == [n for n in range(20) if found.exact(n)]
+
+
+def test_remainders():
+    half = NamedFloor("half", form(1, n=1), 2)  # floor((n + 1)/2)
+    # n - 2*floor((n + 1)/2) + 4 is (n + 1) mod 2 + 3
+    assert (half, 1, 3) == remainder_in(form(4, n=1, half=-2), [half])
+    assert (half, -1, 5) == remainder_in(form(4, n=-1, half=2), [half])
+    assert remainder_in(form(4, n=1, half=-3), [half]) is None

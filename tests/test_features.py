@@ -1,6 +1,9 @@
+"""None"""
+
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import loopy as lp
 import numpy as np
@@ -8,7 +11,8 @@ import pytest
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count as count_kernel
-from perfmodel.errors import SizeError
+from perfmodel.errors import SizeError, UnknownNameError
+from perfmodel.features import CLASS_NAMES, class_code, class_codes, find_sources, stride_class
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from tests.standins import Access, Counts, Operation, count
@@ -176,3 +180,100 @@ def test_a_wrong_size_is_named(name, sizes):
         features.evaluate(by_column(), sizes)
     assert f"'{name}'" in str(caught.value)
     assert f"'{name}'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "name"),
+    [
+        ("operation", "op_float32_add"),
+        ("operation", "op_float64_special"),
+        ("operation", "op_int32_bitwise"),
+        ("access", "global_load_128_uniform"),
+        ("access", "global_store_8_strideN_4of4"),
+        ("access", "global_minloadstore_32_stride1"),
+        ("access", "global_load_64_indirect"),
+        ("access", "local_store_16"),
+        ("barrier", "barrier_local"),
+        ("work-group", "work_groups"),
+        ("launch", "launches"),
+    ],
+)
+def test_units(expected, name):
+    assert expected == features.unit(name)
+    assert name == features.feature(name).name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["op_float32_rsqrt", "global_load_24_stride1", "global_load_32_stride2_3of2", "Launches", ""],
+)
+def test_a_name_outside_the_grammar_is_refused(name):
+    with pytest.raises(UnknownNameError) as caught:
+        features.unit(name)
+    assert f"'{name}'" in str(caught.value)
+    assert "op_float32_add" in str(caught.value)
+
+
+def test_equal_counts_are_evaluated_once():
+    # 3n, n, 2n, 5, 4n, 7n, the groups and the launches; 2n are the exponentials and the barriers.
+    found = find_sources(copy_like())
+    assert 8 == len(found.counts)
+    assert () == found.unclassified
+    sums = {name: [found.counts[place](n=10) for place in places] for name, places in found.sums}
+    assert [10, 20] == sums["op_float32_special"]
+    assert [10, 10] == sums["global_load_32_stride1"]
+    assert [20] == sums["barrier_local"]
+
+
+def test_a_stride_that_depends_on_sizes_is_classified_later():
+    access = Access("global", "load", "a", count("n"), count("3*n"), count("2*n"), count("4*n"), bits=64)
+    found = find_sources(Counts(access_table=(access,)))
+    (one,) = found.unclassified
+    assert "global_load_64_" == one.prefix
+    places = (one.count, one.stride, one.footprint, one.filled)
+    assert [30, 10, 20, 40] == [found.counts[place](n=10) for place in places]
+
+
+def test_without_a_footprint_utilisation_is_full():
+    (one,) = find_sources(Counts(access_table=(Access("global", "load", "a", count("n"), count("3*n")),))).unclassified
+    assert one.count == one.footprint == one.filled
+
+
+@pytest.mark.parametrize(
+    ("expected", "stride", "footprint", "filled"),
+    [
+        ("uniform", 0, 1, 100),  # utilisation is disregarded for strides 0 and 1
+        ("stride1", 1, 1, 100),
+        ("stride2_1of2", 2, 1, 2),  # exactly half is still the lower class
+        ("stride2_2of2", 2, 51, 100),
+        ("stride2_2of2", 2, 2000, 2001),  # a[2i] with a[2i+1]
+        ("stride3_1of3", 3, 1, 3),
+        ("stride3_2of3", 3, 2, 3),
+        ("stride3_3of3", 3, 2 * 10**9 + 1, 3 * 10**9),
+        ("stride4_1of4", 4, 1, 4),
+        ("stride4_4of4", 4, 4, 4),
+        ("strideN_1of4", 5, 1, 5),
+        ("strideN_2of4", 1024, 1, 3),
+        ("strideN_4of4", 1024, 1, 1),
+    ],
+)
+def test_classes_of_section_2_1(expected, stride, footprint, filled):
+    assert expected == stride_class(stride, footprint, filled)
+    assert expected == CLASS_NAMES[int(class_codes(stride, footprint, filled))]
+
+
+def test_a_fraction_is_classed_by_the_stride_above_it():
+    assert "stride1" == stride_class(Fraction(1, 2), 1, 1)
+    assert "stride3_3of3" == stride_class(Fraction(5, 2), 1, 1)
+
+
+def test_one_at_a_time_and_all_at_once_agree():
+    rng = np.random.default_rng(20)
+    strides = rng.integers(0, 9, 500)
+    filled = rng.integers(1, 60, 500)
+    footprints = rng.integers(0, filled + 1)
+    expected = [
+        class_code(s, f, g)
+        for s, f, g in zip(strides.tolist(), footprints.tolist(), filled.tolist(), strict=True)
+    ]
+    assert expected == class_codes(strides, footprints, filled).tolist()
