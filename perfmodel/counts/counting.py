@@ -1,11 +1,11 @@
-"""``count``: from a Loopy translation unit to its :class:`KernelCounts`; and what differs between two of these."""
+"""``count``: from a Loopy translation unit to its :class:`KernelCounts`."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.program.program import SPAN
-from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.instructions import Declared
@@ -28,7 +27,7 @@ from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import AtomicUpdateWarning, CountError, OptionError, PerfModelError, StatisticsError
+from perfmodel.errors import AtomicUpdateWarning, OptionError, PerfModelError, StatisticsError
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
@@ -220,77 +219,3 @@ def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
             advice = "give the number of neighbouring indices among which those of a work-item lie, at least 1"
             raise StatisticsError(problem, advice, key=key)
     return fractions
-
-
-# {{{ changes
-
-@dataclass(frozen=True)
-class Change:
-    """One value of a table that is another function of the sizes now, with the counts as text, ``"none"`` for none.
-
-    As of the ``access_table``, the row ``"global load a float32 32"``, and its value ``"count"`` or ``"footprint"``.
-    """
-
-    table: str
-    row: str
-    value: str
-    old: str
-    new: str
-
-
-def changes(old: KernelCounts, new: KernelCounts) -> tuple[Change, ...]:
-    """Return the values in the tables of two counts of a kernel that differ as functions of the sizes.
-
-    Examples
-    --------
-    >>> import loopy as lp
-    >>> def scaled(text):
-    ...     return count(lp.make_kernel("{ [i]: 0 <= i < n }", text, [lp.GlobalArg("a", "float32", "n"), ...],
-    ...                                 lang_version=(2018, 2), assumptions="n >= 1"))
-    >>> change, *_ = changes(scaled("a[i] = 2"), scaled("a[i] = 2 {if=i > 0}"))
-    >>> change
-    Change(table='access_table', row='global store a float32 32 lane stride 0', value='count', old='n', new='n - 1')
-    """
-    return tuple(change for table in rows.TABLES for change in _changes_in(table, old, new))
-
-
-def parts(old: KernelCounts, new: KernelCounts) -> tuple[str, ...]:
-    """Return the parts of the JSON of two counts that differ, as ``"source.dataflow"``: why their hashes do."""
-    return tuple(_parts(old.to_json(), new.to_json(), ""))
-
-
-def _parts(old: dict[str, Any], new: dict[str, Any], before: str) -> Iterator[str]:
-    for name in dict.fromkeys((*old, *new)):
-        left, right = old.get(name), new.get(name)
-        if name == "source" and left and right:
-            yield from _parts(left, right, "source.")
-        elif left != right:
-            yield before + name
-
-
-def _changes_in(table: str, old: KernelCounts, new: KernelCounts) -> Iterator[Change]:
-    left, right = (dict(_values(getattr(counts, table))) for counts in (old, new))
-    for row, value in dict.fromkeys((*left, *right)):
-        was, now = left.get((row, value)), right.get((row, value))
-        try:
-            equal = was == now
-        except CountError:  # no formulas; a difference of the texts is all that is known
-            equal = False
-        if not equal:
-            texts = ["none" if count is None else str(count) for count in (was, now)]
-            if texts[0] == texts[1]:  # the granularity differs
-                texts = [repr(was), repr(now)]
-            yield Change(table, row, value, *texts)
-
-
-def _values(table: tuple[Any, ...]) -> Iterator[tuple[tuple[str, str], Count]]:
-    for row in table:
-        values = {field.name: getattr(row, field.name) for field in fields(row)}
-        stride, indirect = values.pop("stride", None), values.pop("indirect", False)  # rows are told apart by them too
-        named = [str(value) for value in values.values() if not isinstance(value, Count | None)]
-        how = ["indirect"] if indirect else [] if stride is None else [f"lane stride {stride}"]
-        for name, value in values.items():
-            if isinstance(value, Count):
-                yield (" ".join((*named, *how)), name), value
-
-# }}}

@@ -591,7 +591,7 @@ class KernelCounts(FrozenValue):
 
         Loopy itself generates different code for different values of ``PYTHONHASHSEED`` if it keeps results of several
         unrolled loops in registers: the order of the private array's axes and of these loops varies. The hash then
-        differs, while :func:`perfmodel.counts.counting.changes` finds the values equal.
+        differs, while the counts are equal as functions.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -7,22 +7,82 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from perfmodel import store
 from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered, shipped_samples
 from perfmodel.cli.output import CommandBar
-from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counting import Change, changes, parts
-from perfmodel.errors import PerfModelError, StoreMissingError
+from perfmodel.counts import KernelCounts, count, rows
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.errors import CountError, PerfModelError, StoreMissingError
 from perfmodel.kernels import KernelClass, Variant
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
 from perfmodel.store.files import Place, packed_counts, rename_counts
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value of a table that is now another function of the sizes, with the counts as text, ``"none"`` for none.
+
+    For example ``"count"`` or ``"footprint"`` of the row ``"global load a float32 32"`` of the ``access_table``.
+    """
+
+    table: str
+    row: str
+    value: str
+    old: str
+    new: str
+
+
+def changes(old: KernelCounts, new: KernelCounts) -> tuple[Change, ...]:
+    """Return the values in the tables of two counts of a kernel that differ as functions of the sizes."""
+    return tuple(change for table in rows.TABLES for change in _changes_in(table, old, new))
+
+
+def parts(old: KernelCounts, new: KernelCounts) -> tuple[str, ...]:
+    """Return the parts of the JSON of two counts that differ, as ``"source.dataflow"``: why their hashes do."""
+    return tuple(_parts(old.to_json(), new.to_json(), ""))
+
+
+def _parts(old: dict[str, Any], new: dict[str, Any], before: str) -> Iterator[str]:
+    for name in dict.fromkeys((*old, *new)):
+        left, right = old.get(name), new.get(name)
+        if name == "source" and left and right:
+            yield from _parts(left, right, "source.")
+        elif left != right:
+            yield before + name
+
+
+def _changes_in(table: str, old: KernelCounts, new: KernelCounts) -> Iterator[Change]:
+    left, right = (dict(_values(getattr(counts, table))) for counts in (old, new))
+    for row, value in dict.fromkeys((*left, *right)):
+        was, now = left.get((row, value)), right.get((row, value))
+        try:
+            equal = was == now
+        except CountError:  # no formulas; a difference of the texts is all that is known
+            equal = False
+        if not equal:
+            texts = ["none" if count is None else str(count) for count in (was, now)]
+            if texts[0] == texts[1]:  # the granularity differs
+                texts = [repr(was), repr(now)]
+            yield Change(table, row, value, *texts)
+
+
+def _values(table: tuple[Any, ...]) -> Iterator[tuple[tuple[str, str], Count]]:
+    for row in table:
+        values = {field.name: getattr(row, field.name) for field in fields(row)}
+        stride, indirect = values.pop("stride", None), values.pop("indirect", False)  # rows differ by them too
+        named = [str(value) for value in values.values() if not isinstance(value, Count | None)]
+        how = ["indirect"] if indirect else [] if stride is None else [f"lane stride {stride}"]
+        for name, value in values.items():
+            if isinstance(value, Count):
+                yield (" ".join((*named, *how)), name), value
+
 
 Status = Literal["same", "rewritten", "changed", "other code", "gone", "failed"]
 

@@ -7,7 +7,7 @@ positions; what is executed before a node, such as the load for its test, has th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -224,20 +224,3 @@ def access_places(program: Program, launch: int) -> list[AccessPlace]:
         AccessPlace(statement.domain, access, statement.place, number, statement.instruction)
         for number, (statement, access) in enumerate(accesses)
     ]
-
-
-def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Place]]:
-    """Return the barriers of a launch with their places."""
-    sites = [site for site in program.barriers if site.launch == launch]
-    device = list(values.device_kernels(program.schedule))[launch]
-    waits = [place for place, node in _placed(device.body, ()) if isinstance(node, values.Wait)]
-    return list(zip(sites, waits, strict=True))
-
-
-def _placed(nodes: Sequence[Node], around: Place) -> Iterator[tuple[Place, Node]]:
-    """Yield the nodes below with their places, in the order of the schedule."""
-    for k, node in enumerate(nodes):
-        place = (*around, 2 * k)
-        yield place, node
-        if isinstance(node, Loop):
-            yield from _placed(node.body, (*place, node.iname))

@@ -13,7 +13,7 @@ In such a loop another one, of mean k, goes at cell c of the outer one from floo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.lanes import addresses, value_of, values_at
-from perfmodel.counts.program.program import Access, Place, Program
-from perfmodel.counts.program.serialisation import AccessPlace, access_places, barrier_places, loops_of
+from perfmodel.counts.program.program import Access, BarrierSite, Loop, Node, Place, Program, Wait, device_kernels
+from perfmodel.counts.program.serialisation import AccessPlace, access_places, loops_of
 from perfmodel.counts.quasipoly.arguments import at_sizes, held, whole
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of
@@ -453,3 +453,20 @@ def trace(
         LaunchRequests(counts, launch, values, line_bytes, lines, seed).trace(groups)
         for launch in range(len(counts.program.launches))
     )
+
+
+def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Place]]:
+    """Return the barriers of a launch with their places."""
+    sites = [site for site in program.barriers if site.launch == launch]
+    device = list(device_kernels(program.schedule))[launch]
+    waits = [place for place, node in _placed(device.body, ()) if isinstance(node, Wait)]
+    return list(zip(sites, waits, strict=True))
+
+
+def _placed(nodes: Sequence[Node], around: Place) -> Iterator[tuple[Place, Node]]:
+    """Yield the nodes below with their places, in the order of the schedule."""
+    for k, node in enumerate(nodes):
+        place = (*around, 2 * k)
+        yield place, node
+        if isinstance(node, Loop):
+            yield from _placed(node.body, (*place, node.iname))

@@ -29,7 +29,7 @@ from perfmodel.counts.program.program import (
     Wait,
     Writing,
 )
-from perfmodel.counts.program.serialisation import access_places, barrier_places, loops_of, read_program, write_program
+from perfmodel.counts.program.serialisation import access_places, loops_of, read_program, write_program
 
 ONE = isl.PwQPolynomial("{ 1 }")
 POINTS = isl.Set("[n] -> { [l, k] : 0 <= l < 16 and 0 <= k < n }")
@@ -103,18 +103,6 @@ def test_the_places_of_loads_and_stores() -> None:
     assert [("a", (2, "k", 0)), ("x", (2, "k", 0)), ("y", (4,))] == [(one.access.array, one.place) for one in places]
     assert [0, 1, 2] == [one.number for one in places]
     assert [("k",), ("k",), ()] == [loops_of(one.place) for one in places]
-
-
-def test_the_place_of_a_barrier() -> None:
-    """The launch holds the store to t (0), the barrier (2) and the load of t (4)."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < 16 }", ["t[i] = a[i] {id=first}", "b[i] = t[15 - i] {dep=first}"],
-        [lp.TemporaryVariable("t", np.float32, (16,), address_space=lp.AddressSpace.LOCAL), ...],
-        lang_version=(2018, 2),
-    )
-    unit = lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32}), {"i": "l.0"})
-    ((site, place),) = barrier_places(count(unit, cache=False).program, 0)
-    assert ("local", (2,)) == (site.scope, place)
 
 
 def test_statements_that_load_the_same_array_have_a_load_each() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
-from perfmodel.counts.counting import changes
 from perfmodel.kernels import Ladder
 from perfmodel.kernels.samples import sample_class
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
+from scripts.lab.recounting import changes
 from scripts.lab.samples.archive import document
 from scripts.lab.samples.building import built
 from scripts.lab.samples.grammar import Array, Axis, DrawnKernel, Loop, draw

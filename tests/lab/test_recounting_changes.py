@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.counts.program.program import Dataflow
 from perfmodel.counts.quasipoly.count import Count
+from scripts.lab.recounting import Change, changes, parts
 
 
 @pytest.fixture(scope="module")
