@@ -1,14 +1,16 @@
-"""How values are shown: in words, as CSV, as a table of a notebook or of pandas, and as a table that fits a terminal.
+"""Values as text with units, and records as one table: aligned text, CSV, HTML or pandas.
 
-Where a table is too wide, columns are left out in a stated order, and the sentence below it says which.
+A text table that is wider than the terminal continues in blocks of columns below each other; no column is left out.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
+from textwrap import fill
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +20,18 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MOST_ROWS = 60
-"""Most rows of a table in a notebook; of a longer one the first and the last are shown."""
+"""Rows of a table in a notebook; a longer table shows its first and last rows."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Where a cell begins with one of these, programs for tables compute it."""
+"""Spreadsheets compute a cell that begins with one of these."""
 GAP = 2  # spaces between columns
-SHORTEST = 8  # characters that are left of a name
-CUT = "..."
+NONE = "-"
+"""What a cell without a value shows."""
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header of names; what a program for tables would compute begins with an apostrophe.
+    """Return records as CSV with a header of names; an apostrophe stands before what a spreadsheet would compute.
 
     Examples
     --------
@@ -38,7 +40,7 @@ def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     '=1+2,-0.5
     """
     lines: list[str] = []
-    # A cell with a character of the line's end is put in quotes, which a cell with a carriage return needs.
+    # The writer quotes a cell with a character of the line terminator, and a carriage return needs quotes.
     writer = csv.DictWriter(SimpleNamespace(write=lines.append), names, lineterminator="\r\n")
     writer.writerow({name: _no_formula(name) for name in names})
     writer.writerows({name: _no_formula(cell) for name, cell in record.items()} for record in records)
@@ -56,7 +58,7 @@ def _no_formula(cell: Any) -> Any:
 
 
 def cell_text(cell: str) -> str:
-    """Return the text that :func:`csv_text` made a cell of: without its apostrophe."""
+    """Return a cell of :func:`csv_text` without its apostrophe."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
 
 
@@ -101,7 +103,7 @@ def bytes_text(size: float) -> str:
 
 
 def percent(error: float | None) -> str:
-    """Return a share in per cent; a dash where there is none.
+    """Return a share in per cent, or a dash for None and NaN.
 
     Examples
     --------
@@ -109,13 +111,13 @@ def percent(error: float | None) -> str:
     ('12.3 %', '-', 'inf')
     """
     if error is None or math.isnan(error):
-        return "-"
+        return NONE
     return f"{100 * error:.1f} %" if math.isfinite(error) else "inf"
 
 
 def interval_text(interval: tuple[float, float] | None) -> str:
-    """Return an interval's bounds with units; a dash where there is none."""
-    return "-" if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
+    """Return the bounds of an interval with units, or a dash for None."""
+    return NONE if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
 
 
 def in_words(values: Mapping[str, Any]) -> str:
@@ -133,15 +135,15 @@ def in_words(values: Mapping[str, Any]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return a value for JSON, which knows no NaN and no infinity: None in their place."""
+    """Return a value for JSON: None for NaN and infinity, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
-    """Return rows of cells as an HTML table, everything escaped, with a caption above and notes below it.
+    """Return rows of cells as an HTML table with a caption above and notes below it, everything escaped.
 
-    The first row is the heading. Of more than :data:`MOST_ROWS` others the middle is left out, and a row says so. The
-    first `left` columns are aligned left; the others are numbers.
+    The first row is the heading. The middle of more than :data:`MOST_ROWS` other rows is left out, and a row says so.
+    The first `left` columns are aligned left.
 
     Examples
     --------
@@ -160,14 +162,17 @@ def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable
 
 
 def _row(cells: Sequence[str], tag: str, left: int) -> str:
-    aligned = (' style="text-align:left"' if place < left else "" for place in range(len(cells)))
+    aligned = (' style="text-align:left"' if column < left else "" for column in range(len(cells)))
     return f"<tr>{''.join(f'<{tag}{a}>{escape(c)}</{tag}>' for a, c in zip(aligned, cells, strict=True))}</tr>"
 
 
 def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> DataFrame:
-    """Return records as a pandas ``DataFrame``, one row each, with these columns even where there is no record.
+    """Return records as a pandas ``DataFrame``, with these columns even without a record.
 
-    It raises MissingExtraError where pandas is not installed.
+    Raises
+    ------
+    MissingExtraError
+        pandas is not installed.
     """
     try:
         import pandas as pd
@@ -176,104 +181,46 @@ def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
     return pd.DataFrame(list(records), columns=None if columns is None else list(columns))
 
 
-def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return rows of cells in aligned columns; the first ``left`` ones are aligned left.
+def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None = None) -> str:
+    """Return rows of cells in aligned columns; the first `left` columns are aligned left.
+
+    A table wider than `width` continues in blocks below each other. Each block repeats the columns at the left, or only
+    the first one where they take more than half of the width. A cell too long for its block is wrapped.
 
     Examples
     --------
-    >>> print(columns_text([("a", "1"), ("bcd", "20")]))
-    a     1
-    bcd  20
-    """
-    widths, lines = _widths(rows), []
-    for row in rows:
-        cells = (
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def fitted_text(
-    rows: Sequence[Sequence[str]], left: int = 1, drop: Sequence[str] = (), width: int | None = None
-) -> str:
-    """Return rows of cells in aligned columns that are no wider than a terminal of `width` columns; None: in full.
-
-    The first row holds the columns' names. Those in `drop` may be left out, in this order; all columns of the name. If
-    the table is still too wide, long cells of the `left` columns at the left are cut in their middle.
-
-    Examples
-    --------
-    >>> print(fitted_text([("name", "time", "note"), ("a", "1 s", "good")], drop=("note",), width=12))
-    name  time
-    a      1 s
-    not shown:
-    note (--wide
-    shows all)
-    """
-    kept: Sequence[Sequence[str]] = rows
-    possible = [name for name in drop if name in rows[0]]
-    without: Sequence[str] = possible
-    for count in range(len(possible) + 1):
-        places = [place for place, name in enumerate(rows[0]) if name not in possible[:count]]
-        kept = [[row[place] for place in places] for row in rows]
-        if _fits(kept, width):
-            without = possible[:count]
-            break
-    left -= sum(name in without for name in rows[0][:left])
-    if width is not None and not _fits(kept, width):
-        kept = _cut(kept, max(left, 1), width)
-    named = ", ".join(without)
-    note = [_wrapped(f"not shown: {named} (--wide shows all)", width)] if without else []
-    return "\n".join([columns_text(kept, left), *note])
-
-
-def blocks_text(rows: Sequence[Sequence[str]], left: int = 1, first: int = 1, width: int | None = None) -> str:
-    """Return rows of cells in blocks of columns, one below the other, each with the first columns.
-
-    Examples
-    --------
-    >>> print(blocks_text([("name", "n=1", "n=2"), ("a", "10", "20")], width=9))
+    >>> rows = [("name", "n=1", "n=2"), ("a", "10", "20")]
+    >>> print(columns_text(rows))
+    name  n=1  n=2
+    a      10   20
+    >>> print(columns_text(rows, width=9))
     name  n=1
     a      10
     <BLANKLINE>
     name  n=2
     a      20
     """
-    shown, place, count = [], first, len(rows[0])
-    while place < count:
-        end = place + 1
-        while end < count and _fits([(*row[:first], *row[place : end + 1]) for row in rows], width):
+    if width is None or _total(rows) <= width:
+        return _aligned(rows, left)
+    count = len(rows[0])
+    keys = left if left < count and _total([row[:left] for row in rows]) <= width // 2 else 1
+    if count > 1:
+        rows = [(*(_cut(cell, width // 2) for cell in row[:keys]), *row[keys:]) for row in rows]
+    shown: list[str] = []
+    start = keys
+    while start < count or not shown:
+        end = start + 1
+        while end < count and _total([(*row[:keys], *row[start : end + 1]) for row in rows]) <= width:
             end += 1
-        block = [(*row[:first], *row[place:end]) for row in rows]
-        shown.append(fitted_text(block, left if place == first else first, (), width))
-        place = end
-    return "\n\n".join(shown) or columns_text(rows, left)
-
-
-def stacked_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None = None) -> str:
-    """Return rows of cells in aligned columns; where they do not fit, each row's last cell below the others.
-
-    Examples
-    --------
-    >>> print(stacked_text([("loads", "a", "n*(n + 1)/2"), ("stores", "b", "n")], width=14))
-    loads  a
-        n*(n +
-        1)/2
-    stores  b
-        n
-    """
-    if _fits(rows, width):
-        return columns_text(rows, left)
-    lines = []
-    for row in rows:
-        lines += [_wrapped("  ".join(filter(None, row[:-1])), width), _wrapped(row[-1], width, "    ", "    ")]
-    return "\n".join(line for line in lines if line)
+        block = [(*row[:keys], *row[start:end]) for row in rows]
+        fits = _total(block) <= width
+        shown.append(_aligned(block, max(keys, left - start + keys)) if fits else _stacked(block, width))
+        start = end
+    return "\n\n".join(shown)
 
 
 def wrapped_text(text: str, width: int | None = None) -> str:
-    r"""Return a text whose lines of prose are broken between words; lines that fit stay as they are.
+    r"""Return a text whose long lines are broken between words.
 
     Examples
     --------
@@ -284,45 +231,105 @@ def wrapped_text(text: str, width: int | None = None) -> str:
     """
     if width is None:
         return text
-    return "\n".join(line if len(line) <= width else _wrapped(line, width, "", "  ") for line in text.split("\n"))
+    return "\n".join(
+        line if len(line) <= width else fill(line, width, subsequent_indent="  ") for line in text.split("\n")
+    )
 
 
-def _fits(rows: Sequence[Sequence[str]], width: int | None) -> bool:
-    return width is None or sum(_widths(rows)) + GAP * (len(rows[0]) - 1) <= width
+def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        (" " * GAP).join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
 
 
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _total(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many characters wide a table is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _cut(rows: Sequence[Sequence[str]], left: int, width: int) -> list[list[str]]:
-    """Cut the widest of the columns at the left, so that the others have their place."""
-    widths = _widths(rows)
-    over = sum(widths) + GAP * (len(widths) - 1) - width
-    while over > 0:
-        place = max(range(left), key=widths.__getitem__)
-        second = max((w for i, w in enumerate(widths[:left]) if i != place), default=0)
-        most = max(SHORTEST, min(widths[place] - 1, max(widths[place] - over, second)))
-        if most >= widths[place]:
-            break
-        over -= widths[place] - most
-        widths[place] = most
-    return [[_shortened(cell, most) for cell, most in zip(row, widths, strict=True)] for row in rows]
-
-
-def _shortened(cell: str, most: int) -> str:
+def _cut(cell: str, most: int) -> str:
     """Return a cell without its middle.
 
-    >>> _shortened("global_load_32_stride1", 12)
+    >>> _cut("global_load_32_stride1", 12)
     'globa...ide1'
     """
     if len(cell) <= most:
         return cell
-    head = (most - len(CUT) + 1) // 2
-    return f"{cell[:head]}{CUT}{cell[head + len(CUT) - most :]}"
+    head = (most - 2) // 2
+    return f"{cell[:head]}...{cell[head + 3 - most :]}"
 
 
-def _wrapped(text: str, width: int | None, first: str = "", others: str = "") -> str:
-    from textwrap import fill
+def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Return rows with their last cell, wrapped, below the others."""
+    lines = []
+    for *cells, last in rows:
+        lines += [fill("  ".join(filter(None, cells)), width), fill(last, width, initial_indent="    ",
+                  subsequent_indent="    ")]  # fmt: skip
+    return "\n".join(line for line in lines if line)
 
-    return text if width is None else fill(text, width, initial_indent=first, subsequent_indent=others)
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a text table: its heading, the key of its value, and the function that writes the value.
+
+    Without a key the function gets the whole record.
+    """
+
+    name: str
+    key: str = ""
+    write: Callable[[Any], str] = str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Records that are shown as text and HTML (the columns) and as CSV (all keys).
+
+    A value that is None, NaN or missing shows a dash.
+
+    Examples
+    --------
+    >>> table = Table([Column("kernel", "kernel"), Column("time", "seconds", seconds_text)],
+    ...               [{"kernel": "axpy", "seconds": 0.001, "visits": 3}])
+    >>> print(table.text())
+    kernel  time
+    axpy    1 ms
+    >>> print(table.csv(), end="")
+    kernel,seconds,visits
+    axpy,0.001,3
+    """
+
+    columns: Sequence[Column]
+    records: Sequence[Mapping[str, Any]] = field(repr=False)
+    left: int = 1
+    """Number of columns aligned left."""
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The headings, and the cells of each record."""
+        return [
+            tuple(column.name for column in self.columns),
+            *(tuple(_cell(column, record) for column in self.columns) for record in self.records),
+        ]
+
+    def text(self, width: int | None = None) -> str:
+        """Return the table as text for a terminal of this width; None: as wide as it is."""
+        return columns_text(self.rows, self.left, width)
+
+    def html(self, caption: str = "", notes: Iterable[str] = ()) -> str:
+        """Return the table as HTML."""
+        return html_table(self.rows, caption, notes, self.left)
+
+    def csv(self) -> str:
+        """Return all records as CSV."""
+        return csv_text(list(dict.fromkeys(key for record in self.records for key in record)), self.records)
+
+
+def _cell(column: Column, record: Mapping[str, Any]) -> str:
+    value = record.get(column.key) if column.key else record
+    return NONE if value is None or (isinstance(value, float) and math.isnan(value)) else column.write(value)

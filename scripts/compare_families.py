@@ -14,7 +14,7 @@ from perfmodel.compare.contenders import contenders_of_devices, families_csv, fa
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole
-from perfmodel.report import picture_families
+from perfmodel.report import pictures
 from scripts.lab.families_page import families_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
-        picture_families(found, options.picture)
+        pictures.write(pictures.families_figure(found), options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
         write_whole(options.page, families_page(text, found, simulated).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")

@@ -19,7 +19,7 @@ from perfmodel.cli.output import CommandBar
 from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find
-from perfmodel.report import picture_predicted_measured
+from perfmodel.report import pictures
 from perfmodel.report.evaluation import weights_table
 
 
@@ -39,7 +39,7 @@ def job(selector: str | None, output: Path, budget_s: float) -> None:
     print(weights_table(model.weights, model.units))
     print("".join(f"note: {note}\n" for note in model.notes), end="")
     print(f"\ntest kernels, none of them in the fit:\n{error_table(found.comparisons)}\n")
-    picture_predicted_measured(found.comparisons, picture, f"{found.chosen}\n{device.name}")
+    pictures.write(pictures.accuracy_figure(found.comparisons, f"{found.chosen}\n{device.name}"), picture)
     print(f"verdict: {found.verdict.text}\nwrote {folder} in {monotonic() - began:.0f} s\n")
     print("now predict your own kernel: .venv/bin/perfmodel predict my_kernel.py -p n=1Mi")
 

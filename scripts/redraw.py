@@ -20,7 +20,7 @@ from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
-from perfmodel.report import picture_predicted_measured
+from perfmodel.report import pictures
 from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
@@ -46,7 +46,7 @@ def quickstart(data: Path, picture: Path) -> None:
     model = fit(read(data)) if weights is None else load(weights)
     rows = compare(model, tests)
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
-    picture_predicted_measured(rows, picture, f"{model.family.name}\n{tests.device}")
+    pictures.write(pictures.accuracy_figure(rows, f"{model.family.name}\n{tests.device}"), picture)
     print(f"\nwrote {picture}")
 
 

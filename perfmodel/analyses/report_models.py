@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from perfmodel.analyses import balance, benefits
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
+from perfmodel.compare.comparison import kernels
 from perfmodel.errors import PerfModelError
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.store import Measurements
@@ -26,8 +27,10 @@ class FamilyLine:
     citation: str = ""
     weights: int = 0  # their number
     figures: Figures | None = None  # how good it is; None where there is a problem
-    withheld: int = 0  # cases for which it has no prediction
+    withheld: int = 0  # cases without a prediction
     problem: str = ""  # why its weights cannot be used
+    errors: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Errors by kernel, and of all."""
 
 
 def weights_files(folder: str | Path) -> tuple[Path, ...]:
@@ -61,13 +64,16 @@ def family_lines(
     if not any(known is model for known, _ in judged):
         judged.append((model, compare(model, compared, level)))
     common = set.intersection(*({_case(row) for row in rows if row.predicted is not None} for _, rows in judged))
-    lines = [
-        FamilyLine(
-            known.fitted.family, known.family.citation, len(known.fitted.weights),
-            summarise([row for row in rows if _case(row) in common]), sum(row.predicted is None for row in rows),
-        )
-        for known, rows in judged
-    ]  # fmt: skip
+    lines = []
+    for known, rows in judged:
+        shared = [row for row in rows if _case(row) in common]
+        parts = {name: [row for row in shared if row.kernel == name] for name in kernels(shared)} | {"all": shared}
+        errors = {name: summarise(part).error for name, part in parts.items()}
+        withheld = sum(row.predicted is None for row in rows)
+        fitted = known.fitted
+        lines.append(FamilyLine(
+            fitted.family, known.family.citation, len(fitted.weights), summarise(shared), withheld, errors=errors
+        ))  # fmt: skip
     return (*sorted(lines, key=lambda line: line.figures.error if line.figures else 0.0), *problems)
 
 

@@ -1,4 +1,4 @@
-"""``perfmodel count``: what a kernel executes, as expressions, at given sizes and as tables."""
+"""``perfmodel count``: what a kernel executes, as expressions and as numbers at given sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from perfmodel.errors import DocumentError, OptionError, PerfModelError, SizeErr
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, Count, KernelCounts
-    from perfmodel.counts.nests.nest import Nest
 
 SCHEMA = "perfmodel.count/1"
 SWEEP_SCHEMA = "perfmodel.count-sweep/1"
@@ -27,16 +26,12 @@ Made = TypeVar("Made")
 SubgroupSize = Annotated[
     int, Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
 ]
-Nests = Annotated[
-    bool, Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
-]
 DataTypes = Annotated[
     list[str] | None, Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more.")
 ]
 DeclaredFile = Annotated[
     Path | None, Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.")
 ]
-Work = Annotated[float, Option("--budget", help="How much work a formula may take; 1 is about a second.")]
 
 
 def count_command(
@@ -44,43 +39,40 @@ def count_command(
     size: options.SizeLists = None,
     subgroup_size: SubgroupSize = 32,
     csv: options.Csv = False,
-    nests: Nests = False,
     dtype: DataTypes = None,
     declared_file: DeclaredFile = None,
-    budget: Work = 1.0,
     jobs: options.Jobs = None,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers.
 
     With several sizes, a table of numbers.
     """
-    points = numbers.size_points(size)
-    several = len(points) > 1 or csv
     output.no_csv_beside_json(csv)
+    points = numbers.size_points(size)
     counted = options.counted_variants(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
-        declared=declared(declared_file), budget=budget,
+        declared=declared(declared_file),
     )  # fmt: skip
-    if several:
+    if len(points) > 1 or csv:
         _show_sweep(str(asked.kernel), counted, points, csv)
         return
     (at,) = points
     valued, errors = _of_each(counted, lambda counts: _feature_values(counts, at))
     shown = {name: (counted[name], values) for name, values in valued.items()}
     if output.settings().json:
-        variants = {name: _variant_document(*variant, at, nests) for name, variant in shown.items()}
+        variants = {name: _variant_document(*variant, at) for name, variant in shown.items()}
         head = {"schema": SCHEMA, "kernel": str(asked.kernel), "variants": variants}
         output.print_document({**head, **output.withheld_document(errors)})
     else:
-        _print_variants(shown, at, nests, errors)
+        _print_variants(shown, at, errors)
 
 
 def _of_each(
     counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made]
 ) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
-    """Return what a function makes of each variant's counts, and by name why there is nothing of the others.
+    """Return the value of a function for the counts of each variant, and the errors of the others.
 
-    A SizeError is raised, and the first error where there is nothing of any variant.
+    A SizeError is raised, and the first error if all variants fail.
     """
     made, errors = {}, dict(options.errors_of(counted))
     for name, counts in counted.items():
@@ -99,7 +91,7 @@ def _of_each(
 
 
 def dtypes(given: Iterable[str] | None) -> dict[str, str]:
-    """Return the types that ``--dtype`` options give.
+    """Return the types in ``--dtype`` options.
 
     Examples
     --------
@@ -110,19 +102,19 @@ def dtypes(given: Iterable[str] | None) -> dict[str, str]:
     for text in given or ():
         name, _, value = (part.strip() for part in text.partition("="))
         if not (name.isidentifier() and value):
-            raise OptionError(f"--dtype '{text}' is no type of an argument", "give NAME=TYPE, as in --dtype a=float32")
+            raise OptionError(f"--dtype '{text}' is not NAME=TYPE", "give a type, as in --dtype a=float32")
         types[name] = value
     return types
 
 
 def declared(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Return what a file declares about C instructions; operations are named as ``"float32 mul"`` there."""
+    """Return the declarations of C instructions in a file, which names operations as ``"float32 mul"``."""
     if path is None:
         return {}
     try:
         document = json_document(read_file(path))
         if not isinstance(document, dict):
-            raise DocumentError("holds no object of instructions")
+            raise DocumentError("is not a JSON object of instructions")
         return {name: _declaration(given) for name, given in document.items()}
     except DocumentError as error:
         advice = """write {"<instruction>": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 1}, "stores": {}}}"""
@@ -130,7 +122,7 @@ def declared(path: Path | None) -> dict[str, dict[str, Any]]:
 
 
 def _declaration(given: Any) -> Any:
-    """Return a declaration with its operations by type and kind; what else is wrong with it, `count` says."""
+    """Return a declaration with its operations by type and kind; `count` checks the rest."""
     if not isinstance(given, dict) or not isinstance(given.get("operations", {}), dict):
         return given
     named = given.get("operations", {})
@@ -145,7 +137,7 @@ def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str,
 
 
 def _variant_document(
-    counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int], nests: bool
+    counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]
 ) -> dict[str, Any]:
     from perfmodel.features import unit
 
@@ -153,14 +145,6 @@ def _variant_document(
         "parameters": list(counts.parameters), "assumptions": counts.assumptions,
         "expressions": _rows_document(expressions(counts)), "counts": counts.to_json(),
     }  # fmt: skip
-    if nests:
-        document["nests"] = [
-            {
-                "nest": _nest_name(nest), "launch": nest.launch, "stretch": nest.stretch, "outer": list(nest.outer),
-                "inner": list(nest.inner), "lanes": list(nest.lanes), "expressions": _rows_document(_in_nest(nest)),
-            }
-            for nest in counts.nests
-        ]  # fmt: skip
     if values is not None:
         features = {name: {"value": value, "unit": unit(name)} for name, value in values.items()}
         document.update(sizes=dict(at), features=features)
@@ -172,30 +156,28 @@ def _rows_document(rows: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]
 
 
 def _print_variants(
-    shown: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]], at: Mapping[str, int], nests: bool,
+    shown: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]], at: Mapping[str, int],
     errors: Mapping[str, PerfModelError],
 ) -> None:  # fmt: skip
     from perfmodel.features import unit
 
+    width = output.table_width()
     for place, (name, (counts, values)) in enumerate(shown.items()):
-        print("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
-        print(display.stacked_text(list(expressions(counts)), 3, output.table_width()))
+        output.print_text("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
+        output.print_text(display.columns_text(list(expressions(counts)), 3, width))
         if values is not None:
-            print(f"features{' at ' * bool(at)}{sizes_text(at)}")
+            output.print_text(f"features{' at ' * bool(at)}{sizes_text(at)}")
             rows = [(feature, f"{value:.15g}", unit(feature)) for feature, value in values.items()]
-            print(display.fitted_text(rows, width=output.table_width()))
-        for nest in counts.nests if nests else ():
-            print(_nest_name(nest))
-            print(display.stacked_text(list(_in_nest(nest)), 3, output.table_width()))
+            output.print_text(display.columns_text(rows, width=width))
     for line in report.sweeps.left_out_lines(errors):
         output.print_text(f"\n{line}")
 
 
 def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:
-    """Yield what is counted, its details and the expression, over the whole launch."""
+    """Yield the kind, the details and the expression of each count over the whole launch."""
     for operation in counts.operation_table:
         yield "operations", f"{operation.dtype} {operation.kind}", str(operation.count)
-    accesses: dict[tuple[str, str], Count] = {}  # rows that differ in nothing shown are one
+    accesses: dict[tuple[str, str], Count] = {}  # rows with equal text are added
     for row in counts.access_table:
         key = f"{row.space} {row.direction}s", _access_detail(row)
         accesses[key] = accesses[key] + row.count if key in accesses else row.count
@@ -215,35 +197,10 @@ def _access_detail(row: AccessCount) -> str:
     return detail if row.footprint is None else f"{detail}, {row.footprint} distinct cells"
 
 
-def _nest_name(nest: Nest) -> str:
-    """Return a nest as a line of text: the loops with barriers, the others, and the lanes."""
-    around = "".join(f" in loop {loop} with its barriers," for loop in nest.outer)
-    loops = "".join(f" in loop {loop}," for loop in nest.inner)
-    lanes = f" on {', '.join(nest.lanes)}" if nest.lanes else " the same on all lanes"
-    return f"{nest.launch}, stretch {nest.stretch}:{around}{loops}{lanes}"
-
-
-def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
-    yield "iterations", "of work-items", str(nest.iterations)
-    yield "box", "without guards", str(nest.box)
-    if nest.inner:
-        yield "entries", f"into loop {nest.inner[-1]}", str(nest.entries)
-    for row in nest.operations:
-        yield "operations", f"{row.dtype} {row.kind}", str(row.count)
-    for access in nest.accesses:
-        step = access.step(nest.inner[-1]) if nest.inner else None
-        moved = f", {step} bytes further each time" if step is not None else ""
-        yield f"{access.space} {access.direction}s", f"{access.array}: {access.dtype}{moved}", str(access.count)
-    yield "kept", "over barriers", str(nest.kept)
-    for chain in nest.chains:
-        for row in chain.operations:
-            yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)
-
-
 def _show_sweep(
     kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool
 ) -> None:
-    """Print the features of each variant at all sizes, and the errors of those that have none."""
+    """Print the features of each variant at all sizes, and the errors of the others."""
     from perfmodel.features import unit
 
     columns, errors = _of_each(counted, lambda counts: _features_at(counts, points))
@@ -266,13 +223,13 @@ def _show_sweep(
             for name, values in columns.items() for i, at in enumerate(points) for feature, column in values.items()
         ]  # fmt: skip
         records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
-        print(display.csv_text((*points[0], *COLUMNS), records), end="")
+        output.print_csv(display.csv_text((*points[0], *COLUMNS), records))
     else:
         for place, (name, values) in enumerate(columns.items()):
             rows = [("feature", "unit", *map(sizes_text, points))]
             rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
-            print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
-            print(display.blocks_text(rows, 2, 1, output.table_width()))
+            output.print_text("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
+            output.print_text(display.columns_text(rows, 2, output.table_width()))
         for line in report.sweeps.left_out_lines(errors):
             output.print_text(f"\n{line}")
 

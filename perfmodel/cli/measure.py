@@ -1,4 +1,4 @@
-"""Measurements, taken and exchanged with other programs: ``perfmodel measure``, ``export`` and ``import``."""
+"""``perfmodel measure``: run kernels on a device and store their times."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
-from perfmodel import calibration, display, hooks, measuring, predicting, report
+from perfmodel import calibration, display, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.streams import supervise_command
+from perfmodel.cli.supervision import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
-from perfmodel.documents import json_text
 from perfmodel.errors import NoWeightsError, OptionError, PerfModelError
-from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -27,16 +25,14 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
 
-# {{{ measure
-
 SCHEMA = "perfmodel.measure/1"
 #: What the flags of a record mean.
 FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
-    "clock": "the device's clock and the host's do not agree",
-    "bound": "faster than the device can be: the compiler dropped work that was counted",
-    "load": "others used the machine meanwhile; measure again on a quiet one",
-    "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
+    "clock": "the clocks of device and host disagree",
+    "bound": "faster than the device allows: the compiler dropped counted work",
+    "load": "other programs used the machine; measure again on a quiet one",
+    "visits": "the two fastest visits differ by more than 5 %; lower weight in fits",
 }
 
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
@@ -44,7 +40,8 @@ For = Annotated[
     Path | None,
     Option(
         "--for",
-        help="Only what this kernel file needs (at the sizes -p) and the weights in use lack; then fit, and predict.",
+        help="Measure only the features that this kernel file needs at the sizes -p and the weights lack; then fit, "
+        "and predict.",
     ),
 ]
 
@@ -58,7 +55,7 @@ def measure_command(
     size: options.Sizes = None,
     statistic: options.Statistics = None,
 ) -> None:
-    """Measure what the store does not hold yet; stopped at any time, it resumes.
+    """Measure the kernels that the store does not hold yet; if interrupted, run it again: it continues.
 
     On a processor with two cores it takes about 90 seconds with --quick, 3 minutes without and 40 with --full, with
     --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
@@ -68,7 +65,8 @@ def measure_command(
 
     if (size or statistic) and wanted is None:
         name, what = ("-p", "sizes") if size else ("--statistics", "data")
-        raise OptionError(f"{name} was given without --for", f"give --for KERNEL.PY too: {name} tells of its {what}")
+        problem = f"{name} was given without --for"
+        raise OptionError(problem, f"give --for KERNEL.PY too, since {name} describes its {what}")
     json = output.settings().json
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
@@ -94,7 +92,7 @@ def measure_command(
             need = _needed(kernels, target, wanted, numbers.sizes(size), numbers.statistics(statistic), store)
             kernels, path = need.kernels, need.store
             if not kernels:
-                output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
+                output.show(lambda: {"needed": []}, lambda: "all features that the kernel needs are measured")
                 return
         if asked.scheduler is None:
             output.wait_until_quiet()
@@ -107,9 +105,9 @@ def measure_command(
 
 @dataclass(frozen=True)
 class _Need:
-    """What kernels of a file need and nobody measured: classes that exercise it, and the store that gets their rows.
+    """The unmeasured features that a kernel file needs, kernel classes that exercise them, and the store for the rows.
 
-    `lacking` names it by the families whose weights lack it; the family `used` predicts.
+    `lacking` has the features by the families whose weights lack them; the family `used` predicts.
     """
 
     kernels: tuple[KernelClass, ...]
@@ -124,9 +122,9 @@ def _needed(
     kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
     store: Path | None,
 ) -> _Need:  # fmt: skip
-    """Return what kernels of a file need and the weights lack: those in a store, by default those in use.
+    """Return what the kernels of a file need and the weights lack: the weights in a store, by default those in use.
 
-    Without any weights it is what no row of the store exercises.
+    Without weights, return the features that no row of the store exercises.
     """
     from perfmodel.store import paths
 
@@ -141,7 +139,7 @@ def _needed(
     models, problems = lacking.models_of(path), tuple[str, ...]()
     needed = lacking.lacking(models, counted.values(), at)
     if needed and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
-        problem = f"'{path}' has weights, and not the measurements that a new fit needs too"
+        problem = f"'{path}' has weights, but not the measurements for a new fit"
         raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
     if needed:
         chosen, problems = lacking.rows_for(needed, models, kernels, int(device.facts.value("max_work_group_size")))
@@ -161,9 +159,9 @@ def _needed(
 
 
 def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
-    """Fit the families again whose weights lacked something, and return lines with the new predictions.
+    """Fit the families again whose weights lacked a feature, and return lines with the new predictions.
 
-    Both are added to the document.
+    Both are added to the document too.
     """
     if not need.lacking:
         return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]
@@ -188,7 +186,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
 
 
 def _time_text(variant: predicting.RankedVariant) -> str:
-    """Return a predicted time with its interval, where it has one."""
+    """Return a predicted time with its interval."""
     interval = f" ({display.interval_text(variant.interval)} at 90%)" if variant.interval else ""
     return display.seconds_text(variant.seconds) + interval
 
@@ -218,7 +216,7 @@ def campaign_document(measured: Measurements, path: Path, campaign: str, seconds
 
 
 def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of its summary."""
+    """Yield the lines of the summary of :func:`campaign_document`."""
     counted = [f"{number} {status}" for status, number in sorted(document["statuses"].items()) if status != "ok"]
     failed = f" ({', '.join(counted)})" if counted else ""
     yield (
@@ -230,87 +228,3 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
             yield f"{row['status']}: {row['kernel']} {row['variant']} {row['parameters']}: {row['message']}"
     for flag, number in sorted(document["flags"].items()):
         yield f"note: {number} flagged '{flag}': {FLAGS.get(flag, 'see docs/measuring.md')}"
-
-# }}}
-
-
-# {{{ export and import
-
-EXPORT_SCHEMA = "perfmodel.export/1"
-IMPORT_SCHEMA = "perfmodel.import/1"
-#: Sentences on refused results that are shown without ``--json``.
-SHOWN = 5
-
-Exported = Annotated[
-    Path,
-    Option(
-        "--out", "--output", "-o", metavar="FILE",
-        help="A CSV table, one line for each configuration, or where the name ends in .json the auto-tuning "
-        "community's T4 JSON; - prints the table.",
-    ),
-]  # fmt: skip
-File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, T4 results, or a CSV table.")]
-TunedKernel = Annotated[
-    Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: kernel() and space(), or build().")
-]
-Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
-Named = Annotated[str | None, Option("--device", help="Name of the device; by default what the file says.")]
-By = Annotated[str | None, Option("--by", metavar="NAME", help="The parameter that names one of variants().")]
-
-
-def export_command(source: options.Source, out: Exported) -> None:
-    """Write the newest record of each configuration for other programs."""
-    from perfmodel import store
-
-    output.one_output(out=out)
-    measured, form = store.read(source), "t4" if out.suffix == ".json" else "csv"
-    text = store.csv_text(measured.current) if form == "csv" else json_text(measured.to_t4(), indent=1) + "\n"
-    write_whole(out, text.encode())
-    count = len(measured.current)
-    if output.settings().json:
-        output.print_document({"schema": EXPORT_SCHEMA, "rows": count, "files": {form: str(out)}})
-    elif not is_standard_output(out):
-        print(f"wrote {count} configurations to {out}")
-
-
-def import_command(
-    file: File,
-    kernel: TunedKernel,
-    target: Target,
-    size: options.Sizes = None,
-    device: Named = None,
-    by: By = None,
-    jobs: options.Jobs = None,
-) -> None:
-    """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted.
-
-    Stopped at any time, it goes on where it was when it is run again.
-    """
-    imported = hooks.import_results(
-        file, kernel, target, numbers.sizes(size), device=device, by=by, jobs=jobs, progress=output.CommandBar()
-    )
-
-    def document() -> dict[str, Any]:
-        return {
-            "schema": IMPORT_SCHEMA, "file": imported.path, "form": imported.form, "device": imported.device,
-            "store": str(target), "added": len(imported.rows), "statuses": imported.statuses, "known": imported.known,
-            "refused": list(imported.refused), "notes": list(imported.notes),
-        }  # fmt: skip
-
-    output.show(document, lambda: "\n".join(_import_lines(imported, target)))
-
-
-def _import_lines(imported: hooks.Imported, target: Path) -> list[str]:
-    each = ", ".join(f"{count} {status}" for status, count in imported.statuses.items())
-    lines = [f"{imported.path}: {imported.form}, {imported.device}"]
-    lines += [f"added {len(imported.rows)} records to {target}" + (f" ({each})" if each else "")]
-    if imported.known:
-        lines.append(f"{imported.known} results were in it before")
-    lines += imported.notes
-    if refused := imported.refused:
-        lines.append(f"{len(refused)} results were refused:")
-        lines += [f"  {sentence}" for sentence in refused[:SHOWN]]
-        lines += [f"  and {len(refused) - SHOWN} more (--json names all)"] * (len(refused) > SHOWN)
-    return lines
-
-# }}}

@@ -71,7 +71,7 @@ def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
 
 
 def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
-    """Return all combinations of the sizes in ``-p`` options; with `paired`, the first sizes, the second ones, and so on.
+    """Return all combinations of the sizes in ``-p`` options, or with `paired` the first sizes, the second ones ...
 
     Examples
     --------
@@ -119,7 +119,8 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
     steady = isinstance(span, range) and span.step == 1 and len(parsed.ends) == 2
     if len(lists) > 1 or len(lists[0][1]) > 1 or not steady:
         parsed.refuse("not exactly one range", SPAN, 0)
-    return lists[0][0], *parsed.ends
+    low, high = parsed.ends
+    return lists[0][0], low, high
 
 
 _STATISTIC = re.compile(r"(.+?=[^=,]+|.+)(?:,|$)")
@@ -179,7 +180,7 @@ class _Option:
         lists: dict[str, list[Sequence[int]]] = {}
         while not lists or self.token:
             name, start = self.token, self.start
-            self.place += not not name
+            self.place += bool(name)
             if not name.isidentifier() or not self.take("="):
                 self.refuse("no name with its sizes", FORMS, start)
             if name in lists:

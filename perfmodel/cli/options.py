@@ -1,10 +1,10 @@
-"""Options and arguments that several commands share, in groups where they stand together, and what they stand for."""
+"""Options and arguments that several commands share, and the values that they give."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -48,8 +48,8 @@ Statistics = Annotated[
     list[str] | None,
     Option(
         "--statistics", "--statistic", metavar="KEY=NUMBER",
-        help="Mean trip count of a loop that depends on data (j=12.5), probability of a test by its text, or how many "
-        "neighbouring indices into an array a work-item uses (x:span=1000); repeat for more.",
+        help="Mean trip count of a loop that depends on data (j=12.5), probability of a condition, or the range of "
+        "indices into an array that a work-item uses (x:span=1000); repeat for more.",
     ),
 ]  # fmt: skip
 
@@ -57,7 +57,7 @@ Jobs = Annotated[
     int | None,
     Option(
         "--jobs", "-j", metavar="N",
-        help="Count and predict in N processes, one for each variant at most; -1: one a core.",
+        help="Count and predict in N processes; -1: one for each core.",
     ),
 ]  # fmt: skip
 
@@ -71,7 +71,7 @@ Classes = Annotated[
 Quick = Annotated[bool, Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
 Full = Annotated[bool, Option("--full", help="Every variant, work-group shape and size.")]
 Budget = Annotated[
-    float | None, Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn.")
+    float | None, Option("--budget", min=0, help="Start no measurement after this many seconds.")
 ]
 Scheduler = Annotated[
     str | None,
@@ -84,74 +84,54 @@ DeviceFile = Annotated[
     str | None,
     Option(
         "--facts", metavar="NAME|FILE.yaml",
-        help="Facts of a published device, or of a file; they replace those that are known of the device. In "
-        "predict a published device is another one: weights are transferred to it.",
+        help="Facts of a published device, or of a file, which replace the known ones. In predict, weights are "
+        "transferred to a published device.",
     ),
 ]  # fmt: skip
-Like = Annotated[
-    str | None,
-    Option(
-        "--like", metavar="NAME",
-        help="Transfer this device's weights to that of --facts; by default those of a measured device of its type.",
-    ),
-]  # fmt: skip
-
 # Measurements and models.
 Source = Annotated[Path, Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements.")]
 FamilyName = Annotated[
-    str, Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file.")
-]
-GivenFacts = Annotated[
-    bool, Option("--given-facts", help="Refuse a family that needs an unknown fact of the device; do not fit it.")
-]
-MeasuredFacts = Annotated[
-    bool, Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them.")
+    str, Option("--family", help="Name of the model family, 'expr:' and a formula for the seconds, or a .py file.")
 ]
 WeightsFile = Annotated[
     Path | None,
     Option(
         "--weights", "-w", metavar="FILE",
-        help="Weights that `fit` wrote; by default those of the device, your own before those of fitted_weights/.",
+        help="File of weights that `fit` wrote; by default the device's.",
     ),
 ]  # fmt: skip
 OwnFamily = Annotated[
     str | None,
     Option(
         "--family", metavar="NAME|FILE.py",
-        help="Take this family's weights, not the recommended one's; a file is run, for weights of a family in it.",
+        help="Use the weights of this family, not of the recommended one; a Python file is run.",
     ),
 ]  # fmt: skip
-AllowUnmeasured = Annotated[
-    bool, Option("--allow-unmeasured", help="Count what was never measured, and has no relative that was, as free.")
-]
 Strict = Annotated[
     bool,
-    Option("--strict", help="Refuse what was never measured on the device; do not take its cost from a relative."),
+    Option("--strict", help="Refuse kernels with unmeasured features; do not take costs from related features."),
 ]
 ClockName = Annotated[
     Literal["host", "device"],
     Option("--clock", help="Predict times by the host's clock, with the launch, or by the device's, without it."),
 ]
-Level = Annotated[float, Option("--level", help="Probability that intervals should have.")]
+Level = Annotated[float, Option("--level", help="Probability of the intervals.")]
 Tolerance = Annotated[
     float | None,
     Option(
         "--tolerance", min=0,
-        help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
+        help="Largest relative difference between the outputs of variants: 1e-4 for float32, 1e-8 for float64; "
+        "inf: do not compare them.",
     ),
 ]  # fmt: skip
-Check = Annotated[
-    Literal["outputs", "none"],
-    Option("--check", help="Compare the outputs of variants, or nothing, as where their layouts differ."),
-]
 Anchored = Annotated[
-    bool, Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that.")
+    bool, Option("--anchor", help="Run each variant once at a small size, and scale its predictions by that time.")
 ]
 
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """A user's kernel file, which of its variants are meant, and what only the user knows of their data."""
+    """A user's kernel file, its variants, and statistics of their data."""
 
     kernel: KernelFile
     variant: Variant = None
@@ -159,7 +139,7 @@ class KernelOptions:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """The statistics by their keys."""
+        """The statistics by key."""
         return numbers.statistics(self.statistic)
 
     def load(self) -> LoadedFile:
@@ -171,23 +151,20 @@ class KernelOptions:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The weights that predict, and the device."""
+    """The weights for a prediction, and the device."""
 
     weights: WeightsFile = None
-    family: OwnFamily = None
     device: DeviceName = None
-    strict: Strict = False
 
     def load(self, told: bool = False) -> predicting.FittedModel:
-        """Return the model that these options mean; standard error says which weights, as :func:`weights_in_use`."""
+        """Return the model of these options, and print which weights it has: with `told` also beside ``--json``."""
         tell = partial(output.tell, beside_json=told)
-        model = calibration.recommended.model_in_use(self.weights, self.family, self.device, tell)
-        return replace(model, strict=self.strict)
+        return calibration.recommended.model_in_use(self.weights, None, self.device, tell)
 
 
 @dataclass(frozen=True)
 class CampaignOptions:
-    """What is measured, on which device, and for how long."""
+    """A measurement campaign: the device, the kernels and the time."""
 
     device: DeviceName = None
     kernels: Kernels = None
@@ -198,14 +175,14 @@ class CampaignOptions:
 
 
 def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
-    """Find the weights of the device in use; standard error says which."""
+    """Find the weights of the device in use, and print which they are."""
     weights = calibration.recommended.find_weights(None, family)
     output.tell(weights.text)
     return weights
 
 
 def facts_of(name: str | None) -> DeviceFacts | None:
-    """Return the facts of a published device, or those that a YAML file gives."""
+    """Return the facts of a published device or of a YAML file."""
     from perfmodel.facts import DeviceFacts, published, read_facts
 
     if name is None:
@@ -216,7 +193,7 @@ def facts_of(name: str | None) -> DeviceFacts | None:
 
 
 def is_facts_file(name: str) -> bool:
-    """Return whether ``--facts`` names a file, and no published device."""
+    """Return whether ``--facts`` names a file, not a published device."""
     return Path(name).suffix in (".yaml", ".yml")
 
 
@@ -229,9 +206,9 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
 def counted_variants(
     path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> Mapping[str, KernelCounts]:
-    """Return the counts of a kernel file's variants, or of those asked for; options are those of `count`.
+    """Return the counts of a kernel file's variants; options are those of :func:`perfmodel.count`.
 
-    Its ``errors`` say why others have none. If all fail, the first error is raised.
+    Its ``errors`` hold the errors of variants without counts. If all fail, the first error is raised.
     """
     from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
@@ -258,19 +235,19 @@ def counted_variants(
 def count_jobs(
     loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any
 ) -> processes.variants.CountedVariants:
-    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
+    """Count a kernel file's variants in several processes."""
     options |= {"subgroup_size": subgroup_size, "check": True}
     return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
 
 
 def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
-    """Return by name why other variants have no counts, where :func:`counted_variants` left some out."""
+    """Return the errors of the variants that :func:`counted_variants` left out, by name."""
     return getattr(counted, "errors", {})
 
 
 @contextmanager
 def about(name: str, variants: Collection[str]) -> Iterator[None]:
-    """Let an error of a block be a VariantError that says which variant it is about, where there are several."""
+    """Raise an error in a block as a VariantError with the variant's name, if there are several variants."""
     try:
         yield
     except PerfModelError as error:

@@ -1,4 +1,4 @@
-"""What a command prints: its result as one document or as text, and beside it notes, errors and progress."""
+"""What a command prints: its result as one document or as text, and notes, errors and progress on standard error."""
 
 from __future__ import annotations
 
@@ -20,32 +20,28 @@ import typer
 from typer import Option
 
 from perfmodel import analyses, display, documents, errors, fitting, measuring, predicting, progress
-from perfmodel.cli.streams import begin_result
+from perfmodel.cli.supervision import begin_result
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
 
-NARROWEST = 20  # columns; tables are not made for less
+NARROWEST = 20  # columns
 LONGEST = 300  # characters of each note in a line of several
-ALONE = 1000  # characters of a note in a line of its own
+LONGEST_ALONE = 1000  # characters of a note in a line of its own
 _CARETS = re.compile(r"^ {4,}\^+$")
 
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print only errors on standard error.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Show every note in full, and the traceback of an error.")]
-Wide = Annotated[
-    bool, Option("--wide", help="Print tables in full; they are fitted to the terminal's width otherwise.")
-]
 Json = Annotated[bool, Option("--json", help="Print one JSON document.")]
 
 
 @dataclass(frozen=True)
 class CommandSettings:
-    """The options that every command has, before the command's name or after it."""
+    """The options of every command, before its name or after it."""
 
     json: Json = False
     quiet: Quiet = False
     verbose: Verbose = False
-    wide: Wide = False
 
 
 SHARED = tuple(option.name for option in fields(CommandSettings))
@@ -53,18 +49,18 @@ _current: ContextVar[CommandSettings | None] = ContextVar("settings", default=No
 
 
 def settings() -> CommandSettings:
-    """Return what the command that runs was asked."""
+    """Return the options of every command that the running command was given."""
     return _current.get() or CommandSettings()
 
 
 def set_settings(asked: CommandSettings) -> None:
-    """Let :func:`settings` return these from now on, until a block of :func:`using` ends."""
+    """Set what :func:`settings` returns until a block of :func:`using` ends."""
     _current.set(asked)
 
 
 @contextmanager
 def using(asked: CommandSettings) -> Iterator[None]:
-    """Let :func:`settings` return these in a block."""
+    """Set what :func:`settings` returns in a block."""
     token = _current.set(asked)
     try:
         yield
@@ -73,18 +69,14 @@ def using(asked: CommandSettings) -> Iterator[None]:
 
 
 def table_width() -> int | None:
-    """Return how many columns tables may take; None where they are printed in full.
+    """Return the width of the terminal, or ``COLUMNS`` where it is set; None for a file or a pipe, which get all."""
+    return _width(sys.stdout)
 
-    That is the width of the terminal, or ``COLUMNS`` where it is set. What goes into a file or a pipe is not fitted.
-    """
-    if settings().wide or not _is_shown(sys.stdout):
+
+def _width(stream: Any) -> int | None:
+    if not (os.environ.get("COLUMNS", "").isdecimal() or (stream is not None and stream.isatty())):
         return None
     return max(get_terminal_size().columns, NARROWEST)
-
-
-def _is_shown(stream: Any) -> bool:
-    """Whether lines of a stream have a width: on a terminal, or where ``COLUMNS`` says one."""
-    return os.environ.get("COLUMNS", "").isdecimal() or stream.isatty()
 
 
 class CommandBar(progress.Bar):
@@ -95,14 +87,14 @@ class CommandBar(progress.Bar):
 
 
 def wait_until_quiet() -> None:
-    """Wait a while for a quiet machine before something is measured, and say so; once in a supervised command."""
-    if measuring.supervised.spent_s() < 1.0:  # not where another process takes over
+    """Wait a while for a quiet machine before a measurement, and say so; once in a supervised command."""
+    if measuring.supervised.spent_s() < 1.0:  # not in a process that replaces one that died
         measuring.wait_until_quiet(lambda text: tell(text, beside_json=True))
 
 
 @contextmanager
 def counting(shown: bool = True) -> Iterator[None]:
-    """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
+    """Show on a terminal that kernels are counted."""
     from rich.console import Console
 
     with Console(stderr=True, quiet=settings().quiet or not shown).status("counting ..."):
@@ -110,46 +102,46 @@ def counting(shown: bool = True) -> Iterator[None]:
 
 
 def tell(text: str, beside_json: bool = False) -> None:
-    """Say something on standard error: not with ``--quiet``, and with ``--json`` only where that is asked for."""
+    """Print a message on standard error: not with ``--quiet``, and with ``--json`` only if `beside_json`."""
     if (beside_json or not settings().json) and not settings().quiet:
-        typer.echo(f"perfmodel: {text}", err=True)
+        typer.echo(f"perfmodel: {visible(text)}", err=True)
 
 
 def announce(text: str) -> None:
-    """Say beforehand what is done, beside the result: not with ``--quiet``, and on standard error beside a document."""
+    """Print beforehand what the command does: not with ``--quiet``, and on standard error with ``--json``."""
     if not settings().quiet:
-        typer.echo(text, err=settings().json)
+        typer.echo(visible(text), err=settings().json)
 
 
 @contextmanager
 def as_notes() -> Iterator[None]:
-    """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
+    """Print the first warning of perfmodel in a block at once, and the others in one line at its end.
 
-    Those of Loopy are notes too, each once however often it comes with other numbers. Other warnings are shown as
-    Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
+    A warning of Loopy is printed once, even if it is repeated with other numbers. Other warnings stay as Python prints
+    them. With ``--quiet`` no note is printed; with ``--verbose`` each has its own line.
     """
+    first: list[str] = []
     rest: list[str] = []
     of_loopy: set[str] = set()
-    told = False
 
     def show(message: Any, category: type[Warning], *place: Any) -> None:
-        nonlocal told
+        text = str(message)
         if category.__module__.startswith("loopy"):
-            message = f"Loopy warns: {str(message).partition(' (add ')[0]}"
-            alike = re.sub(r"\d+", "0", message)
-            if alike in of_loopy:
+            text = f"Loopy warns: {text.partition(' (add ')[0]}"
+            without_numbers = re.sub(r"\d+", "0", text)
+            if without_numbers in of_loopy:
                 return
-            of_loopy.add(alike)
+            of_loopy.add(without_numbers)
         elif not issubclass(category, PerfModelWarning):
             otherwise(message, category, *place)
             return
         if settings().quiet:
             return
-        if told and not settings().verbose:
-            rest.append(str(message))
+        if first and not settings().verbose:
+            rest.append(text)
         else:
-            told = True
-            _print_note(str(message) if settings().verbose else documents.shortened(message, ALONE, quoted=False))
+            first.append(text)
+            _print_note(text if settings().verbose else documents.shortened(text, LONGEST_ALONE, quoted=False))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", PerfModelWarning)
@@ -160,7 +152,7 @@ def as_notes() -> Iterator[None]:
                 yield
         finally:
             if rest:
-                most = ALONE if len(rest) == 1 else LONGEST
+                most = LONGEST_ALONE if len(rest) == 1 else LONGEST
                 _print_note("; ".join(documents.shortened(note, most, quoted=False) for note in rest))
 
 
@@ -169,12 +161,12 @@ def _print_note(note: str) -> None:
 
 
 def refusal_text(error: PerfModelError, width: int | None = None) -> str:
-    r"""Return an error as one line, and two more where its text underlines something: those are cut to a width.
+    r"""Return an error as one line, and two more lines where its text underlines something.
 
     Examples
     --------
-    >>> from perfmodel.errors import ExpressionError
-    >>> print(refusal_text(ExpressionError("w_a*j", 4, 5, "'j' is unknown", "name a feature")))
+    >>> from perfmodel.errors import OptionError
+    >>> print(refusal_text(OptionError("'j' is unknown\n    w_a*j\n        ^\nname a feature")))
     'j' is unknown; name a feature.
         w_a*j
             ^
@@ -188,15 +180,14 @@ def refusal_text(error: PerfModelError, width: int | None = None) -> str:
 
 
 def print_refusal(error: PerfModelError) -> None:
-    """Print an error on standard error, after its traceback where ``--verbose`` asks for it."""
+    """Print an error on standard error, with ``--verbose`` after its traceback."""
     if settings().verbose:
         traceback.print_exception(error)
-    width = max(get_terminal_size().columns, NARROWEST) if _is_shown(sys.stderr) else None
-    print(f"perfmodel: error: {visible(refusal_text(error, width))}", file=sys.stderr)
+    print(f"perfmodel: error: {visible(refusal_text(error, _width(sys.stderr)))}", file=sys.stderr)
 
 
 def _cut(line: str, carets: str, width: int | None) -> tuple[str, str]:
-    """Cut a line and the carets below it to the part around the first caret, so that a terminal does not break them."""
+    """Cut a line and its carets to the part around the first caret, so that a terminal does not break them."""
     if width is None or max(len(line), len(carets)) <= width:
         return line, carets
     begin = min(max(0, carets.index("^") - width // 2), max(0, len(line) - width))
@@ -208,7 +199,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
-    """Print a result: with ``--json`` as one document, else as text; only the one that is printed is made."""
+    """Print a result as one document (with ``--json``) or as text; only the printed form is computed."""
     if settings().json:
         print_document(document())
     else:
@@ -216,30 +207,35 @@ def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
 
 
 def print_document(document: Any) -> None:
-    """Print one JSON document, once also where the process dies then and is supervised.
+    """Print one JSON document.
 
     Raises
     ------
     DocumentError
         If it holds NaN or infinity; nothing is printed then.
     """
-    text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")  # which a stream would show as \\x7f
+    text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")
     begin_result()
     print(text)
 
 
 def print_text(text: str, file: TextIO | None = None) -> None:
-    """Print text, lines of prose broken between words where the terminal is narrow."""
-    print(display.wrapped_text(text, table_width()), file=file or sys.stdout)
+    """Print text, with long lines broken between words on a terminal."""
+    print(visible(display.wrapped_text(text, table_width())), file=file or sys.stdout)
+
+
+def print_csv(text: str) -> None:
+    """Print CSV as it is."""
+    print(visible(text), end="")
 
 
 def text_stream(file: Path | None) -> TextIO:
-    """Return where a command prints its text beside a file: standard error where the file is standard output."""
+    """Return where a command prints text about a file: standard error if the file is standard output."""
     return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
 
 
 def one_output(**files: Path | None) -> None:
-    """Refuse options that send two documents to standard output: ``--json``, and files by their options' names."""
+    """Refuse options that send two results to standard output: ``--json``, and files, by the names of their options."""
     taken = ["--json"] * settings().json
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:
@@ -252,18 +248,18 @@ def no_csv_beside_json(csv: bool) -> None:
         raise OptionError("--json and --csv both write to standard output", "give one of them")
 
 
-def sizes_text(sizes: Any) -> str:
+def sizes_text(sizes: Mapping[str, Any]) -> str:
     """Return sizes as ``n=1024, m=8``."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:
-    """Return an interval's bounds for JSON, which has no infinity: null stands for no bound."""
+    """Return an interval for JSON; null replaces an infinite bound."""
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
 
 
 def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any]:
-    """Return which kernel file is predicted by which model of which weights file, for JSON."""
+    """Return the kernel file, the device, the family and the weights file of a prediction, for JSON."""
     weights = None if model.path is None else str(model.path)
     source = {"transferred_from": model.fitted.transferred_from} if model.fitted.transferred_from else {}
     return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights,
@@ -281,18 +277,18 @@ def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
 
 
 def relatives_document(cautions: Iterable[fitting.cautions.Caution]) -> list[dict[str, Any]]:
-    """Return the quantities whose costs are those of relatives for JSON."""
+    """Return the unmeasured quantities whose costs were taken from related ones, for JSON."""
     taken = fitting.cautions.FromRelative
     return [caution.document() for caution in cautions if isinstance(caution, taken)]
 
 
 def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:
-    """Return what a kernel reaches in its time for JSON; empty where that is not known, null where a roof is not."""
+    """Return the rates that a kernel reaches, for JSON; empty if they are not known."""
     return {} if point is None else point.document
 
 
 def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:
-    """Return the runs that anchor predictions for JSON."""
+    """Return the runs that scale predictions, for JSON."""
     runs = [
         {
             "variant": anchor.kernel, "sizes": dict(anchor.sizes), "measured": anchor.measured,
@@ -304,7 +300,7 @@ def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]
 
 
 def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
-    """Return the variants without a prediction for JSON, with features that no measurement exercised, or the error."""
+    """Return the variants without a prediction, with the unmeasured features or the error, for JSON."""
     rows: list[dict[str, Any]] = [
         {"variant": name, "unmeasured": list(error.features)} if isinstance(error, errors.UnmeasuredFeatureError)
         else {"variant": name, "unmeasured": [], "error": str(error)}
@@ -320,20 +316,20 @@ def shares(terms: Mapping[str, float], total: float) -> list[tuple[str, float, f
 
 
 def terms_text(variant: predicting.RankedVariant) -> str:
-    """Return the terms of a prediction that are not zero as a table, the largest first; "" of none."""
+    """Return the nonzero terms of a prediction as a table, the largest first."""
     rows = [
         (f"  {term}", display.seconds_text(seconds), display.percent(share))
         for term, seconds, share in shares(variant.terms, variant.seconds) if seconds
     ]  # fmt: skip
-    return display.fitted_text(rows, width=table_width()) if rows else ""
+    return display.columns_text(rows, width=table_width()) if rows else ""
 
 
 def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
-    """Refuse the name of a picture that ends in none of these; ``-`` does not."""
+    """Refuse a picture whose name ends in none of these."""
     if path is not None and path.suffix not in formats:
-        raise errors.PictureFormatError(path, formats)
+        raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:
-    """Return the file of one variant, beside that given: with several variants, the name is added before the suffix."""
+    """Return the file for one variant: with several variants, the name is added before the suffix."""
     return path.with_name(f"{path.stem}-{file_part(name)}{path.suffix}") if several else path

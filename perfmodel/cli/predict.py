@@ -1,4 +1,4 @@
-"""``perfmodel predict`` and ``rank``: seconds for a kernel's variants from saved weights, and which is the fastest."""
+"""``perfmodel predict`` and ``rank``: predicted times of a kernel's variants, and the fastest variant."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from typer import Option
 
 from perfmodel import analyses, calibration, display, fitting, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.streams import begin_result, supervised_store
-from perfmodel.errors import OptionError, PerfModelError, PictureFormatError
-from perfmodel.io import is_standard_output
+from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -26,28 +25,28 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
-PANELS = 6  # most combinations of the other sizes that a picture shows
-MANY = 8  # so many variants are counted behind a bar
+MOST_PANELS = 6  # combinations of the other sizes in a picture
+MANY = 8  # from this number of variants on, a bar shows the progress
 
-Why = Annotated[bool, Option("--why", help="Say in words what bounds each variant, and what to try.")]
+Why = Annotated[bool, Option("--why", help="Print what bounds each variant, and what to try.")]
 Picture = Annotated[
     Path | None,
     Option(
         "--picture", metavar="FILE.png|.svg",
-        help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
+        help="Draw time against size, if -p gives several sizes; with --why and weights of gpuperf its benefits.",
     ),
 ]  # fmt: skip
 Crossover = Annotated[
     str | None,
     Option(
-        "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
+        "--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant over a range of this size instead."
     ),
 ]
 
 
 @dataclass(frozen=True)
 class PredictionOptions:
-    """What is predicted: variants of a kernel file at sizes, by a model."""
+    """Variants of a kernel file, sizes, and a model."""
 
     kernel: options.KernelFile
     weights: options.WeightsFile = None
@@ -61,18 +60,13 @@ class PredictionOptions:
         """Read the sizes."""
         return numbers.size_points(self.size, self.paired)
 
-    def model(
-        self, facts: str | None = None, like: str | None = None, judged: bool = False
-    ) -> predicting.FittedModel:
+    def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
         """Find the model, with other facts of its device, or transferred to another device.
 
-        With `judged` standard error says the verdict of the weights, as where the result does not.
+        With `judged` standard error shows the verdict of the weights too.
         """
-        recommended = calibration.recommended
-        device = options.facts_of(facts)
-        if like is not None and (device is None or self.weights or self.device):
-            raise OptionError("--like was given without --facts, or beside other weights", "give both, and no others")
-        if device is None or (like is None and options.is_facts_file(str(facts))):
+        recommended, device = calibration.recommended, options.facts_of(facts)
+        if device is None or options.is_facts_file(str(facts)):
             model = recommended.model_in_use(self.weights, self.family, self.device, output.tell, judged)
             if device is None:
                 return model
@@ -80,7 +74,7 @@ class PredictionOptions:
             return model.with_facts(dict(device.facts))
         path = self.weights
         if path is None:
-            found = recommended.weights_like(like or self.device, device, self.family)
+            found = recommended.weights_like(self.device, device, self.family)
             output.tell(found.text)
             path = found.path
         return predicting.transfer.transferred(predicting.load(path, self.family), device)
@@ -88,17 +82,16 @@ class PredictionOptions:
 
 @dataclass(frozen=True)
 class AccuracyOptions:
-    """How sure predictions are to be, and what they may rest on."""
+    """The probability of intervals, and which costs are allowed."""
 
     level: options.Level = 0.9
-    allow_unmeasured: options.AllowUnmeasured = False
     strict: options.Strict = False
     anchor: options.Anchored = False
 
 
 @dataclass(frozen=True)
 class _Request(FrozenValue):
-    """What a command was asked to predict, with its options read."""
+    """A prediction that was asked for: the options, read."""
 
     asked: PredictionOptions
     accuracy: AccuracyOptions
@@ -106,11 +99,11 @@ class _Request(FrozenValue):
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
     jobs: int | None
-    keep: Path | None = None  # where anchors are kept while the command runs
+    keep: Path | None = None  # store of the runs that scale predictions
 
     @cached_property
     def file(self) -> KernelFile:
-        """The kernel file, with the variants asked for; not where its run needs data that only statistics describe."""
+        """The kernel file with the variants asked for; an error if its run needs data that only statistics describe."""
         from perfmodel.kernels.files import load_kernel_file
 
         loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
@@ -122,34 +115,29 @@ class _Request(FrozenValue):
             )
         return loaded
 
-    @property
-    def title(self) -> str:
-        """Which model predicts."""
-        return self.model.name
-
     @cached_property
     def verdict(self) -> str:
-        """What its weights may be used for, in words; "" where nothing has judged them."""
+        """What the weights are usable for; "" if they were not judged."""
         return calibration.recommended.verdict_of(self.model.path)
 
     @property
     def verdict_lines(self) -> list[str]:
-        """The same as a line of text, where something has judged them."""
+        """The verdict as a line of text."""
         return [f"these weights are {self.verdict}"] if self.verdict else []
 
     def with_command(self, text: str) -> str:
-        """Return text whose commands that measure what is missing name the kernel file, its first sizes and data."""
+        """Return text whose `perfmodel measure` commands name the kernel file, its first sizes and statistics."""
         sizes = [word for name, size in self.points[0].items() for word in ("-p", f"{name}={size}")]
         data = [word for key, value in self.statistics.items() for word in ("--statistics", f"{key}={value}")]
         command = fitting.cautions.MISSING
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
-        """Predict the variants at sizes, and rank them at each; those that fail are left out."""
+        """Predict the variants at sizes, and rank them at each size; variants with errors are left out."""
         alone = self.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.accuracy.level, self.accuracy.allow_unmeasured, jobs=self.jobs, spared=PerfModelError,
+            self.model, self.accuracy.level, jobs=self.jobs, spared=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         with output.counting(shown=alone):
@@ -169,7 +157,7 @@ class _Request(FrozenValue):
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, **parts: Any) -> dict[str, Any]:
-        """Return a document that begins with the kernel file, the model and, where there is one size, that."""
+        """Return a JSON document that begins with the kernel file, the model and, if it is only one, the size."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
         return {"schema": schema, **model, **at, **parts}
@@ -181,7 +169,6 @@ def predict_command(
     *,
     statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
-    like: options.Like = None,
     accuracy: AccuracyOptions,
     clock: options.ClockName = "host",
     why: Why = False,
@@ -193,13 +180,12 @@ def predict_command(
 
     With several sizes, a table of times.
     """
-    if picture is not None and is_standard_output(picture):  # where the text goes
-        raise PictureFormatError(picture, (".png", ".svg"))
+    output.check_format(picture)
     if why and jobs is not None:
-        raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
+        raise OptionError("--why and --jobs were both given", "give one of them: --why needs the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
     keep = supervised_store(context, None) if accuracy.anchor else None
-    model = replace(asked.model(facts, like, judged=csv).by_clock(clock), strict=accuracy.strict)
+    model = replace(asked.model(facts, judged=csv).by_clock(clock), strict=accuracy.strict)
     request = _Request(asked, accuracy, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
@@ -215,26 +201,26 @@ def rank_command(
     *,
     crossover: Crossover = None,
     statistic: options.Statistics = None,
-    accuracy: AccuracyOptions,
+    anchor: options.Anchored = False,
     csv: options.Csv = False,
     jobs: options.Jobs = None,
 ) -> None:
-    """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.
+    """Rank a kernel's variants by their predicted times, or find the sizes at which their order changes.
 
     With several sizes, the fastest variant at each.
     """
     points, known = asked.points(), numbers.statistics(statistic)
     span = None
     if crossover is not None:
-        if accuracy.anchor or csv:
-            other = "--anchor" if accuracy.anchor else "--csv"
+        if anchor or csv:
+            other = "--anchor" if anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    keep = supervised_store(context, None) if accuracy.anchor else None
-    model = replace(asked.model(judged=csv or span is not None), strict=accuracy.strict)
-    request = _Request(asked, accuracy, model, points, known, jobs, keep)
+    keep = supervised_store(context, None) if anchor else None
+    model = asked.model(judged=csv or span is not None)
+    request = _Request(asked, AccuracyOptions(anchor=anchor), model, points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -244,7 +230,6 @@ def rank_command(
 
 
 def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
-
     predictions, (ranking,) = request.predicted(request.points[0])
     bounds = _bounds(request, predictions, ranking, picture) if why else {}
     if not output.settings().json:
@@ -274,7 +259,7 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
 
 
 def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what bounds each variant; what to try stands once for all variants that it is said of."""
+    """Yield what bounds each variant; advice for several variants is yielded once."""
     advice = [(name, f"try: {line}") for name, bound in bounds.items() for line in bound.get("advice", ())]
     shared = len(bounds) > 1 and bool(advice)
     for name, bound in bounds.items():
@@ -283,14 +268,13 @@ def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _title(request: _Request) -> str:
-    """Return which model predicts, for which size, and by whose clock."""
-    return ", ".join(filter(None, [request.title, output.sizes_text(request.points[0]), request.model.clock_text]))
+    """Return the model, the size and the clock."""
+    return ", ".join(filter(None, [request.model.name, output.sizes_text(request.points[0]), request.model.clock_text]))
 
 
 def _prediction_lines(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
 ) -> Iterator[str]:
-
     level = request.accuracy.level
     yield _title(request)
     yield from request.verdict_lines
@@ -323,14 +307,14 @@ def _prediction_lines(
 def _rates(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
 ) -> dict[str, analyses.roofline.KernelPoint]:
-    """Return each variant at its predicted time below the roofs of the device, of those counted in this process."""
+    """Return the roofline points of the variants that were counted in this process, at their predicted times."""
     times = {variant.name: variant.seconds for variant in ranking}
     facts = analyses.roofline.facts_with_roofs(request.model)
     return analyses.roofline.points_of(facts, predictions.counts, request.points[0], times)
 
 
 def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
-    """Return for each variant the least time that the facts allow, where the weights were transferred by facts."""
+    """Return each variant's shortest time by the facts, if the weights were transferred from another device."""
     from perfmodel.quantities.case import Case
 
     facts = request.model.facts
@@ -344,7 +328,7 @@ def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, 
 
 
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
-    """Say at which sizes the anchors ran, and by what predictions are multiplied; of several the least and the most."""
+    """Yield the sizes of the anchor runs and the factors of the predictions: the smallest and the largest."""
     ordered = sorted(anchors.values(), key=lambda anchor: anchor.scale)
     if not ordered:
         return
@@ -362,11 +346,11 @@ def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
 def _bounds(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking, picture: Path | None
 ) -> dict[str, dict[str, Any]]:
-    """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
+    """Return what bounds each variant, as text and numbers; weights of ``gpuperf`` also draw `picture`."""
     model, at, bounds = request.model, request.points[0], report.bounds
     variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
     if picture is not None and model.family.name != analyses.benefits.FAMILY:
-        advice = f"give the weights of {analyses.benefits.FAMILY}, which lie beside these"
+        advice = f"give the weights of {analyses.benefits.FAMILY} in the same folder"
         raise OptionError(f"--why cannot draw a picture with the weights of {model.family.name}", advice)
     if model.family.name == analyses.balance.FAMILY:
         judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
@@ -400,7 +384,6 @@ def _bounds(
 
 
 def _show_ranking(request: _Request) -> None:
-
     predictions, (ranking,) = request.predicted(request.points[0])
     rates = _rates(request, predictions, ranking)
 
@@ -417,7 +400,7 @@ def _show_ranking(request: _Request) -> None:
         )  # fmt: skip
 
     def text() -> str:
-        table = report.sweeps.ranking_table(ranking, output.table_width(), rates)
+        table = report.sweeps.ranking_text(ranking, output.table_width(), rates)
         lines = [_title(request), *request.verdict_lines, table]
         lines += anchor_lines(predictions.anchors)
         lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
@@ -429,7 +412,7 @@ def _show_ranking(request: _Request) -> None:
 
 
 def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
-    """Return what predictions warn of, each warning once for all variants and sizes that have it."""
+    """Return the warnings of predictions, each once for all variants and sizes that have it."""
     warned = [(variant.name, note) for ranking in rankings for variant in ranking for note in variant.warnings]
     return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 
@@ -437,7 +420,7 @@ def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
 
-    With `winners` the table has one row for each size, and else one for each size and variant.
+    With `winners` the table has a row for each size, otherwise for each size and variant.
     """
     output.no_csv_beside_json(csv)
     if picture is not None:
@@ -449,7 +432,8 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        print(report.sweeps.sweep_csv(points, {name: str(error) for name, error in errors.items()}, places), end="")
+        withheld = {name: str(error) for name, error in errors.items()}
+        output.print_csv(report.sweeps.sweep_table(points, places, withheld).csv())
         return
 
     def document() -> dict[str, Any]:
@@ -459,10 +443,9 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
     def text() -> str:
-        made = report.sweeps.winners_table if winners else report.sweeps.sweep_table
-        table = made(points, output.table_width(), places)
-        lines = [f"{request.title}, {request.model.clock_text}", *request.verdict_lines]
-        lines += [*anchor_lines(predictions.anchors), table]
+        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, places)
+        lines = [f"{request.model.name}, {request.model.clock_text}", *request.verdict_lines]
+        lines += [*anchor_lines(predictions.anchors), table.text(output.table_width())]
         lines += _notes(len(predictions.variants), points)
         lines += analyses.roofline.above_lines(point for here in places for point in here.values())
         return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(errors)]))
@@ -473,34 +456,33 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
     """Refuse a picture of one size, or of too many combinations of the others."""
     output.check_format(picture)
-    _, *others = report.sizes_picture.varying(points) or [""]
-    if not report.sizes_picture.varying(points):
+    _, *others = report.sizes.varying(points) or [""]
+    if not report.sizes.varying(points):
         raise OptionError("--picture was given with one size", "give several sizes, as -p n=256..4096")
-    if (count := len(report.sizes_picture.combinations(points))) > PANELS:
+    if (count := len(report.sizes.combinations(points))) > MOST_PANELS:
         problem = f"--picture would show {count} combinations of {', '.join(others)}"
-        raise OptionError(problem, f"give at most {PANELS}, or --zip to pair the sizes")
+        raise OptionError(problem, f"give at most {MOST_PANELS}, or --zip to pair the sizes")
 
 
 def _draw(
     request: _Request, predictions: predicting.Predictions, points: Sequence[predicting.Ranking], picture: Path
 ) -> None:
-    """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
+    """Draw predicted times against the size that varies, with axes for each combination of the other sizes."""
 
     def leads(panel: Sequence[predicting.Ranking], across: str) -> tuple[predicting.Lead, ...]:
         if predictions.anchors:
             return predicting.crossovers.leads_at(panel, across)
-        allow_unmeasured = request.accuracy.allow_unmeasured
-        return predicting.crossovers.leads_between(panel, across, counts, request.model, allow_unmeasured)
+        return predicting.crossovers.leads_between(panel, across, counts, request.model, False)
 
     counts = predictions.counts or options.count_jobs(
         request.file.only(predictions.variants), request.jobs or 1, request.model.fitted.subgroup_size,
         statistics=request.statistics,
     )  # fmt: skip
-    report.sizes_picture.picture_sweep(report.sizes_picture.panels_of(points, leads), picture, request.title)
+    report.sizes.picture_sweep(report.sizes.panels_of(points, leads), picture, request.model.name)
 
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
-    """Print which variant is the fastest from which size on."""
+    """Print the fastest variant of each range of sizes."""
     asked, model = request.asked, request.model
     counted = options.counted_variants(
         asked.kernel, asked.variant, model.fitted.subgroup_size, request.jobs, statistics=request.statistics
@@ -511,11 +493,11 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(
         counted, model, parameter, low, high, request.points[0],
-        allow_unmeasured=request.accuracy.allow_unmeasured, progress=output.CommandBar(),
+        progress=output.CommandBar(),
     )  # fmt: skip
     withheld = {**failed, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
-    again = predicting.Predicting(model, request.accuracy.level, request.accuracy.allow_unmeasured)
+    again = predicting.Predicting(model, request.accuracy.level)
     sizes = predicting.predictions.together([{**request.points[0], parameter: end} for end in ends])
     made = again.predicted({name: counted[name] for name in counted if name not in withheld}, sizes)
     tied = {

@@ -1,8 +1,9 @@
-"""``perfmodel time``: run a kernel's variants, and print their times beside the predicted ones."""
+"""``perfmodel time``: run a kernel's variants, and print measured and predicted times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,22 +12,27 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, errors, measuring, predicting, report, tuning
+from perfmodel import analyses, display, errors, measuring, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
-from perfmodel.cli.streams import begin_result, supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.display import Column, Table
 
 SCHEMA = "perfmodel.timing/1"
-#: Probability that intervals should have.
+#: Probability of the intervals.
 LEVEL = 0.9
 Keep = Annotated[
     Path | None,
-    Option(
-        "--keep", metavar="FOLDER",
-        help="Add the records and counts to the store in this folder, which `fit` and `evaluate` read.",
-    ),
-]  # fmt: skip
+    Option("--keep", metavar="FOLDER", help="Add records and counts to the store in this folder, which `fit` reads."),
+]
 Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
+FLAGS = {
+    "spread": "the runs of a visit spread by more than 20 %",
+    "clock": "the clocks of device and host disagree",
+    "bound": "faster than the device allows: the counted work was not done",
+    "load": "other programs used the machine",
+    "visits": "the two fastest visits differ by more than 5 %",
+}
 
 
 def time_command(
@@ -36,13 +42,12 @@ def time_command(
     size: options.SizeLists = None,
     visits: Visits = None,
     tolerance: options.Tolerance = None,
-    check: options.Check = "outputs",
     keep: Keep = None,
     csv: options.Csv = False,
 ) -> None:
-    """Run a kernel's variants and print measured beside predicted times; compare their outputs.
+    """Run a kernel's variants and print measured and predicted times; compare their outputs.
 
-    Takes a few seconds and, for each variant and size, 30 runs; it says beforehand how long that is.
+    It takes a few seconds and 30 runs for each variant and size; it prints the expected duration first.
     """
     output.no_csv_beside_json(csv)
     points, known = numbers.size_points(size), asked.statistics
@@ -51,7 +56,10 @@ def time_command(
 
     measuring.pin_threads()
     loaded = asked.load()
-    model, problem = _model(by)
+    try:
+        model, problem = by.load(), ""
+    except errors.NoWeightsError as error:  # then times are only measured
+        model, problem = None, str(error)
     device = find(by.device or (tuning.timing.place_of_device(model) if model else None))
     builders = {name: cache(build) for name, build in loaded.builders.items()}
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
@@ -62,7 +70,7 @@ def time_command(
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))
     trials = tuning.trials.Trials(
         device, builders, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
-        progress=bar, compare=check != "none", tolerance=tolerance, keep=store, reference=loaded.reference,
+        progress=bar, compare=tolerance != math.inf, tolerance=tolerance, keep=store, reference=loaded.reference,
     )  # fmt: skip
     output.wait_until_quiet()
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
@@ -71,7 +79,7 @@ def time_command(
     if output.settings().json:
         output.print_document(_document(timing, asked.kernel, keep))
     elif csv:
-        print(timed_csv(timing.points), end="")
+        output.print_csv(timed_table(timing.points).csv())
     elif ran or len(left_out_lines(timing)) > 1:
         output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
     if not ran:
@@ -79,25 +87,17 @@ def time_command(
         raise errors.failed(first.name, first.row.status, first.row.message)
 
 
-def _model(by: options.ModelOptions) -> tuple[predicting.FittedModel | None, str]:
-    """Return the model, or why there is none: without weights of the device the command only measures."""
-    try:
-        return by.load(), ""
-    except errors.NoWeightsError as error:
-        if by.family is not None:
-            raise
-        return None, str(error)
-
-
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
-    """Return the result as text; `problem` says why there is no model."""
+    """Return the result as text; `problem` is the reason for no model."""
     model, device = timing.model, timing.trials.device
     points = [point.without(timing.left_out) for point in timing.points]
     by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
     if not any(point.ran for point in points):
         return left_out_lines(timing)
-    lines = [f"{kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
+    reached = (variant.reached for point in points for variant in point.variants if variant.reached)
+    table = timed_table(points).text(output.table_width())
+    lines = [f"{kernel.stem} on {device.name}{at}{by}", table, *analyses.roofline.above_lines(reached)]
     lines += order_lines(points)
     if len(points) == 1 and len(points[0].variants) == 1:
         (variant,) = points[0].variants
@@ -115,11 +115,105 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
 
 
 def left_out_lines(timing: tuning.timing.Timing) -> list[str]:
-    """Say why variants were left out, a line for each reason."""
+    """Return a line for each reason why variants were left out."""
     return report.sweeps.left_out_lines({
         variant.name: f"{variant.row.status}: {variant.row.message}"
         for variant in timing.points[0].variants if variant.name in timing.left_out
     })  # fmt: skip
+
+
+def timed_table(points: Sequence[tuning.timing.TimedPoint]) -> Table:
+    """Return a record for each size and variant, with the seconds of each predicted term.
+
+    The text leaves the sizes out if there is only one point.
+    """
+    every = [variant for point in points for variant in point.variants]
+    names = tuple(points[0].sizes) if len(points) > 1 else ()
+    columns = [Column(name, name) for name in (*names, "variant")]
+    columns.append(Column("measured", write=_time_cell))
+    if any(variant.reached for variant in every):
+        columns += report.sweeps.RATES
+    if any(variant.predicted for variant in every):
+        columns += [
+            Column("predicted", "predicted_s", display.seconds_text),
+            Column("interval", write=report.sweeps.interval_cell), Column("factor", "factor", "{:.3g}".format),
+            Column("inside", "inside", lambda x: "yes" if x else "no"),
+        ]  # fmt: skip
+    terms = dict.fromkeys(term for variant in every if variant.predicted for term in variant.predicted.terms)
+    records = []
+    for point in points:
+        for variant in point.variants:
+            predicted = variant.predicted
+            low, high = (predicted and predicted.interval) or (None, None)
+            of_terms = predicted.terms if predicted else {}
+            records.append({
+                **point.sizes, **_record(variant), "flags": " ".join(variant.row.flags),
+                "predicted_s": predicted and predicted.seconds, "low_s": low, "high_s": high,
+                **{f"term.{term}": of_terms.get(term) for term in terms},
+            })  # fmt: skip
+    return Table(columns, records, len(names) + 1)
+
+
+def _time_cell(record: Mapping[str, Any]) -> str:
+    return str(record["status"]) if record["seconds"] is None else display.seconds_text(record["seconds"])
+
+
+def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
+    """Compare the measured with the predicted order, at each point with several variants."""
+    for point in points:
+        if len(point.variants) < 2 or not point.ran:
+            continue
+        at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
+        short = len(points) == 1 and len(point.ran) <= report.sweeps.MOST_NAMES  # else the table has the order
+        if short:
+            yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
+        if len(point.tied) > 1:
+            yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
+        if point.regret is None:
+            continue
+        if short:
+            yield f"order predicted: {', '.join(point.order_predicted)}"
+        right, pairs = point.pairs
+        which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"
+        ordered = f"; {right} of {pairs} pairs in order" * (pairs > 0)
+        yield f"{at}predicted first: {point.chosen}, which {which}{ordered}"
+
+
+def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
+    """Return failures, flags and cautions of predictions, each once for all variants that have it."""
+    places: dict[tuple[str, str], list[str]] = {}
+    names = {variant.name for point in points for variant in point.variants}
+    for point in points:
+        for variant in point.variants:
+            notes = [f"{variant.row.status}: {variant.row.message}"] * (variant.seconds is None)
+            notes += [f"flag '{flag}': {FLAGS.get(flag, flag)}" for flag in variant.row.flags]
+            notes += variant.predicted.warnings if variant.predicted else ()
+            if variant.predicted and variant.predicted.unmeasured:
+                notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
+            for note in notes:
+                places.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
+    everywhere = [(name, note) for (name, note), at in places.items() if not _where(at, points)]
+    yield from report.sweeps.noted_lines(everywhere, len(names))
+    yield from (f"{name}{where}: {note}" for (name, note), at in places.items() if (where := _where(at, points)))
+
+
+def output_lines(
+    points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
+) -> Iterator[str]:
+    """Return the comparison of outputs if there are several variants; :func:`note_lines` has the wrong ones."""
+    places: dict[str, list[str]] = {}
+    for point, agreement in zip(points, outputs, strict=True):
+        wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}
+        several = len(point.variants) > 1 or agreement.reference or agreement.uncompared
+        for text in agreement.sentences if several else ():
+            if text not in wrong:
+                places.setdefault(text, []).append(sizes_text(point.sizes))
+    yield from (text + _where(at, points) for text, at in places.items())
+
+
+def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:
+    """Return the sizes of a note in parentheses; nothing for a note on all sizes."""
+    return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
 
 
 def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> dict[str, Any]:
@@ -152,125 +246,8 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
     }
 
 
-RATES = ("operations_per_s", "bytes_per_s", "share_of_roof")
-COLUMNS = (
-    "variant", "status", "seconds", "median_s", "visits", "runs", "flags", "predicted_s", "low_s", "high_s", "factor",
-    "inside", *RATES, "message",
-)  # fmt: skip
-DROPPED = ("interval", "inside", "GB/s", "GFLOP/s", "of the roof", "factor")
-"""Columns that a narrow terminal leaves out, in this order."""
-NONE = "-"
-FLAGS = {
-    "spread": "the runs of a visit spread by more than 20 %",
-    "clock": "the device's clock and the host's contradict each other",
-    "bound": "faster than the device can be: the counted work was not done",
-    "load": "others used the machine meanwhile",
-    "visits": "the two fastest visits differ by more than 5 %",
-}
-
-
-def timed_table(points: Sequence[tuning.timing.TimedPoint], width: int | None = None) -> str:
-    """Return a row for each size and variant: measured beside predicted, the interval, and the factor between both.
-
-    Of one size the heading above says which it is.
-    """
-    names = tuple(points[0].sizes) if len(points) > 1 else ()
-    known = any(variant.predicted for point in points for variant in point.variants)
-    rates = analyses.roofline.COLUMNS * any(variant.reached for point in points for variant in point.variants)
-    rows = [(*names, "variant", "measured", *rates, *("predicted", "interval", "factor", "inside") * known)]
-    for point in points:
-        for variant in point.variants:
-            prediction = variant.predicted
-            cells = [*(str(point.sizes[name]) for name in names), variant.name]
-            cells.append(variant.row.status if variant.seconds is None else display.seconds_text(variant.seconds))
-            cells += variant.reached.cells if variant.reached else [NONE] * len(rates)
-            if known:
-                cells.append(display.seconds_text(prediction.seconds) if prediction else NONE)
-                cells.append(display.interval_text(prediction.interval) if prediction else NONE)
-                cells.append(NONE if variant.factor is None else f"{variant.factor:.3g}")
-                cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
-            rows.append(tuple(cells))
-    reached = (variant.reached for point in points for variant in point.variants if variant.reached)
-    table = display.fitted_text(rows, len(names) + 1, DROPPED, width)
-    return "\n".join([table, *analyses.roofline.above_lines(reached)])
-
-
-def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
-    """Say how the order measured compares with the order predicted, at each point with several variants."""
-    for point in points:
-        if len(point.variants) < 2 or not point.ran:
-            continue
-        at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
-        short = len(points) == 1 and len(point.ran) <= report.sweeps.MOST_NAMES  # else the table has the order
-        if short:
-            yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
-        if len(point.tied) > 1:
-            yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
-        if point.regret is None:
-            continue
-        if short:
-            yield f"order predicted: {', '.join(point.order_predicted)}"
-        right, pairs = point.pairs
-        which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"
-        ordered = f"; {right} of {pairs} pairs in order" * (pairs > 0)
-        yield f"{at}predicted first: {point.chosen}, which {which}{ordered}"
-
-
-def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
-    """Say what failed, which times are suspicious, and what the predictions warn of; each once for all variants."""
-    places: dict[tuple[str, str], list[str]] = {}
-    names = {variant.name for point in points for variant in point.variants}
-    for point in points:
-        for variant in point.variants:
-            notes = [f"{variant.row.status}: {variant.row.message}"] * (variant.seconds is None)
-            notes += [f"flag '{flag}': {FLAGS.get(flag, flag)}" for flag in variant.row.flags]
-            notes += variant.predicted.warnings if variant.predicted else ()
-            if variant.predicted and variant.predicted.unmeasured:
-                notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
-            for note in notes:
-                places.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
-    everywhere = [(name, note) for (name, note), at in places.items() if not _where(at, points)]
-    yield from report.sweeps.noted_lines(everywhere, len(names))
-    yield from (f"{name}{where}: {note}" for (name, note), at in places.items() if (where := _where(at, points)))
-
-
-def output_lines(
-    points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
-) -> Iterator[str]:
-    """Say what was compared and came out where variants are several; what is wrong, :func:`note_lines` says."""
-    places: dict[str, list[str]] = {}
-    for point, agreement in zip(points, outputs, strict=True):
-        wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}
-        several = len(point.variants) > 1 or agreement.reference or agreement.uncompared
-        for text in agreement.sentences if several else ():
-            if text not in wrong:
-                places.setdefault(text, []).append(sizes_text(point.sizes))
-    yield from (text + _where(at, points) for text, at in places.items())
-
-
-def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:
-    """Return the sizes that a note is about, in parentheses; nothing where it is about all of them."""
-    return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
-
-
-def timed_csv(points: Sequence[tuning.timing.TimedPoint]) -> str:
-    """Return a row for each size and variant with all that is known, and the seconds of each term."""
-    predictions = [variant.predicted for point in points for variant in point.variants if variant.predicted]
-    terms = dict.fromkeys(term for prediction in predictions for term in prediction.terms)
-    records = []
-    for point in points:
-        for variant in point.variants:
-            record, prediction = _record(variant), variant.predicted
-            low, high = (prediction and prediction.interval) or (None, None)
-            record.update(flags=" ".join(variant.row.flags), low_s=low, high_s=high)
-            record["predicted_s"] = prediction.seconds if prediction else None
-            parts = prediction.terms if prediction else {}
-            records.append({**point.sizes, **record, **{f"term.{term}": parts.get(term) for term in terms}})
-    return display.csv_text((*points[0].sizes, *COLUMNS, *(f"term.{term}" for term in terms)), records)
-
-
 def point_document(point: tuning.timing.TimedPoint) -> dict[str, Any]:
-    """Return the variants at one point for JSON."""
+    """Return the variants at one point, for JSON."""
     right, pairs = point.pairs
     variants = []
     for variant in point.variants:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,27 +13,25 @@ from typer import Option
 
 from perfmodel import display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.streams import begin_result, supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import TuningError
 from perfmodel.io import write_whole
 
 SCHEMA = "perfmodel.tuning/1"
-NARROW = ("GB/s", "GFLOP/s", "predicted", "of the roof", "tie")
-"""Columns that a narrow terminal leaves out, in this order."""
 
 Budget = Annotated[
-    float | None, Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
+    float | None, Option("--budget", min=0, help="Start no run after this many seconds, counting included.")
 ]
 Keep = Annotated[
     Path | None,
     Option(
         "--keep", metavar="FOLDER",
-        help="Add all runs to the store in this folder; the same command goes on from there. `fit` reads it too.",
+        help="Add all runs to the store in this folder; the same command then continues. `fit` reads it too.",
     ),
 ]  # fmt: skip
 OfRoof = Annotated[
     float | None,
-    Option("--of-roof", metavar="SHARE", help="End once a variant reaches this share of the device's roof, as 0.8."),
+    Option("--of-roof", metavar="SHARE", help="Stop when a variant reaches this share of the device's roof, as 0.8."),
 ]
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
@@ -45,15 +44,13 @@ def tune_command(
     budget: Budget = None,
     of_roof: OfRoof = None,
     tolerance: options.Tolerance = None,
-    check: options.Check = "outputs",
     keep: Keep = None,
     code: Code = None,
     jobs: options.Jobs = None,
 ) -> None:
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
 
-    Counting takes about 0.2 s for each variant, and each run variant a second or two. Stopped with --keep, the same
-    command goes on.
+    Counting takes about 0.2 s for each variant, a run a second or two. With --keep, an interrupted command continues.
     """
     at, known = numbers.sizes(size), asked.statistics
     store = supervised_store(context, keep)
@@ -63,8 +60,9 @@ def tune_command(
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof,
-        keep=store, kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference,
-        tolerance=tolerance, compare=check != "none", statistics=known, jobs=1 if jobs is None else jobs,
+        keep=store,
+        kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
+        compare=tolerance != math.inf, statistics=known, jobs=1 if jobs is None else jobs,
         progress=output.CommandBar(failures=False), watch=_step_printer(),
     )  # fmt: skip
     begin_result()
@@ -73,13 +71,13 @@ def tune_command(
     output.show(lambda: _document(asked.kernel, model, tuned), lambda: _text(tuned))
     if tuned.best is None and any(trial.seconds for trial in tuned.tried):
         advice = f"see how they differ, and {tuning.agreement.ADVICE}"
-        raise TuningError("no variant is called the best, since their outputs are in doubt", advice)
+        raise TuningError("no variant is the best, since their outputs disagree", advice)
     if tuned.best is None:
-        raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
+        raise TuningError("no variant ran without an error", "see the status of each, or try one with `perfmodel time`")
 
 
 def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
-    """Return a function that prints a line for the variant that ran last, the columns' names above the first one."""
+    """Return a function that prints a line for the variant that ran last, after a heading."""
     file, begun = sys.stderr if output.settings().json else sys.stdout, False
 
     def show(tuned: tuning.tuned.Tuned) -> None:
@@ -102,7 +100,7 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
 
 def _text(tuned: tuning.tuned.Tuned) -> str:
     above = [] if output.settings().quiet else [""]
-    lines = [*above, display.fitted_text(tuned.table, 1, NARROW, output.table_width()), ""]
+    lines = [*above, display.columns_text(tuned.table, 1, output.table_width()), ""]
     failures = {
         trial.name: f"{trial.status}: {trial.message}"
         for trial in tuned.tried if trial.message and trial.name not in tuned.outputs.wrong  # the summary has those

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.compare.comparison import Comparison, Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
-from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
+from perfmodel.display import columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import Fact
@@ -366,14 +366,12 @@ def has_measured_weight(family: Family, plain: Measurements, measured: Measureme
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
-LESS = ("predict", "fit", "weights", "width", "inside", "top-1", "tau", "regret", "factor - 1")
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
     """Return one table of a device's families: a row for each protocol, and a random choice below.
 
-    Test kernels go across. The best of each column is marked, for each protocol by itself. On a narrow terminal the
-    kernels are left out, the last one first, then the columns of :data:`LESS`.
+    The columns are the test kernels and the figures over all. The best of each column and protocol is marked.
     """
     judged = [contender for contender in contenders if contender.evaluations]
     if not judged:
@@ -407,7 +405,7 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
         random = random if figures.choices else {}
         table.append(("random choice", by, *(f"{random.get(name, '-')} " for name, *_ in columns)))
     problems = [_problems(contenders)] if len(judged) < len(contenders) else []
-    return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
+    return "\n".join([columns_text(table, 2, width), *_notes(judged), *problems])
 
 
 _INTERVALS: tuple[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int], ...] = (

@@ -24,6 +24,7 @@ from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
 from perfmodel.quantities.advice import OF_COMPUTING, OF_MEMORY, OF_WAITING
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
+from perfmodel.report.pictures import LOWEST
 
 
 def balance_text(balance: Balance, least_work: float = 0.0) -> str:
@@ -77,8 +78,6 @@ def _reason(balance: Balance) -> str:
     )
 
 
-LOWEST = {"compute": "arithmetic", "memory": "memory bandwidth", "local": "local memory"}
-"""What the lowest roof of a kernel is, by the name of its bound."""
 SUPPORTS = {COMPUTE_BOUND: OF_COMPUTING, MEMORY_BOUND: OF_MEMORY, TOO_LITTLE_PARALLELISM: OF_WAITING}
 """By the verdict of work and depth, what a model advises that says the same."""
 LEAST = 0.01

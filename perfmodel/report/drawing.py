@@ -1,27 +1,26 @@
-"""What all pictures share: figures and axes, colours and markers, places of labels, and files.
+"""The matplotlib back end: figures, axes, colours, markers and files.
 
-Colours are told apart with any colour vision, and in grey (M. Okabe and K. Ito, *Color Universal Design*, 2008). No
-label covers another label or a point.
+The colours differ for any colour vision and in grey (M. Okabe and K. Ito, *Color Universal Design*, 2008).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 from perfmodel.documents import require
-from perfmodel.errors import PictureFormatError
+from perfmodel.errors import OptionError
 from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
-    from matplotlib.ticker import Locator
-else:  # what is drawn with; matplotlib itself is loaded when something is drawn
+
+    from perfmodel.report.pictures import Axis, Grid, Picture, Series
+else:  # matplotlib is imported when something is drawn
     Axes = Figure = Any
 
 
@@ -35,17 +34,10 @@ def empty_figure(width: float, height: float, layout: Literal["constrained"] | N
     return figure
 
 
-def few_ticks() -> Locator:
-    """Return places of the ticks between powers of ten, few enough for their labels."""
-    from matplotlib.ticker import LogLocator
-
-    return LogLocator(subs=(2, 5))
-
-
 def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:
-    """Return a figure as the content of a file of a format: ``png`` or ``svg``.
+    """Return a figure as the content of a ``png`` or ``svg`` file.
 
-    Texts are shown as they are, also with dollar signs, unless `formulas` says that they have formulas between them.
+    Dollar signs in texts are shown, unless `formulas` is true.
     """
     if not formulas:
         show_literally(figure)
@@ -55,10 +47,7 @@ def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bo
 
 
 def show_literally(drawn: Artist) -> None:
-    """Let no text be read as a formula: what is between dollar signs in a name need not be one.
-
-    Numbers at ticks stay what their axis makes of them, powers of ten for example.
-    """
+    """Show all texts as they are, without formulas between dollar signs, except the numbers of logarithmic axes."""
     from matplotlib.axis import Axis
     from matplotlib.text import Text
     from matplotlib.ticker import LogFormatter
@@ -74,33 +63,27 @@ FORMATS = (".png", ".svg")
 
 
 def checked_format(path: str | Path, formats: Sequence[str] = FORMATS) -> str:
-    """Return what the name of a picture ends in; raise PictureFormatError if it is none of the formats."""
+    """Return the suffix of a picture's name; raise OptionError for another format."""
     suffix = Path(path).suffix
     if suffix not in formats:
-        raise PictureFormatError(str(path), tuple(formats))
+        raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
     return suffix
 
 
 def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
-    """Write a figure as a file of the format that the name ends in; PNG where it ends in another.
-
-    `formulas` are those of :func:`figure_bytes`. It raises OutputError if the file cannot be written.
-    """
+    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG; `formulas` as of :func:`figure_bytes`."""
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
 def members(given: Any, kind: type | tuple[type, ...], argument: str, allowed: str) -> Sequence[Any]:
-    """Return what a public function was given to draw; raise ArgumentError if something in it is of another type."""
+    """Return the values to draw; raise ArgumentError if one has another type."""
     values = tuple(given) if isinstance(given, Iterable) else (given,)
     require(all(isinstance(value, kind) for value in values), argument, given, allowed)
     return values
 
 
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure of pyplot [inch], which a notebook shows.
-
-    It raises ArgumentError if something else was given.
-    """
+    """Return the given axes, or the axes of a new figure of pyplot [inch], which a notebook shows."""
     if axes is not None:
         require(hasattr(axes, "get_subplotspec"), "ax", axes, "axes of matplotlib, or None for a new figure")
         return axes
@@ -110,10 +93,9 @@ def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
 
 
 def legend_beside(axes: Axes, title: str = "") -> None:
-    """Draw the legend to the right of the axes, where it covers nothing.
+    """Draw the legend to the right of the axes.
 
-    A figure without a layout gets the constrained one, which makes room. Axes that were placed by hand keep their
-    place, and have the legend inside.
+    A figure without a layout gets the constrained one, which makes room. Axes placed by hand have the legend inside.
     """
     words = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
     if axes.get_subplotspec() is None:
@@ -126,7 +108,7 @@ def legend_beside(axes: Axes, title: str = "") -> None:
 
 
 def finished(axes: Axes, legend: str = "", grid: Literal["both", "x", "y"] = "both") -> Axes:
-    """Return axes with a grid, a legend beside them, and all texts shown as they are: no name is a formula."""
+    """Return axes with a grid, a legend, and all texts as they are."""
     quiet_grid(axes, grid)
     legend_beside(axes, legend)
     show_literally(axes)
@@ -134,7 +116,7 @@ def finished(axes: Axes, legend: str = "", grid: Literal["both", "x", "y"] = "bo
 
 
 def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
-    """Draw pale lines at the major ticks, below everything else."""
+    """Draw pale lines at the major ticks."""
     axes.grid(True, which="major", axis=axis, color="0.9")
     axes.set_axisbelow(True)
 
@@ -143,33 +125,39 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-"""Of lines and markers: without the yellow, which is hard to see on white."""
+"""Of lines and markers: without yellow, which is hard to see on white."""
 FILLS = (BLUE, ORANGE, GREEN, SKY, VERMILION, YELLOW, PURPLE)
-"""Of areas beside each other: without the black, and neighbours differ in lightness."""
+"""Of areas next to each other: neighbours differ in lightness."""
 REST = "#BBBBBB"
-"""Of what is put together as the rest."""
+"""Of small parts that are summed."""
 MARKERS = "osD^vPX<"
 """One more than there are colours, so that 56 kernels differ in one of both."""
 LINES = ("-", "--", "-.", ":")
 ERRORS_MAP = "viridis_r"
-"""Matplotlib's map of colours for errors: yellow is small, dark violet is large; its lightness falls evenly."""
+"""Matplotlib's colour map for errors: yellow is small, dark violet is large."""
+NAMED = {
+    "blue": BLUE, "vermilion": VERMILION, "green": GREEN, "purple": PURPLE, "orange": ORANGE, "sky": SKY,
+    "yellow": YELLOW, "black": BLACK, "muted": "0.4",
+}  # fmt: skip
+"""Colours by name; the report's style sheet has the same names."""
+RANGE = (0.05, 5.0)
+"""Errors between which colours change, evenly on a logarithmic axis [1]."""
 
 
 def style(place: int) -> tuple[str, str]:
-    """Return the marker and the colour of the kernel at a place.
+    """Return the colour's name and the marker of the kernel with this number.
 
     Examples
     --------
-    >>> style(0), style(7)[1] == style(0)[1], len({style(place) for place in range(56)})
-    (('o', '#0072B2'), True, 56)
+    >>> style(0), style(7)[0] == style(0)[0], len({style(place) for place in range(56)})
+    (('blue', 'o'), True, 56)
     """
-    return MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
+    names = ("blue", "vermilion", "green", "purple", "orange", "sky", "black")
+    return names[place % len(names)], MARKERS[place % len(MARKERS)]
 
 
 def ink(red: float, green: float, blue: float) -> str:
-    """Return the colour of text on a colour, whose parts are from 0 to 1: black or white, whichever differs more.
-
-    By the contrast of WCAG 2, whose relative luminance weighs the three linear parts.
+    """Return the colour of text on a background with parts from 0 to 1: black or white, by the contrast of WCAG 2.
 
     Examples
     --------
@@ -181,58 +169,64 @@ def ink(red: float, green: float, blue: float) -> str:
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
 
 
-Place: TypeAlias = tuple[float, float]
-Box: TypeAlias = tuple[float, float, float, float]
-
-ANGLES = (0, 180, 90, 270, 45, 135, 315, 225, 22, 158, 338, 202, 68, 112, 292, 248)
-"""Directions from the anchor that are tried, in this order [degree]."""
-RINGS = 12
-
-
-def label_places(
-    anchors: Sequence[Place], size: Place, obstacles: Sequence[Box], bounds: Box, gap: float
-) -> tuple[Place, ...]:
-    """Return the middle of each label: the free place that is nearest to its anchor.
-
-    Rings of places around the anchor are tried from near to far, beginning at `gap` between the anchor and the
-    label's edge. Where no place is free, the last place within the bounds is taken. All lengths are in one unit;
-    boxes are (left, bottom, right, top), and labels keep off the boxes in `obstacles`.
-
-    Examples
-    --------
-    >>> label_places([(0, 0), (0, 0)], (2, 1), [], (-9, -9, 9, 9), 1)
-    ((2.0, 0.0), (-2.0, 0.0))
-    """
-    taken, middles = list(obstacles), []
-    for anchor in anchors:
-        place = anchor
-        for candidate in _around(anchor, size, gap):
-            box = box_around(candidate, size)
-            if box[0] < bounds[0] or box[1] < bounds[1] or box[2] > bounds[2] or box[3] > bounds[3]:
-                continue
-            place = candidate
-            if not any(overlap(box, other) for other in taken):
-                break
-        taken.append(box_around(place, size))
-        middles.append(place)
-    return tuple(middles)
+def draw(axes: Axes, picture: Picture) -> Axes:
+    """Draw a picture with two axes, its grid and its legend."""
+    _scale(axes, "x", picture.x)
+    _scale(axes, "y", picture.y)
+    if picture.square:
+        axes.set_aspect("equal")
+    for one in picture.series:
+        _draw_series(axes, one)
+    return finished(axes, picture.legend)
 
 
-def box_around(middle: Place, size: Place) -> Box:
-    """Return the box (left, bottom, right, top) of that size around a place."""
-    (x, y), (width, height) = middle, size
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+def _scale(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    own = getattr(axes, f"{which}axis")
+    if axis.log:
+        axes.set(**{f"{which}scale": "log"})
+        own.set_minor_formatter(NullFormatter())
+    if axis.limits is not None:
+        axes.set(**{f"{which}lim": axis.limits})
+    if axis.names:
+        axes.set(**{f"{which}ticks": range(len(axis.names)), f"{which}ticklabels": axis.names})
+    else:
+        own.set_major_formatter(FuncFormatter(lambda value, _: axis.tick(value)))
+    axes.set(**{f"{which}label": axis.label})
 
 
-def overlap(box: Box, other: Box) -> bool:
-    """Return whether two boxes share an area."""
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+def _draw_series(axes: Axes, one: Series) -> None:
+    colour = NAMED[one.colour]
+    look: dict[str, Any] = {"color": colour, "marker": one.marker, "linestyle": one.line or "none", "zorder": 3}
+    if one.marker:
+        edge = {"markeredgecolor": "white"} if one.filled else {"markerfacecolor": "none", "zorder": 2}
+        look |= {"markersize": 7, **edge} if not one.line else {"markersize": 4}
+    axes.plot(one.x, one.y, label=one.label or "_hidden", linewidth=1.2, **look)
+    if one.band is not None and one.across:
+        low, high = one.band
+        axes.hlines(one.y, low, high, color=colour, linewidth=1, zorder=1)
+    elif one.band is not None:
+        axes.fill_between(one.x, *one.band, color=colour, alpha=0.15, linewidth=0, zorder=0)
 
 
-def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:
-    for ring in range(RINGS):
-        away = gap * (1 + ring)
-        for angle in ANGLES:
-            across, up = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-            x, y = round(across, 9) * (away + size[0] / 2), round(up, 9) * (away + size[1] / 2)
-            yield anchor[0] + x, anchor[1] + y
+def draw_grid(axes: Axes, grid: Grid, columns: bool = True) -> Axes:
+    """Draw a map of errors, with the best of each column bold; `columns`: whether their names are written."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LogNorm
+
+    shades, limits = colormaps[ERRORS_MAP], LogNorm(*RANGE, clip=True)
+    axes.imshow(grid.values, norm=limits, cmap=shades, aspect="auto")
+    for y, row in enumerate(grid.values):
+        for x, error in enumerate(row):
+            known = error == error  # not NaN
+            colour = ink(*shades(limits(error))[:3]) if known else "black"
+            text, weight = f"{100 * error:.0f} %" if known else "-", "bold" if error == grid.best(x) else "normal"
+            axes.text(x, y, text, ha="center", va="center", fontsize="x-small", color=colour, fontweight=weight)
+    axes.axvline(len(grid.columns) - 1.5, color="white", linewidth=3)
+    axes.set_yticks(range(len(grid.rows)), grid.rows, fontsize="x-small")
+    shown = len(grid.columns) if columns else 0
+    axes.set_xticks(range(shown), grid.columns[:shown], rotation=35, ha="right", fontsize="x-small")
+    axes.tick_params(length=0)
+    show_literally(axes)
+    return axes

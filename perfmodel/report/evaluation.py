@@ -1,35 +1,31 @@
-"""Evaluations of models as text, CSV and JSON, in the form of the core paper's tables.
+"""Evaluations of models and rooflines as text, CSV and JSON.
 
-Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each size on each device,
-with geometric means of the relative error for each kernel, each device and over all; Table 2 the weights of each
-device.
+The tables have the form of Stevens and Klöckner (2016). Table 1: predicted and measured time of each test kernel, with
+geometric means of the relative error. Table 2: weights.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from perfmodel.analyses.roofline import KernelPoint, roof_values
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import TESTLESS, Judged
-from perfmodel.display import csv_text, finite, fitted_text, percent
+from perfmodel.display import Column, Table, columns_text, csv_text, finite, percent, rate_text
+from perfmodel.facts import KEYS, DeviceFacts
 from perfmodel.predicting.model import FittedModel
+from perfmodel.report.pictures import ROOFS
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
-LESS_OF_PREDICTIONS = ("measured", "predicted", "all devices", "variant")
-LESS_OF_FIGURES = (
-    "width", "inside", "random", "tau", "top-1", "choices", "p90", "median", "withheld", "device", "factor - 1",
-    "cases", "regret",
-)  # fmt: skip
 _OWN = COLUMNS.index("kernel")
 
 
 def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
-    """Return both tables and the figures of every protocol, as plain text for a terminal of a width."""
+    """Return both tables and the figures of every protocol as text."""
     tested = [family.evaluations[0] for family in judged]
     by = f"protocol {tested[0].protocol}"
     tests = "measured" if tested[0].protocol in TESTLESS else "test"
@@ -47,16 +43,13 @@ def weights_table(
     weights: Mapping[str, float], units: Mapping[str, str], errors: Mapping[str, float | None] | None = None,
     width: int | None = None,
 ) -> str:
-    """Return the weights, each with its unit, as plain text; with their standard errors if given.
-
-    On a narrow terminal the standard errors are left out first, then the units.
-    """
+    """Return the weights with their units, and with their standard errors if given, as text."""
     rows = [("feature", "weight", *(("std. error",) if errors is not None else ()), "unit")]
     for name, value in weights.items():
         error = errors.get(name) if errors is not None else None
         cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
         rows.append((name, f"{value:.3e}", *cells, units[name]))
-    return fitted_text(rows, 1, ("std. error", "unit"), width)
+    return columns_text(rows, 1, width)
 
 
 def _weights_text(model: FittedModel, width: int | None) -> str:
@@ -67,8 +60,7 @@ def _weights_text(model: FittedModel, width: int | None) -> str:
 def predictions_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
     """Return Table 1: a row for each case, with the measured and the predicted time on each device.
 
-    A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the geometric means. On a
-    narrow terminal the columns of :data:`LESS_OF_PREDICTIONS` are left out, the first one first.
+    Errors below 0.1 % count as 0.1 % in the geometric means.
     """
     rows = [row for evaluation in evaluations for row in evaluation.rows]
     by_case = [{_case(row): row for row in evaluation.rows} for evaluation in evaluations]
@@ -81,7 +73,7 @@ def predictions_table(evaluations: Sequence[Evaluation], width: int | None = Non
             table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
         table.append(_means(kernel, [[r for r in evaluation.rows if r.kernel == kernel] for evaluation in evaluations]))
     table.append(_means("all", [evaluation.rows for evaluation in evaluations]))
-    lines = [fitted_text(table, 3, LESS_OF_PREDICTIONS, width)]
+    lines = [columns_text(table, 3, width)]
     for place, evaluation in enumerate(evaluations, 1):
         if several:
             lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {evaluation.family} on {evaluation.device}")
@@ -89,33 +81,32 @@ def predictions_table(evaluations: Sequence[Evaluation], width: int | None = Non
     return "\n".join(lines)
 
 
-def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
-    """Return the figures of each evaluation in one row, with their meaning below.
+FIGURES = (
+    Column("family", "family"), Column("device", "device"), Column("protocol", "protocol"), Column("cases", "cases"),
+    Column("withheld", "withheld"), Column("error", "error", percent), Column("factor - 1", "factor", percent),
+    Column("median", "median", percent), Column("p90", "p90", percent), Column("choices", "choices"),
+    Column("regret", "regret", "{:.3f}".format), Column("random", "random_regret", "{:.3f}".format),
+    Column("top-1", "top1", percent), Column("tau", "tau", "{:.2f}".format), Column("inside", "inside", percent),
+    Column("width", "width", "{:.3g}".format),
+)  # fmt: skip
+_OF_CHOICES = ("choices", "regret", "random_regret", "top1", "tau")
 
-    On a narrow terminal the columns of :data:`LESS_OF_FIGURES` are left out, the first one first.
-    """
-    table: list[Sequence[str]] = [
-        ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
-         "choices", "regret", "random", "top-1", "tau", "inside", "width"),
-    ]  # fmt: skip
-    for evaluation in evaluations:
-        f = evaluation.figures
-        # Measurement kernels are no alternatives for one job.
-        chosen = evaluation.protocol != "sizes" and f.choices
-        table.append((
-            evaluation.family, evaluation.device, evaluation.protocol, str(f.cases), str(f.withheld),
-            *map(percent, (f.error, f.factor, f.median, f.p90)),
-            *((str(f.choices), f"{f.regret:.3f}", f"{f.random_regret:.3f}", percent(f.top1), f"{f.tau:.2f}")
-              if chosen else ("-",) * 5),
-            percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
-        ))  # fmt: skip
+
+def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
+    """Return the figures of each evaluation in one row, with their meaning below."""
+    records = []
+    for one in evaluations:
+        record = {"family": one.family, "device": one.device, "protocol": one.protocol, **asdict(one.figures)}
+        if one.protocol == "sizes" or not one.figures.choices:  # measurement kernels are not alternatives for one task
+            record |= dict.fromkeys(_OF_CHOICES)
+        records.append(record)
     ranked = [evaluation for evaluation in evaluations if evaluation.protocol != "sizes"]
     notes = dict.fromkeys(note for evaluation in ranked for note in unranked_note(evaluation.rows))
     used = {evaluation.protocol for evaluation in evaluations}
     levels = {percent(evaluation.level) for evaluation in evaluations if evaluation.level is not None}
     return "\n".join(
         [
-            fitted_text(table, 3, LESS_OF_FIGURES, width),
+            Table(FIGURES, records, 3).text(width),
             *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",
@@ -128,19 +119,12 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
 
 
 def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
-    """Return every case of every evaluation as CSV, seconds and relative errors as numbers."""
+    """Return every case of every evaluation as CSV."""
     return csv_text(COLUMNS, (_record(evaluation, row) for evaluation in evaluations for row in evaluation.rows))
 
 
-def weights_csv(models: Sequence[FittedModel]) -> str:
-    """Return Table 2 as CSV: each model's weights with units and standard errors."""
-    names = ("family", "device", "feature", "weight", "standard_error", "unit")
-    cells = ((model.family.name, model.device, *weight) for model in models for weight in _weights(model))
-    return csv_text(names, (dict(zip(names, row, strict=True)) for row in cells))
-
-
 def document(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return everything as one document for programs; NaN and infinity become null."""
+    """Return models, weights and evaluations for JSON; NaN and infinity become null."""
     return {
         "schema": SCHEMA,
         "models": [
@@ -184,7 +168,7 @@ def _case(row: Comparison) -> tuple[str, str, str]:
 
 
 def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
-    """Return the row of geometric means: of each device and, of several, over them all."""
+    """Return the row of geometric means of each device, and over several devices."""
     means = [cell for part in parts for cell in ("", "", percent(summarise(part).error))]
     overall = [percent(summarise([row for part in parts for row in part]).error)] if len(parts) > 1 else []
     return [name, "", "geometric mean", *means, *overall]
@@ -192,3 +176,51 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
 
 def _record(evaluation: Evaluation, row: Comparison) -> dict[str, Any]:
     return {"protocol": evaluation.protocol, "family": evaluation.family, "device": evaluation.device, **row.record()}
+
+
+ROOFLINE_SCHEMA = "perfmodel.roofline/1"
+
+
+def roofline_table(points: Iterable[KernelPoint]) -> Table:
+    """Return a record for each kernel below the roofs."""
+    records = [
+        {
+            "kernel": point.kernel, "variant": point.form, "sizes": point.sizes, "seconds": point.seconds,
+            "operations": point.operations, "bytes": point.bytes, "bound": point.bound,
+            "operations_per_byte": finite(point.intensity), "attainable": finite(point.attainable),
+            "share": finite(point.share),
+        }
+        for point in points
+    ]  # fmt: skip
+    columns = (
+        Column("kernel", "kernel"), Column("variant", "variant"), Column("sizes", "sizes"),
+        Column("op/B", "operations_per_byte", "{:.3g}".format),
+        Column("Gop/s", write=lambda record: f"{record['operations'] / record['seconds'] / 1e9:.3g}"),
+        Column("attainable", "attainable", lambda rate: f"{rate / 1e9:.3g}"), Column("share", "share", percent),
+        Column("bound by", "bound"),
+    )  # fmt: skip
+    return Table(columns, records, 3)
+
+
+def roofline_text(points: Iterable[KernelPoint], facts: DeviceFacts, width: int | None = None) -> str:
+    """Return the roofs with their sources, and a row for each kernel."""
+    lines = [f"{ROOFS[key][0].partition(' (')[0]}: {rate_text(value, ROOFS[key][2])} ({_source(key, facts)})"
+             for key, value in roof_values(facts).items()]  # fmt: skip
+    return "\n".join([*(lines or ["no roofs are known"]), "", roofline_table(points).text(width)])
+
+
+def _source(key: str, facts: DeviceFacts) -> str:
+    return facts.fact(key).source if key in facts else "4 bytes of each bank in each cycle"
+
+
+def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:
+    """Return the roofs and the kernels for JSON."""
+    return {
+        "schema": ROOFLINE_SCHEMA,
+        "device": facts.name,
+        "roofs": {
+            key: {"value": value, "unit": KEYS[key].unit, "source": _source(key, facts)}
+            for key, value in roof_values(facts).items()
+        },
+        "kernels": list(roofline_table(points).records),
+    }

@@ -1,38 +1,22 @@
-"""Pictures of predicted against measured times, of the errors of families, and of what times are made of."""
+"""Pictures for notebooks: each function draws on axes of matplotlib and returns them (:mod:`perfmodel.plot`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from perfmodel.compare import Comparison, Contender, Evaluation, summarise
-from perfmodel.compare.comparison import kernels
-from perfmodel.compare.contenders import COMPARED
+from perfmodel.analyses.roofline import KernelPoint, ceilings, largest, roof_values, roofline_points
+from perfmodel.compare import Comparison, Contender, Evaluation
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import is_number, require
 from perfmodel.errors import OptionError
+from perfmodel.facts import DeviceFacts
+from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
-from perfmodel.report import drawing
-from perfmodel.report.drawing import (
-    FILLS,
-    Axes,
-    Figure,
-    axes_or_new,
-    empty_figure,
-    finished,
-    ink,
-    members,
-    write_figure,
-)
-
-
-def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:
-    """Write a picture of predicted against measured times (:func:`plot_predicted_vs_measured`)."""
-    figure = empty_figure(8.0, 5.4)
-    plot_predicted_vs_measured(rows, figure.add_subplot(), title=title)
-    write_figure(figure, path, dpi=150)
+from perfmodel.report import drawing, pictures, sizes
+from perfmodel.report.drawing import FILLS, Axes, axes_or_new, finished, ink, members
+from perfmodel.store import Measurements
 
 
 def plot_predicted_vs_measured(
@@ -40,16 +24,15 @@ def plot_predicted_vs_measured(
 ) -> Axes:
     """Draw predicted against measured times on logarithmic axes.
 
-    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. The diagonal is a perfect
-    prediction; the band around it holds those within a factor of two. Predictions that are withheld or not positive
-    have no place on a logarithmic axis; the legend gives their number.
+    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. Dotted lines are at a factor
+    of two. Predictions that are withheld or not above zero are not drawn; the legend has their number.
 
     Parameters
     ----------
     rows
         Cases (:func:`perfmodel.compare.compare`), or an evaluation of a model (:func:`perfmodel.compare.evaluate`).
     ax, title
-        Axes to draw on, a new figure by default, and their title.
+        Axes to draw on, by default of a new figure, and their title.
 
     Returns
     -------
@@ -59,61 +42,59 @@ def plot_predicted_vs_measured(
     if isinstance(rows, Evaluation):
         rows = rows.rows
     rows = members(rows, Comparison, "plot_predicted_vs_measured: rows", "an evaluation, or what compare returned")
-    axes = axes_or_new(ax, 8.0, 5.4)
-    _draw_band(axes, rows)
-    for place, kernel in enumerate(kernels(rows)):
-        _draw_kernel(axes, place, kernel, [row for row in rows if row.kernel == kernel])
-    axes.set(
-        xscale="log", yscale="log", xlabel="measured time [s]", ylabel="predicted time [s]", title=title, aspect="equal"
-    )
-    return finished(axes, "kernel (geometric-mean error)")
+    axes = drawing.draw(axes_or_new(ax, 8.0, 5.4), pictures.accuracy(rows))
+    axes.set_title(title)
+    return axes
 
 
-def _draw_band(axes: Axes, rows: Sequence[Comparison]) -> None:
-    times = [row.measured for row in rows] or [1.0]
-    times += [row.predicted for row in rows if row.predicted is not None and row.predicted > 0]
-    ends = [min(times) / 2, max(times) * 2]
-    low, high = [end / 2 for end in ends], [end * 2 for end in ends]
-    axes.fill_between(ends, low, high, color="0.93", zorder=0, label="within a factor of 2")
-    axes.plot(ends, ends, color="0.4", linewidth=1, zorder=1, label="predicted = measured")
-    axes.set(xlim=ends, ylim=ends)
+def plot_roofline(
+    measured: Measurements | Sequence[KernelPoint],
+    ax: Axes | None = None,
+    *,
+    facts: DeviceFacts | None = None,
+    title: str = "",
+) -> Axes:
+    """Draw measured kernels below the roofs of their device.
 
+    A filled marker is a measured rate, an open one the attainable rate at that intensity (Eq. 4.31 of Kim et al.
+    2012).
 
-def _draw_kernel(axes: Axes, place: int, kernel: str, rows: Sequence[Comparison]) -> None:
-    drawn = [(row.measured, row.predicted) for row in rows if row.predicted is not None and row.predicted > 0]
-    label = f"{kernel} ({100 * summarise(rows).error:.0f} %)" if drawn else kernel
-    if len(drawn) < len(rows):
-        label += f", {len(rows) - len(drawn)} not drawn"
-    marker, colour = drawing.style(place)
-    axes.plot(
-        [measured for measured, _ in drawn], [predicted for _, predicted in drawn], linestyle="none", marker=marker,
-        markersize=7, markeredgecolor="white", color=colour, label=label, zorder=2,
-    )  # fmt: skip
+    Parameters
+    ----------
+    measured
+        Measurements, of which each variant is drawn at its largest size, or points
+        (:func:`perfmodel.analyses.roofline.roofline_points`).
+    ax, title
+        Axes to draw on, by default of a new figure, and their title.
+    facts
+        Facts of the device with its roofs; by default those of the measurements
+        (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`, or the axes of the new figure.
 
-RANGE = (0.05, 5.0)
-"""Colours run from an error of 5 % to one of 500 %, evenly on a logarithmic axis."""
-
-
-def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -> None:
-    """Draw each device's errors by protocol A (upper row) and by B (lower row); see :func:`families_figure`.
-
-    The contenders are those of :func:`~perfmodel.compare.on_common_cases`.
+    Raises
+    ------
+    OptionError
+        If no roof is known and no kernel can be drawn.
+    MissingFactError
+        If the size of a transfer is not known.
     """
-    write_figure(families_figure(devices), path)
-
-
-def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
-    """Return maps of errors on the cases that all predict: a column for each device, a row for each protocol."""
-    judged = [[family for family in contenders if family.evaluations] for contenders in devices]
-    height = 1.4 + 0.3 * max(map(len, judged))
-    figure = empty_figure(1.8 + 5.6 * len(judged), len(COMPARED) * height)
-    grid = figure.subplots(len(COMPARED), len(judged), squeeze=False, sharey="col")
-    for row, protocol in zip(grid, COMPARED, strict=True):
-        for axes, contenders in zip(row, judged, strict=True):
-            _draw_errors(axes, contenders, protocol, last=protocol == COMPARED[-1])
-            axes.set_title(f"{contenders[0].device}, protocol {protocol}", fontsize="small")
-    return figure
+    known = facts is None or isinstance(facts, DeviceFacts)
+    require(known, "plot_roofline: facts", facts, "a DeviceFacts, or None for those of the measurements")
+    if isinstance(measured, Measurements):
+        facts = facts or measured.facts
+        measured = largest(roofline_points(measured.with_facts(facts)))
+    measured = members(measured, KernelPoint, "plot_roofline: measured", "measurements, or points of roofline_points")
+    picture = pictures.roofline(measured, {} if facts is None else {**roof_values(facts), **ceilings(facts)})
+    if picture is None:
+        problem = "no roof is known, and no kernel has operations and traffic"
+        raise OptionError(problem, "give facts= or other measured kernels")
+    axes = drawing.draw(axes_or_new(ax, 10.0, 5.6), picture)
+    axes.set_title(title)
+    return axes
 
 
 def plot_families(
@@ -121,18 +102,18 @@ def plot_families(
 ) -> Axes:
     """Draw the errors of model families as a map: families down, test kernels across, the best of each column bold.
 
-    Yellow is a small error, dark violet a large one (:data:`RANGE`, evenly on a logarithmic axis).
+    Yellow is a small error, dark violet a large one.
 
     Parameters
     ----------
     contenders
         Families on one device and on the same cases (:func:`perfmodel.compare.contenders.contenders`,
-        :func:`perfmodel.compare.on_common_cases`). Those that could not be fitted are left out.
+        :func:`perfmodel.compare.on_common_cases`). Families without a fit are left out.
     ax
-        Axes to draw on; a new figure by default.
+        Axes to draw on; by default of a new figure.
     protocol
-        One that they are judged by: ``"A"`` or ``"B"``; without test kernels ``"groups"``, ``"kernels"`` or
-        ``"variants"`` (:data:`perfmodel.compare.PROTOCOLS`).
+        ``"A"`` or ``"B"``; without test kernels ``"groups"``, ``"kernels"`` or ``"variants"``
+        (:data:`perfmodel.compare.PROTOCOLS`).
     title
         Title of the axes; by default the device and the protocol.
 
@@ -155,37 +136,71 @@ def plot_families(
     known = judged[0].protocols
     if protocol not in known:
         raise OptionError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(known)}")
-    columns = 1 + len(kernels(judged[0].by(protocol).rows))
-    axes = axes_or_new(ax, 3.0 + 0.62 * columns, 1.6 + 0.3 * len(judged))
-    _draw_errors(axes, judged, protocol, last=True)
+    grid = pictures.families(judged, protocol)
+    axes = drawing.draw_grid(axes_or_new(ax, 3.0 + 0.62 * len(grid.columns), 1.6 + 0.3 * len(grid.rows)), grid)
     axes.set_title(title or f"error, {devices[0]}, protocol {protocol}", fontsize="small")
-    drawing.show_literally(axes)
     return axes
 
 
-def _draw_errors(axes: Axes, contenders: Sequence[Contender], protocol: str, last: bool) -> None:
-    from matplotlib import colormaps
-    from matplotlib.colors import LogNorm
+def plot_sizes(
+    predictions: Prediction | Mapping[str, Prediction],
+    ax: Axes | None = None,
+    *,
+    parameter: str = "",
+    measured: Mapping[str, sizes.Times] | None = None,
+    leads: Sequence[Lead] | None = None,
+    title: str = "",
+) -> Axes:
+    """Draw predicted times against a size parameter, and mark the sizes at which another variant becomes the fastest.
 
-    shades, limits = colormaps[drawing.ERRORS_MAP], LogNorm(*RANGE, clip=True)
-    names = [*kernels(contenders[0].evaluations[0].rows), None]
-    errors = [[family.figures(protocol, name).error for name in names] for family in contenders]
-    axes.imshow(errors, norm=limits, cmap=shades, aspect="auto")
-    for y, row in enumerate(errors):
-        for x, error in enumerate(row):
-            best = error == min(other[x] for other in errors)
-            colour = "black" if error != error else ink(*shades(limits(error))[:3])
-            text, weight = "-" if error != error else f"{100 * error:.0f} %", "bold" if best else "normal"
-            axes.text(x, y, text, ha="center", va="center", fontsize="x-small", color=colour, fontweight=weight)
-    axes.axvline(len(names) - 1.5, color="white", linewidth=3)
-    axes.set_yticks(range(len(contenders)), [family.family for family in contenders], fontsize="x-small")
-    words = [name or "all" for name in names] if last else []
-    axes.set_xticks(range(len(names)) if last else [], words, rotation=35, ha="right", fontsize="x-small")
-    axes.tick_params(length=0)
+    Up to three variants have their intervals drawn as bands.
+
+    Parameters
+    ----------
+    predictions
+        A prediction at an array of sizes, or several by the name of the variant.
+    ax
+        Axes to draw on; by default of a new figure.
+    parameter
+        The size parameter across; by default the one that varies.
+    measured
+        Sizes and measured times [s] by the name of a variant, drawn as markers.
+    leads
+        The fastest variant by ranges of sizes (:func:`perfmodel.predicting.crossovers.leads_of`); by default it is
+        found at the sizes that all predictions have.
+    title
+        Title of the axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`, or the axes of the new figure.
+
+    Raises
+    ------
+    OptionError
+        If a prediction has one size only, several parameters vary, there is no such parameter, or no time is above
+        zero.
+    """
+    named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
+    require(isinstance(named, Mapping), "plot_sizes: predictions", predictions, sizes.DRAWN)
+    members(named.values(), Prediction, "plot_sizes: predictions", sizes.DRAWN)
+    require(isinstance(parameter, str), "plot_sizes: parameter", parameter, "the name of a size, or an empty text")
+    known = measured is None or isinstance(measured, Mapping)
+    require(known, "plot_sizes: measured", measured, "a mapping of names to sizes and times, or None")
+    if leads is not None:
+        leads = members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
+    picture, found, fixed = sizes.of_predictions(named, parameter, measured, leads)
+    axes = drawing.draw(axes_or_new(ax, 8.0, 4.6), picture)
+    for lead in found[1:]:
+        across = picture.x.label.split()[-1]
+        sizes.draw_lead(axes, picture, lead, f"from {across}={lead.low}: {lead.name} is the fastest")
+    axes.set_title(title or fixed)
+    return finished(axes) if found[1:] else axes
 
 
 LEGIBLE = 6.0
-"""Least share that has its number written into it [%]."""
+"""Smallest share with its number inside [%]."""
 DRAWN = "a prediction, a mapping of names to predictions, or ranked variants"
 
 
@@ -207,8 +222,8 @@ def plot_terms(
 ) -> Axes:
     """Draw the share of each term in predicted times, one bar for each time.
 
-    Terms that add up to the time are stacked, negative ones to the left of zero. Terms that overlap are bars beside
-    each other, because they are no parts of a whole. The time stands behind each bar.
+    Terms that add up to the time are stacked, negative ones to the left of zero. Terms that overlap are separate bars.
+    The time is written behind each bar.
 
     Parameters
     ----------
@@ -216,9 +231,9 @@ def plot_terms(
         A prediction, several by name, or ranked variants (:func:`perfmodel.rank`). One at an array of sizes has a bar
         for each size.
     ax
-        Axes to draw on; a new figure by default.
+        Axes to draw on; by default of a new figure.
     most
-        Number of terms that are drawn, the largest ones; the others are put together, or left out where they overlap.
+        Number of terms that are drawn, the largest first; the others are summed, or left out if they overlap.
     title
         Title of the axes.
 
@@ -309,7 +324,7 @@ def _draw_stacked(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], re
 
 
 def _limit(axes: Axes, low: float, high: float) -> None:
-    """Leave room for the times behind the bars, and put ticks at shares only."""
+    """Make room for the times behind the bars."""
     axes.set_xlim(1.05 * low, high + 0.14 * (high - low))
     axes.set_xticks([tick for tick in axes.get_xticks() if 1.05 * low <= tick <= high])
 

@@ -1,4 +1,4 @@
-"""Predictions over several sizes as tables, CSV and JSON records, and rankings with their ties as text."""
+"""Predictions at several sizes as tables and JSON records, and rankings with their ties as text."""
 
 from __future__ import annotations
 
@@ -10,46 +10,34 @@ from typing import Any, TypeAlias
 
 from perfmodel.analyses import roofline
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.display import csv_text, finite, fitted_text, interval_text, percent, seconds_text
+from perfmodel.display import NONE, Column, Table, columns_text, finite, interval_text, percent, seconds_text
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 
 MOST_NAMES, LONGEST = 8, 80
-"""Most variants that a sentence names, and how long their names may be together [characters]."""
+"""Names of variants in a sentence, and their total length [characters]."""
 UNKNOWN = (
-    "ties cannot be told: the weights do not keep how errors scatter between variants of one kernel; fit again "
-    "(perfmodel fit), with two variants of some kernels among the measurements"
+    "ties are not known: the weights have no scatter of the errors between variants of one kernel; fit again "
+    "(perfmodel fit) with several variants of some kernels among the measurements"
 )
-NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
+NOT_POSITIVE = "ties are not known: a predicted time is not above zero, or not finite; leave that variant out"
 
 
-def ranking_table(
+def ranking_text(
     ranked: Sequence[RankedVariant], width: int | None = None, points: Mapping[str, KernelPoint] = MappingProxyType({})
 ) -> str:
-    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them.
-
-    `points` are the variants' places below the roofs. On a narrow terminal the interval is left out first, then rates,
-    then the probability, then how many times the best it takes.
-    """
-    table = with_rates(Ranking(ranked).table, points)
-    return fitted_text(table, 1, ("interval", *roofline.COLUMNS, "fastest", "times the best"), width)
-
-
-def with_rates(table: Sequence[tuple[str, ...]], points: Mapping[str, KernelPoint]) -> list[tuple[str, ...]]:
-    """Return a table whose rows begin with a variant's name, with its rates before the last column."""
-    if not points:
-        return list(table)
-    none = (NONE,) * len(roofline.COLUMNS)
-    cells = [roofline.COLUMNS, *(points[name].cells if name in points else none for name, *_ in table[1:])]
-    return [(*row[:-1], *rates, row[-1]) for row, rates in zip(table, cells, strict=True)]
+    """Return a row for each variant, with its rates if `points` has its roofline point."""
+    table = list(Ranking(ranked).table)
+    if points:
+        none = (NONE,) * len(roofline.COLUMNS)
+        rates = [roofline.COLUMNS, *(points[name].cells if name in points else none for name, *_ in table[1:])]
+        table = [(*row[:-1], *cells, row[-1]) for row, cells in zip(table, rates, strict=True)]
+    return columns_text(table, 1, width)
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
-    """Return which variants cannot be told apart, and how many must be measured to have the fastest.
-
-    Empty where there is only one variant.
-    """
+    """Return which variants tie, and how many must be measured to find the fastest; empty for one variant."""
     if len(ranked) < 2:
         return ""
     if scatter is None or ranked[0].fastest is None:
@@ -57,16 +45,16 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
     tied = [variant.name for variant in ranked if variant.tied]
     count = sum(bool(variant.to_measure) for variant in ranked)
     by = f"errors between variants of one kernel scatter by a factor of {math.exp(scatter.deviation):.3g}"
-    first = f"{_listed(tied)} cannot be told apart ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
+    first = f"{_listed(tied)} cannot be distinguished ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
     if count == 1:
-        return f"{first}; the first is the fastest with {ranked[0].fastest:.0%}, and none has to be measured"
+        return f"{first}; the first is the fastest with {ranked[0].fastest:.0%}, so none needs to be measured"
     others = [variant.name for variant in ranked[max(len(tied), 1) : count]]
     which = f"the first {count}" if count < len(tied) else _listed(["them" if tied else "it", *others])
     return f"{first}; measure {which} to have the fastest with {level:.0%}"
 
 
 def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
-    """Return the ties and the variants to measure for JSON; None where ties are not known."""
+    """Return the ties and the variants to measure for JSON; None if ties are not known."""
     if scatter is None or not ranked or ranked[0].fastest is None:
         return None
     return {
@@ -79,17 +67,17 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
 
 
 Ties: TypeAlias = Mapping[int, Sequence[str]]
-"""At each end of a lead the variants that cannot be told apart from the fastest, itself among them."""
+"""The variants that tie with the fastest one, itself included, at each end of a lead."""
 
 
 def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
-    """Return a line for each lead; neighbours whose variants tie at all their ends are one line.
+    """Return a line for each lead; neighbouring leads are one line if their variants tie at all ends.
 
     Examples
     --------
     >>> both = ["a", "b"]
     >>> leads_lines([Lead("a", 8, 15), Lead("b", 16, 31)], "n", {8: both, 15: both, 16: both, 31: both})
-    ['n from 8 to 31: a or b, which cannot be told apart (a to 15, then b)']
+    ['n from 8 to 31: a or b, which cannot be distinguished (a to 15, then b)']
     """
     lines, place = [], 0
     while place < len(leads):
@@ -102,7 +90,7 @@ def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
 
 
 def _all_tie(leads: Sequence[Lead], tied: Ties) -> bool:
-    """Whether the variants that lead one after the other tie at all ends of these leads."""
+    """Return whether the variants of these leads tie at all their ends."""
     names = {lead.name for lead in leads}
     return all(names <= set(tied.get(end, ())) for lead in leads for end in (lead.low, lead.high))
 
@@ -119,11 +107,11 @@ def _lead_text(leads: Sequence[Lead], parameter: str, tied: Ties) -> str:
     if len(leads) == 1:
         return f"{span}: {first.name}{f' ({ties})' if ties else ''}"
     turns = f"{first.name} to {first.high}, then {last.name}" if len(leads) == 2 else f"{len(leads) - 1} changes"
-    return f"{span}: {' or '.join(names)}, which cannot be told apart ({'; '.join(filter(None, (turns, ties)))})"
+    return f"{span}: {' or '.join(names)}, which cannot be distinguished ({'; '.join(filter(None, (turns, ties)))})"
 
 
 def left_out_lines(errors: Mapping[str, object]) -> list[str]:
-    """Return why variants were left out, a line for each reason; texts that differ only in numbers are one reason.
+    """Return a line for each reason why variants were left out; texts that differ only in numbers are one reason.
 
     Examples
     --------
@@ -138,9 +126,9 @@ def left_out_lines(errors: Mapping[str, object]) -> list[str]:
 
 
 def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
-    """Return what to know of variants, a line for each text; texts that differ only in numbers (not in names) are one.
+    """Return a line for each note on variants; texts that differ only in numbers, not in names, are one note.
 
-    A text on all of the variants, `every` in number, names none of them.
+    A note on all variants (`every` is their number) has no names.
 
     Examples
     --------
@@ -156,7 +144,7 @@ def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
 
 
 def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], object]]:
-    """Return the variants of each text, and the text of the first of them."""
+    """Return the variants of each text, and the text of the first one."""
     reasons: dict[str, tuple[dict[str, None], object]] = {}
     for name, text in texts:
         alike = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)|(?<![A-Za-z_\d])\d+", "0", str(text))
@@ -166,7 +154,7 @@ def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], obj
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; of many or long ones the first.
+    """Return names as ``a, b and c``; of many or long names only the first.
 
     >>> _listed([f"width=16 height={2**k} tile=local" for k in range(9)])
     'width=16 height=1 tile=local, width=16 height=2 tile=local and 7 more'
@@ -179,85 +167,79 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-COLUMNS = ("variant", "place", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "problem")
-RATES = ("operations_per_s", "bytes_per_s", "share_of_roof")
 BROKEN = "breaks an assumption"
-NONE = "-"
-
 
 Places: TypeAlias = Sequence[Mapping[str, KernelPoint]]
-"""Of each size the variants' places below the roofs; none where they are not known."""
+"""For each size the roofline points of the variants; empty if they are not known."""
+RATES = (
+    Column("GFLOP/s", "operations_per_s", lambda rate: f"{rate / 1e9:.3g}" if rate else NONE),
+    Column("GB/s", "bytes_per_s", lambda rate: f"{rate / 1e9:.3g}"), Column("of the roof", "share_of_roof", percent),
+)  # fmt: skip
 
 
-def sweep_table(points: Sequence[Ranking], width: int | None = None, places: Places = ()) -> str:
-    """Return a row for each size and variant, with its predicted time, its rates and its interval.
-
-    On a narrow terminal the interval is left out, then the rates.
-    """
-    names = tuple(points[0].sizes)
-    several = len(_variants(points)) > 1
-    heads, at = (roofline.COLUMNS, places) if any(places) else ((), [{}] * len(points))
-    none = (NONE,) * len(heads)
-    rows = [(*names, *(["variant"] if several else []), "predicted", *heads, "interval")]
-    for point, here in zip(points, at, strict=True):
-        sizes = tuple(map(str, point.sizes.values()))
-        for variant in point:
-            rates = here[variant.name].cells if variant.name in here else none
-            times = seconds_text(variant.seconds), *rates, interval_text(variant.interval)
-            rows.append((*sizes, *([variant.name] if several else []), *times))
-        rows += [(*sizes, *([name] if several else []), BROKEN, *none, NONE) for name in point.broken]
-    return fitted_text(rows, len(names) + several, ("interval", *heads), width)
+def interval_cell(record: Mapping[str, Any]) -> str:
+    """Return the interval of a record with ``low_s`` and ``high_s``."""
+    return NONE if record.get("low_s") is None else interval_text((record["low_s"], record["high_s"]))
 
 
-def winners_table(points: Sequence[Ranking], width: int | None = None, places: Places = ()) -> str:
-    """Return a row for each size: the variant predicted fastest, how probably it is, ties, its rates, and every time.
+def sweep_table(
+    points: Sequence[Ranking], places: Places = (), withheld: Mapping[str, str] = MappingProxyType({})
+) -> Table:
+    """Return a record for each size and variant: time, interval, rank, ties, rates and the seconds of each term.
 
-    Variants stand in the order of the last size. On a narrow terminal rates are left out first, then the ties, then the
-    probability, then the variants from the slowest on.
-    """
-    names = tuple(points[0].sizes)
-    variants = _variants(points)
-    known = any(variant.fastest is not None for point in points for variant in point)
-    heads, at = (roofline.COLUMNS, places) if any(places) else ((), [{}] * len(points))
-    rows = [(*names, "fastest", *(("sure", "ties with") if known else ()), *heads, *variants)]
-    for point, here in zip(points, at, strict=True):
-        best = point[0].name if point else NONE
-        tied = ", ".join(variant.name for variant in point[1:] if variant.tied) or NONE
-        sure = percent(point[0].fastest) if point else NONE
-        times = {variant.name: seconds_text(variant.seconds) for variant in point}
-        sizes = tuple(map(str, point.sizes.values()))
-        rates = here[best].cells if best in here else (NONE,) * len(heads)
-        cells = *((sure, tied) if known else ()), *rates, *(times.get(name, NONE) for name in variants)
-        rows.append((*sizes, best, *cells))
-    return fitted_text(rows, len(names) + 1, (*heads, "ties with", "sure", *reversed(variants)), width)
-
-
-def sweep_csv(
-    points: Sequence[Ranking], withheld: Mapping[str, str] | None = None, places: Places = ()
-) -> str:
-    """Return a row for each size and variant with all that is known, and the seconds of each term.
-
-    A variant without a prediction has a row with its problem; of `withheld` ones, one for all sizes.
+    A variant without a prediction has a record with its problem; a `withheld` one has one record for all sizes.
     """
     names = tuple(points[0].sizes)
     terms = dict.fromkeys(term for point in points for variant in point for term in variant.terms)
+    keys = ("seconds", "low_s", "high_s", "fastest", "tied", "to_measure")
+    rates = tuple(column.key for column in RATES) if any(places) else ()
+    empty = dict.fromkeys((*names, "variant", "place", *keys, "problem", *rates, *(f"term.{term}" for term in terms)))
     records: list[dict[str, Any]] = []
     for point, here in zip(points, places or [{}] * len(points), strict=True):
         for place, variant in enumerate(point, 1):
             low, high = variant.interval or (None, None)
+            values = (variant.seconds, low, high, variant.fastest, variant.tied, variant.to_measure)
             records.append({
-                **point.sizes, "variant": variant.name, "place": place, "seconds": variant.seconds, "low_s": low,
-                "high_s": high, "fastest": variant.fastest, "tied": variant.tied, "to_measure": variant.to_measure,
-                **_rates(here, variant.name),
-                **{f"term.{term}": variant.terms.get(term) for term in terms},
+                **empty, **point.sizes, "variant": variant.name, "place": place, **dict(zip(keys, values, strict=True)),
+                **_rates(here, variant.name), **{f"term.{term}": seconds for term, seconds in variant.terms.items()},
             })  # fmt: skip
-        records += [{**point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]
-    records += [{"variant": name, "problem": problem} for name, problem in (withheld or {}).items()]
-    return csv_text((*names, *COLUMNS, *(RATES if any(places) else ()), *(f"term.{term}" for term in terms)), records)
+        records += [{**empty, **point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]
+    records += [{**empty, "variant": name, "problem": problem} for name, problem in withheld.items()]
+    several = len(_variants(points)) > 1
+    columns = [
+        *(Column(name, name) for name in names), *[Column("variant", "variant")] * several,
+        Column("predicted", write=lambda record: record["problem"] or seconds_text(record["seconds"])),
+        *(RATES if rates else ()), Column("interval", write=interval_cell),
+    ]  # fmt: skip
+    return Table(columns, records, len(names) + several)
+
+
+def winners_table(points: Sequence[Ranking], places: Places = ()) -> Table:
+    """Return a record for each size: the fastest variant, its probability, its ties, its rates, and every time.
+
+    The variants are in the order of the last size.
+    """
+    names = tuple(points[0].sizes)
+    known = any(variant.fastest is not None for point in points for variant in point)
+    records = []
+    for point, here in zip(points, places or [{}] * len(points), strict=True):
+        best = point[0] if point else None
+        records.append({
+            **{f"size.{name}": size for name, size in point.sizes.items()}, "best": best and best.name,
+            "sure": best and best.fastest, "ties": ", ".join(one.name for one in point[1:] if one.tied) or None,
+            **(_rates(here, best.name) if best else {}), **{f"time.{one.name}": one.seconds for one in point},
+        })  # fmt: skip
+    columns = [
+        *(Column(name, f"size.{name}") for name in names), Column("fastest", "best"),
+        *((Column("sure", "sure", percent), Column("ties with", "ties")) if known else ()),
+        *(RATES if any(places) else ()),
+        *(Column(name, f"time.{name}", seconds_text) for name in _variants(points)),
+    ]  # fmt: skip
+    return Table(columns, records, len(names) + 1)
 
 
 def sweep_records(points: Sequence[Ranking], places: Places = ()) -> list[dict[str, Any]]:
-    """Return for each size its variants, the one predicted fastest first, for JSON; null stands for no bound."""
+    """Return the variants at each size for JSON, the fastest first; null replaces an infinite bound."""
     return [
         {
             "sizes": dict(point.sizes),
@@ -281,6 +263,6 @@ def _rates(places: Mapping[str, KernelPoint], name: str) -> dict[str, float | No
 
 
 def _variants(points: Sequence[Ranking]) -> tuple[str, ...]:
-    """Return the names of all variants in the order of the last size, then those that are only at others."""
+    """Return the names of all variants, in the order of the last size first."""
     ranked = [variant.name for point in reversed(points) for variant in point]
     return tuple(dict.fromkeys([*ranked, *(name for point in points for name in point.broken)]))

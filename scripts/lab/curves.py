@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.report.drawing import COLOURS, FILLS, LINES, MARKERS, REST, empty_figure, legend_beside, quiet_grid
-from perfmodel.report.sizes_picture import size_text
+from perfmodel.report.sizes import size_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 
-from perfmodel.cli.streams import supervise_command
+from perfmodel.cli.supervision import supervise_command
 from perfmodel.measuring import supervised
 
 

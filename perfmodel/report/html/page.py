@@ -1,7 +1,4 @@
-"""The report as one HTML file: what stands on each tab, the page with its style, its scripts and plotly.
-
-A policy in it forbids all requests.
-"""
+"""The report as one HTML file, with its style, its scripts and plotly. Its content security policy forbids requests."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.errors import extra_needed
-from perfmodel.report import drawing
+from perfmodel.report import drawing, pictures
 from perfmodel.report.html import cards, figures, tables
 from perfmodel.report.html.figures import Plot
 from perfmodel.report.sweeps import ties_text
@@ -28,14 +25,11 @@ TABS = {
     "own": "Your kernels", "overview": "Overview", "accuracy": "Accuracy", "kernels": "Kernels", "costs": "Costs",
     "families": "Families", "device": "Device", "made": "How it was made",
 }  # fmt: skip
-"""The tabs' titles by the names of their templates; the first one is left out where no kernel was given."""
+"""The titles of the tabs by template; the first tab is left out without a kernel."""
 
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
-    """Return the tables, plots, cards and words that the templates of the tabs show.
-
-    `made` are more lines for the last tab.
-    """
+    """Return the tables, plots, cards and texts for the templates of the tabs; `made` are lines of the last tab."""
     places = {(point.kernel, point.form): point for point in data.points}
     own_places = {point.kernel: point for point in data.own_points}
     family = data.family
@@ -47,30 +41,40 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         facts=cards.fact_stats(data),
         times=cards.times_words(data),
         roofs=cards.roofs_words(data),
-        accuracy=figures.accuracy_plot(data),
+        accuracy=figures.plot("accuracy", pictures.accuracy(data.comparisons, False, data.level)),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
         outliers=tables.comparisons_table(data.outliers, "outliers, the worst first"),
         unmeasured=tables.unmeasured_table(data),
-        roofline=figures.roofline_plot("roofline", data.points, data.roofs, False),
+        roofline=figures.plot("roofline", pictures.roofline(data.points, data.roofs, False)),
         points=tables.roofline_table(data.points, False),
         cards=tuple(cards.kernel_card(family, terms, places.get((terms.kernel, terms.form)), keys) for terms in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
-        families=figures.families_plot(data.families, family.name),
+        families=figures.grid_plot("families", _errors(data)),
         families_table=tables.families_table(data.families, family.name),
         fact_tables=tables.fact_tables(data.facts),
-        ranking=figures.ranking_plot(data.ranking, data.level),
+        ranking=figures.plot("ranking", pictures.ranking(data.ranking, data.level)),
         ranking_table=tables.ranking_table(data.ranking),
         ties=ties_text(data.ranking, data.scatter, data.level),
         own_cards=tuple(cards.kernel_card(family, terms, own_places.get(terms.kernel), keys) for terms in fastest),
-        own_note=f"The {slower} slower variants stand in the table above." if slower > 0 else "",
-        own_roofline=figures.roofline_plot("own-roofline", data.own_points, data.roofs, True),
+        own_note=f"The table above has {slower} slower variants." if slower > 0 else "",
+        own_roofline=figures.plot("own-roofline", pictures.roofline(data.own_points, data.roofs, False, True)),
         own_points=tables.roofline_table(data.own_points, True),
         withheld=tables.withheld_table(data),
         made=tables.made_table((*made.items(), *data.made)),
         keys=cards.legend(keys),
         advisers=cards.advisers_words(data),
     )
+
+
+def _errors(data: ReportData) -> pictures.Grid | None:
+    """Return the errors of the families for each kernel; None for fewer than two families."""
+    judged = [line for line in data.families if line.errors]
+    if len(judged) < 2:
+        return None
+    names = [line.name.replace("_", " ") for line in judged]
+    values = [tuple(line.errors.values()) for line in judged]
+    return pictures.error_grid(names, tuple(judged[0].errors), values, data.family.name.replace("_", " "))
 
 
 EXTRA = "report"
@@ -82,9 +86,8 @@ SHADES = ("blue", "vermilion", "green", "purple", "orange", "sky", "yellow")
 def report_page(data: ReportData, made: Mapping[str, str]) -> str:
     """Return the report as the text of an HTML file; raise MissingExtraError if jinja2 or plotly is not installed.
 
-    It asks no server for anything: its content security policy forbids all requests, and allows only the scripts that
-    it names by their SHA-256. All texts of kernels, devices and files are escaped. `made` says when, by which versions
-    and by which command it was made, for its last tab.
+    Its content security policy forbids all requests, and allows only its own scripts by their SHA-256. Texts of
+    kernels, devices and files are escaped. `made` has the time, the versions and the command for the last tab.
     """
     scripts = (_plotly(), *((HERE / "assets" / name).read_text(encoding="utf-8") for name in SCRIPTS))
     shown = contents(data, made)
@@ -101,7 +104,7 @@ def report_page(data: ReportData, made: Mapping[str, str]) -> str:
 
 
 def check_extra() -> None:
-    """Raise MissingExtraError, before anything is computed, if a library of the report is not installed."""
+    """Raise MissingExtraError if a library of the report is not installed."""
     _environment()
     _plotly()
 
@@ -120,7 +123,7 @@ def policy(scripts: tuple[str, ...]) -> str:
 
 
 def json_text(value: Any) -> str:
-    r"""Return JSON that can stand in an HTML script element: no character of it begins a tag.
+    r"""Return JSON for an HTML script element: no character begins a tag.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells
 from perfmodel.display import interval_text, percent, rate_text
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report.bounds import LOWEST
+from perfmodel.report.pictures import LOWEST
 
 
 @dataclass(frozen=True)

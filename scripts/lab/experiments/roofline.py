@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.analyses.roofline import largest, roofline_points
-from perfmodel.report.roofline import roofline_figure
+from perfmodel.report.pictures import roofline_figure
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
 from scripts.lab.studies.roofline import BalancedKernel, balance_claim, balanced_kernels, roofs_claim

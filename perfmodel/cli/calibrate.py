@@ -1,0 +1,205 @@
+"""``perfmodel calibrate`` and ``fit``: weights for a device from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from perfmodel import calibration, compare, display, fitting, measuring, predicting, report
+from perfmodel.cli import options, output
+from perfmodel.cli.devices import show_facts
+from perfmodel.cli.supervision import supervise_command
+from perfmodel.cli.worker import run_for_each_device, target_device
+from perfmodel.errors import OptionError
+from perfmodel.io import file_part, is_standard_output
+
+if TYPE_CHECKING:
+    from perfmodel.facts import Fact
+    from perfmodel.kernels import KernelClass
+    from perfmodel.opencl import Device
+
+SCHEMA = "perfmodel.calibration/1"
+
+Folders = Annotated[
+    Path | None,
+    Option("--out", metavar="FOLDER", help="Folder for the devices' folders; by default the user's data folder."),
+]
+
+TestKernels = Annotated[list[Path] | None, Option("--tests", help="Folder of test kernel classes; repeat for more.")]
+
+Probes = Annotated[
+    bool, Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap), without a fit.")
+]
+
+
+def calibrate_command(
+    context: typer.Context,
+    asked: options.CampaignOptions,
+    out: Folders = None,
+    tests: TestKernels = None,
+    probes: Probes = False,
+) -> None:
+    """Probe and measure a device, fit model families, and judge the fits.
+
+    On a processor with two cores it takes under 3 minutes with --quick, under 8 without and about 45 with --full.
+    If it is interrupted, run it again: it continues.
+    """
+    single = {"--probes": probes, "--json": output.settings().json}
+    run_for_each_device(context, asked.scheduler, asked.device, single)
+    supervise_command(context)
+
+    module, choice, here = calibration.calibrate, calibration.kernel_choice, asked.scheduler is None
+    # Kernels are made first without a budget, which covers everything, and without kernels of a user, which may fail.
+    own = not (asked.budget is not None or asked.kernels or tests)
+    budget = asked.budget
+    if budget is None and asked.quick:
+        budget = module.QUICK_S
+    elif own and here and not asked.full:
+        budget = module.DEFAULT_S
+    began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
+    given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
+    measuring.pin_threads()
+    with target_device(asked.scheduler, asked.device) as target:
+        _calibrate_device(target, campaign, out, tuple(given), probes, began, own and here, here)
+
+
+def _calibrate_device(
+    target: Device, campaign: measuring.Campaign, out: Path | None,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
+    here: bool,
+) -> None:  # fmt: skip
+    """Calibrate one device, or only probe it, and print the result."""
+    from perfmodel.store import read
+
+    folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
+    if here:
+        output.wait_until_quiet()
+    output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
+    if probes:
+        calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
+        show_facts(read(folder), folder)
+        return
+    phases = calibration.calibrate.expected_phases(campaign, target, made_first, False)
+    each = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in phases.items() if seconds)
+    output.announce(
+        f"campaign '{campaign.name}' into {folder}: about {sum(phases.values()) / 60:.1f} min on a processor with two "
+        f"cores ({each}), less if it continues an earlier call"
+    )
+    fitted = calibration.calibrate.calibrate(
+        target, folder, campaign, output.CommandBar(), *kernels, made_first=made_first
+    )
+    seconds = monotonic() - began
+    if json:
+        output.print_document({
+            **fitted_document(fitted), "campaign": campaign.name, "seconds": seconds, "expected_s": phases,
+            "phases": [asdict(phase) for phase in fitted.phases],
+        })  # fmt: skip
+    else:
+        output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.core}")
+        took = "; ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in fitted.phases)
+        print(f"wrote {folder} in {seconds:.0f} s, {sum(phases.values()):.0f} s expected ({took})")
+        print(f"{calibration.calibrate.VERDICT_FILE} has the families side by side")
+
+
+def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any]:
+    """Return the fits of a device and their errors for JSON."""
+    return {
+        "schema": SCHEMA,
+        "device": fitted.device,
+        "folder": str(fitted.folder),
+        "weights_files": {name: str(path) for name, path in fitted.weights_files.items()},
+        "problems": dict(fitted.problems),
+        "notes": list(fitted.notes),
+        "family": fitted.chosen,
+        "verdict": {"text": fitted.verdict.text, **asdict(fitted.verdict)},
+        "comparison": compare.contenders.families_document(fitted.contenders)["rows"],
+    }
+
+All = Annotated[bool, Option("--all", help="Fit every family, and write all weights files and the verdict.")]
+Out = Annotated[
+    Path | None,
+    Option(
+        "--out", "--output", "-o", metavar="FILE|FOLDER",
+        help="Weights file to write (- prints it), with --all their folder; by default the folder of the measurements.",
+    ),
+]  # fmt: skip
+Nonnegative = Annotated[bool, Option("--nonnegative", help="Allow no weight below zero.")]
+Driver = Annotated[
+    str | None, Option("--driver", metavar="NAME", help="Use only measurements with this driver version.")
+]
+
+
+def fit_command(
+    source: options.Source,
+    family: options.FamilyName = "stevens_kloeckner_2016",
+    every: All = False,
+    out: Out = None,
+    nonnegative: Nonnegative = False,
+    facts: options.DeviceFile = None,
+    driver: Driver = None,
+) -> None:
+    """Fit a model family, or all families, to measurements and save the weights.
+
+    The linear model takes seconds, bottleneck half a minute, and --all about two minutes.
+    """
+    from perfmodel.models import find_family
+
+    if every:
+        if family != calibration.calibrate.CORE or nonnegative or driver is not None:
+            advice = "give --all with --from, --out and --facts only"
+            raise OptionError("--all was given with an option of a single fit", advice)
+        _fit_all(source, out, options.given_facts_of(facts))
+        return
+    chosen = find_family(family)
+    path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
+    if out is None:
+        _check_new([path], "--out FILE")
+    model = calibration.calibrate.fit_family(
+        source, chosen, fitting.FitOptions(nonnegative=nonnegative), given=options.given_facts_of(facts), driver=driver
+    )
+    model.save(path)
+    if not output.settings().json:
+        output.print_text("\n".join(_model_lines(model, path)), output.text_stream(path))
+    elif not is_standard_output(path):
+        output.print_document(model.fitted.model_dump(mode="json", by_alias=True))
+
+
+def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact]) -> None:
+    if not folder.is_dir():
+        raise OptionError(f"--all was given with '{folder}', which is not a folder", "give the folder of a device")
+    if out is None:
+        _check_new(calibration.calibrate.files_of_all(folder), "--out FOLDER")
+    fitted = calibration.calibrate.fit_device(folder, out, output.CommandBar(), given=given)
+    if output.settings().json:
+        output.print_document(fitted_document(fitted))
+    else:
+        print(f"{fitted.text}\nwrote {fitted.folder}")
+
+
+def _check_new(paths: Iterable[Path], option: str) -> None:
+    """Refuse to replace a file without an option that names it."""
+    for path in paths:
+        if path.exists():
+            raise OptionError(f"'{path}' exists already", f"give {option}, which may replace it")
+
+
+def _model_lines(model: predicting.FittedModel, path: Path) -> Iterator[str]:
+    fitted, residuals = model.fitted, model.fitted.residuals
+    yield f"{model.family.name} on {model.device}, {fitted.rows} measurements"
+    yield report.weights_table(model.weights, model.units, width=output.table_width())
+    if fitted.launch_s is None:
+        yield "times by the host's clock"
+    else:
+        yield f"times by the device's clock; the host's adds {display.seconds_text(fitted.launch_s)}"
+    yield (
+        f"relative error of the fit: geometric mean {100 * residuals.geometric_mean:.1f} %, "
+        f"median {100 * residuals.median:.1f} %, largest {100 * residuals.largest:.0f} %"
+    )
+    yield from (f"note: {note}" for note in fitted.notes)
+    yield f"wrote {path}"

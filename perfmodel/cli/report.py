@@ -1,0 +1,136 @@
+"""``perfmodel report``: one HTML file on a device, its model and a user's kernels."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from perfmodel import analyses, calibration, predicting, report
+from perfmodel.cli import numbers, options, output
+from perfmodel.errors import OptionError, OutputError, PerfModelError
+from perfmodel.io import check_place, is_standard_output, write_whole
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+SCHEMA = "perfmodel.report/1"
+
+Kernel = Annotated[Path | None, Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants().")]
+Page = Annotated[Path, Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
+Source = Annotated[
+    Path | None,
+    Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl, test.jsonl and weights; by default the folder of the device in use.",
+    ),
+]  # fmt: skip
+Named = Annotated[
+    str | None,
+    Option("--family", help="The family to show, by its name or its Python file; by default the recommended one."),
+]
+Kept = Annotated[
+    Path | None,
+    Option("--keep", metavar="FOLDER", help="Store of `time --keep` or `tune --keep`: show its times too."),
+]
+
+
+def report_command(
+    kernel: Kernel = None,
+    out: Page = Path("report.html"),
+    source: Source = None,
+    family: Named = None,
+    size: options.Sizes = None,
+    statistic: options.Statistics = None,
+    keep: Kept = None,
+) -> None:
+    """Write one HTML file on a device, its model, and your kernels.
+
+    The file needs no network and no other file. It takes about 15 seconds, and a few more for each new variant.
+    """
+    from perfmodel.counts import count
+    from perfmodel.kernels.files import load_kernel_file
+    from perfmodel.store import read
+
+    output.one_output(out=out)
+    report.html.page.check_extra()
+    if out.is_dir():
+        raise OutputError(f"cannot write '{out}': it is a folder", "name a file in it")
+    check_place(out)
+    if kernel is None and (size or statistic or keep):
+        problem = "-p, --statistics or --keep was given without a kernel file"
+        raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
+    at, known = numbers.sizes(size), numbers.statistics(statistic)
+    builders = load_kernel_file(kernel).builders if kernel else {}
+    timed = None if keep is None else read(keep)
+    folder, model = _folder_and_model(_folder_with_rows() if source is None else source, family)
+    counts: dict[str, KernelCounts] = {}
+    uncounted: dict[str, str] = {}
+    bar = output.CommandBar()
+    bar.start(f"report on {model.device}", len(builders) + analyses.report_data.steps_of(folder))
+    try:
+        for name, build in builders.items():
+            try:
+                counts[name] = count(build(), model.fitted.subgroup_size, check=True, statistics=known)
+            except PerfModelError as error:
+                uncounted[name] = str(error)
+            bar.advance(name)
+        data = analyses.report_data.report_data(
+            model, folder, counts, at, uncounted=uncounted, timed=timed, advance=bar.advance
+        )
+    finally:
+        bar.stop()
+    content = report.html.page.report_page(data, _origin(kernel)).encode()
+    write_whole(out, content)
+    if output.settings().json:
+        output.print_document({
+            "schema": SCHEMA, "report": str(out), "bytes": len(content), "device": data.device,
+            "family": data.family.name, "cases": data.figures.cases,
+            "verdict": data.verdict.text if data.verdict else None,
+            "variants": [variant.name for variant in data.ranking], "withheld": dict(data.withheld),
+        })  # fmt: skip
+    elif not is_standard_output(out):
+        output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
+
+
+def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, predicting.FittedModel]:
+    if source is None:
+        weights = options.weights_in_use(family)
+        return weights.folder, predicting.load(weights.path, family)
+    return source, predicting.load(calibration.recommended.folder_weights(source, family), family)
+
+
+def _folder_with_rows() -> Path | None:
+    """Return the user's own folder of the device in use if the weights in use have no measured rows."""
+    from perfmodel.store import paths
+
+    folder = calibration.recommended.find_weights().folder
+    own = calibration.recommended.data_folder() / folder.name
+    if paths(folder)[0].is_file():
+        return None
+    if paths(own)[0].is_file():
+        output.tell(f"the weights in use are installed without measurements, so the report is on {own}")
+        return own
+    problem = f"'{folder}' has weights, but not the measurements for a report"
+    raise OptionError(problem, "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from")
+
+
+def _origin(kernel: Path | None) -> dict[str, str]:
+    """Return the time, the versions and the command of the report."""
+    from perfmodel.libraries import installed
+
+    libraries = ("numpy", "loopy", "islpy", "jinja2", "plotly")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {installed(name)}" for name in libraries)]
+    return {
+        "written": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "version of perfmodel": version("perfmodel"),
+        "command": shlex.join(["perfmodel", *sys.argv[1:]]),
+        **({"kernels": str(kernel)} if kernel else {}),
+        "libraries of this report": ", ".join(versions),
+    }

@@ -1,0 +1,52 @@
+"""Commands that run kernels in a supervised child process, which a kernel may end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+
+from perfmodel import measuring
+
+#: Environment variable: the folder with the records of a command without ``--keep``.
+SCRATCH = "PERFMODEL_SCRATCH"
+
+
+def supervise_command(context: typer.Context) -> None:
+    """Run this command in a supervised child process, and end with its status; return in the child.
+
+    The context holds the command that starts this program again. It holds none where a test or a program calls the
+    application in its own process; no child is started then.
+    """
+    if context.obj and not measuring.supervised.follow_supervisor():
+        raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
+
+
+def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
+    """Run this command in a child process, as :func:`supervise_command`; return the store of its records in the child.
+
+    Without ``--keep`` the store is a temporary folder: a child that replaces one that died reads it.
+    """
+    if keep is not None or not context.obj or SCRATCH in os.environ:
+        supervise_command(context)
+        return keep or (Path(os.environ[SCRATCH]) if context.obj else None)
+    with TemporaryDirectory(prefix="perfmodel-") as folder:
+        os.environ[SCRATCH] = folder
+        supervise_command(context)  # ends this process's command
+    return None
+
+
+def begin_result() -> None:
+    """Tell the supervisor, if there is one, that the result is printed now: no other process prints it again."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.begin_result()
+
+
+def tell_status(status: object) -> None:
+    """Tell the supervisor, if there is one, the status of this process."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.end_result(status if isinstance(status, int) else int(status is not None))
