@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import calibration, compare, display, fitting, measuring, predicting, report
+from perfmodel import calibration, compare, display, measuring, predicting, report
 from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
 from perfmodel.cli.supervision import supervise_command
@@ -129,7 +129,6 @@ Out = Annotated[
         help="Weights file to write (- prints it), with --all their folder; by default the folder of the measurements.",
     ),
 ]  # fmt: skip
-Nonnegative = Annotated[bool, Option("--nonnegative", help="Allow no weight below zero.")]
 Driver = Annotated[
     str | None, Option("--driver", metavar="NAME", help="Use only measurements with this driver version.")
 ]
@@ -140,7 +139,6 @@ def fit_command(
     family: options.FamilyName = "stevens_kloeckner_2016",
     every: All = False,
     out: Out = None,
-    nonnegative: Nonnegative = False,
     facts: options.DeviceFile = None,
     driver: Driver = None,
 ) -> None:
@@ -151,7 +149,7 @@ def fit_command(
     from perfmodel.models import find_family
 
     if every:
-        if family != calibration.calibrate.CORE or nonnegative or driver is not None:
+        if family != calibration.calibrate.CORE or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
         _fit_all(source, out, options.given_facts_of(facts))
@@ -161,7 +159,7 @@ def fit_command(
     if out is None:
         _check_new([path], "--out FILE")
     model = calibration.calibrate.fit_family(
-        source, chosen, fitting.FitOptions(nonnegative=nonnegative), given=options.given_facts_of(facts), driver=driver
+        source, chosen, given=options.given_facts_of(facts), driver=driver
     )
     model.save(path)
     if not output.settings().json:

@@ -25,6 +25,7 @@ Exported = Annotated[
         "community's T4 format; - prints the table.",
     ),
 ]  # fmt: skip
+Stored = Annotated[Path, Argument(metavar="STORE", help="Folder or .jsonl file with measurements.")]
 File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, T4 results, or a CSV table.")]
 TunedKernel = Annotated[
     Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: kernel() and space(), or build().")
@@ -34,7 +35,7 @@ Named = Annotated[str | None, Option("--device", help="Name of the device; by de
 By = Annotated[str | None, Option("--by", metavar="NAME", help="The parameter that selects one of variants().")]
 
 
-def export_command(source: options.Source, out: Exported) -> None:
+def export_command(source: Stored, out: Exported) -> None:
     """Write the newest record of each configuration for other programs."""
     from perfmodel import store
 

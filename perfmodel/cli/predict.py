@@ -26,6 +26,7 @@ SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 MOST_PANELS = 6  # combinations of the other sizes in a picture
+LEVEL = 0.9  # probability of the intervals
 MANY = 8  # from this number of variants on, a bar shows the progress
 
 Why = Annotated[bool, Option("--why", help="Print what bounds each variant, and what to try.")]
@@ -82,9 +83,8 @@ class PredictionOptions:
 
 @dataclass(frozen=True)
 class AccuracyOptions:
-    """The probability of intervals, and which costs are allowed."""
+    """The costs that a prediction may use, and whether runs scale it."""
 
-    level: options.Level = 0.9
     strict: options.Strict = False
     anchor: options.Anchored = False
 
@@ -95,6 +95,7 @@ class _Request(FrozenValue):
 
     asked: PredictionOptions
     accuracy: AccuracyOptions
+    level: float
     model: predicting.FittedModel
     points: tuple[Mapping[str, int], ...]
     statistics: Mapping[str, float]
@@ -137,7 +138,7 @@ class _Request(FrozenValue):
         alone = self.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.accuracy.level, jobs=self.jobs, spared=PerfModelError,
+            self.model, self.level, jobs=self.jobs, spared=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         with output.counting(shown=alone):
@@ -170,6 +171,7 @@ def predict_command(
     statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
     accuracy: AccuracyOptions,
+    level: options.Level = LEVEL,
     clock: options.ClockName = "host",
     why: Why = False,
     picture: Picture = None,
@@ -186,7 +188,7 @@ def predict_command(
     points, known = asked.points(), numbers.statistics(statistic)
     keep = supervised_store(context, None) if accuracy.anchor else None
     model = replace(asked.model(facts, judged=csv).by_clock(clock), strict=accuracy.strict)
-    request = _Request(asked, accuracy, model, points, known, jobs, keep)
+    request = _Request(asked, accuracy, level, model, points, known, jobs, keep)
     if len(points) == 1 and not csv and (picture is None or why):
         _show_prediction(request, why, picture)
     elif why:
@@ -201,7 +203,7 @@ def rank_command(
     *,
     crossover: Crossover = None,
     statistic: options.Statistics = None,
-    anchor: options.Anchored = False,
+    accuracy: AccuracyOptions,
     csv: options.Csv = False,
     jobs: options.Jobs = None,
 ) -> None:
@@ -212,15 +214,15 @@ def rank_command(
     points, known = asked.points(), numbers.statistics(statistic)
     span = None
     if crossover is not None:
-        if anchor or csv:
-            other = "--anchor" if anchor else "--csv"
+        if accuracy.anchor or csv:
+            other = "--anchor" if accuracy.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    keep = supervised_store(context, None) if anchor else None
-    model = asked.model(judged=csv or span is not None)
-    request = _Request(asked, AccuracyOptions(anchor=anchor), model, points, known, jobs, keep)
+    keep = supervised_store(context, None) if accuracy.anchor else None
+    model = replace(asked.model(judged=csv or span is not None), strict=accuracy.strict)
+    request = _Request(asked, accuracy, LEVEL, model, points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
@@ -251,8 +253,8 @@ def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None
         for variant in ranking
     ]
     output.print_document(request.document(
-        SCHEMA, level=request.accuracy.level, predictions=rows, **output.withheld_document(predictions.errors),
-        ties=report.sweeps.ties_document(ranking, predictions.scatter, request.accuracy.level),
+        SCHEMA, level=request.level, predictions=rows, **output.withheld_document(predictions.errors),
+        ties=report.sweeps.ties_document(ranking, predictions.scatter, request.level),
         **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
         notes=list(request.model.notes),
     ))  # fmt: skip
@@ -275,7 +277,7 @@ def _title(request: _Request) -> str:
 def _prediction_lines(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
 ) -> Iterator[str]:
-    level = request.accuracy.level
+    level = request.level
     yield _title(request)
     yield from request.verdict_lines
     yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
@@ -438,7 +440,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
     def document() -> dict[str, Any]:
         rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
-        level, notes = request.accuracy.level, list(request.model.notes)
+        level, notes = request.level, list(request.model.notes)
         records = report.sweeps.sweep_records(points, places)
         return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
 
@@ -497,7 +499,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     )  # fmt: skip
     withheld = {**failed, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
-    again = predicting.Predicting(model, request.accuracy.level)
+    again = predicting.Predicting(model, request.level)
     sizes = predicting.predictions.together([{**request.points[0], parameter: end} for end in ends])
     made = again.predicted({name: counted[name] for name in counted if name not in withheld}, sizes)
     tied = {

@@ -231,7 +231,7 @@ def _kernels(label: str, points: Sequence[KernelPoint], colour: str, marker: str
 
 def families(contenders: Sequence[Contender], protocol: str) -> Grid:
     """Describe the errors of families by a protocol, for each kernel and over all."""
-    names = (*kernels(contenders[0].by(protocol).rows), None)
+    names = (*kernels(contenders[0].evaluations[0].rows), None)
     values = tuple(tuple(one.figures(protocol, name).error for name in names) for one in contenders)
     return error_grid([one.family for one in contenders], [name or "all" for name in names], values)
 

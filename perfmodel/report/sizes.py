@@ -41,10 +41,10 @@ def of_predictions(
         raise OptionError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)
     series = [_series(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
-    for one in list(series):
-        if measured and one.label in measured:
-            sizes, seconds = measured[one.label]
-            label = f"{one.label}, measured".lstrip(", ")
+    for name, one in zip(named, list(series), strict=True):
+        if measured and name in measured:
+            sizes, seconds = measured[name]
+            label = f"{name}, measured".lstrip(", ")
             series.append(Series(label, sizes, seconds, one.colour, one.marker or "o", filled=False))
     others = {name: size for one in named.values() for name, size in one.sizes.items() if name != across}
     fixed = in_words({name: np.unique(size).tolist()[0] for name, size in others.items()})

@@ -23,7 +23,7 @@ from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.store import Measurements
 from tests.fitting.test_throughput_roofs import BANDWIDTH, COPY, PEAK, SUM, TILE, facts, kernel, measured, row
 from tests.recorded import POCL
-from tests.report.test_roofline import ROOFS, point
+from tests.report.test_pictures import ROOFS, point
 
 #: A tile that is loaded by other work-items than those that stored it.
 REVERSED = ("s[l] = a[64*g + l]", "out[64*g + l] = s[63 - l]")

@@ -4,76 +4,228 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
+from functools import cache
 from io import StringIO
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from perfmodel.calibration import recommended
+from perfmodel.calibration.calibrate import CORE, judge_family
+from perfmodel.calibration.recommended import FoundWeights
+from perfmodel.cli import application
 from perfmodel.compare.contenders import contenders
-from perfmodel.facts import published
-from tests.cli.test_compare_evaluate import DATA, run
-from tests.recorded import POCL
+from perfmodel.compare.protocols import RECORDED
+from perfmodel.display import in_words
+from perfmodel.errors import PerfModelError
+from perfmodel.facts import DeviceFacts, published
+from perfmodel.fitting import FamilyFits
+from perfmodel.models import find_family
+from perfmodel.report import predictions_csv
+from perfmodel.store import read
+from tests.fitting import by_hand
+from tests.recorded import INTEL, POCL, SIMULATED
+
+DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+LINEAR = "stevens_kloeckner_2016"
+BOTH = ("--family", LINEAR, "--family", "roofline")
+ONE = ("--family", LINEAR)
 
 
-def test_families_side_by_side():
-    text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
-    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("stevens_kloeckner_2016 ")]
-    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"]] == rows
-    evaluated = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)["models"][0]["evaluations"]
-    shown = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
+def run(*arguments: str):
+    return CliRunner().invoke(application(), ["compare", *arguments])
+
+
+def copy(folder):
+    shutil.copytree(DATA, folder)
+    return folder
+
+
+def test_families_side_by_side(tmp_path):
+    picture = tmp_path / "families.svg"
+    text = run("--from", str(DATA), *BOTH, "--picture", str(picture)).stdout
+    assert picture.read_text().startswith("<?xml")
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith(f"{LINEAR} ")]
+    assert [[LINEAR, "A"], [LINEAR, "B"]] == rows
+    shown = json.loads(run("--from", str(DATA), *BOTH, "--json").stdout)
     assert "perfmodel.comparison/1" == shown["schema"]
-    overall = [row for row in shown["rows"] if row["kernel"] == "all"]
+    evaluated = json.loads(run("--from", str(DATA), *ONE, "--json").stdout)["models"][0]["evaluations"]
+    overall = [row for row in shown["rows"] if row["kernel"] == "all" and row["family"] == LINEAR]
     for row, each in zip(overall, evaluated, strict=False):
         assert each["protocol"] == row["protocol"]
         for name in ("error", "factor", "regret", "tau"):
             assert each["figures"][name] == pytest.approx(row[name])
-    written = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--csv").stdout
-    assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
+    written = csv.DictReader(StringIO(run("--from", str(DATA), *BOTH, "--csv").stdout))
+    assert [row["kernel"] or "" for row in shown["rows"]] == [row["kernel"] for row in written]
 
 
 def test_devices_of_the_current_folder(tmp_path, monkeypatch):
     for name in ("pocl-one", "other-two"):
-        shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
+        copy(tmp_path / "fitted_weights" / name)
     monkeypatch.chdir(tmp_path)
-    family = ("--family", "stevens_kloeckner_2016")
-    found = run("compare", "--from", "fitted_weights/pocl-one", *family)
-    assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
-    both = run("compare", *family)
-    assert 2 == both.stdout.count("family  ")
+    both = run(*BOTH)
+    assert 2 == both.stdout.count("family  "), both.stderr
     assert both.stderr.startswith("perfmodel: this takes about ")
-    assert "" == run("compare", "-q", *family).stderr
-    refused = run("compare", "--device", "pocl", *family)
-    assert 2 == refused.exit_code
-    assert "--device is no option of compare any more; give --from fitted_weights/DEVICE." in refused.stderr
+    assert "" == run("-q", "--from", "fitted_weights/pocl-one", *BOTH).stderr
 
 
-def test_outside_of_a_clone_they_are_those_of_perfmodel_and_ones_own(tmp_path, monkeypatch):
+def test_outside_of_a_clone_the_folders_are_the_users_own_and_those_of_perfmodel(tmp_path, monkeypatch):
     (tmp_path / "share").mkdir()
-    shutil.copytree(DATA, tmp_path / "share" / "mine")
-    shutil.copy(POCL / "device.json", tmp_path / "share" / "mine")
+    shutil.copy(POCL / "device.json", copy(tmp_path / "share" / "mine"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "share"),))
-    found = run("compare", "--family", "roofline", "--csv")
+    found = run(*BOTH, "--csv")
     assert (0, True) == (found.exit_code, found.stdout.startswith("device,family,")), found.stderr
     monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "nowhere"),))
-    assert "no device was measured with test kernels; measure one" in run("compare").stderr
+    assert "no device was measured with test kernels; measure one" in run().stderr
 
 
-def test_facts_of_the_folder_take_the_place_of_unknown_ones(tmp_path):
-    folder = tmp_path / "device"
-    shutil.copytree(DATA, folder)
-    asked = ("compare", "--from", str(folder), "--family", "roofline")
+def test_facts_of_the_folder_replace_unknown_ones(tmp_path):
+    folder = copy(tmp_path / "device")
+    asked = ("--from", str(folder), *BOTH)
     assert "needs the fact 'global_transaction_bytes'" in run(*asked).stdout
     written = "facts: {global_transaction_bytes: {value: 32, unit: B, source: a guess}}"
     (folder / "facts.yaml").write_text(written)
     with_facts = run(*asked).stdout
     assert "needs the fact" not in with_facts
     assert "\nroofline " in with_facts
-    assert 2 == run(*asked, "--facts", "gtx-480").exit_code
-
-
-def test_facts_that_are_given_are_those_of_the_fits():
-    given = dict(published("gtx-480").facts)
-    (found, *_) = contenders(DATA, ("roofline",), given=given)
+    (found, *_) = contenders(DATA, ("roofline",), given=dict(published("gtx-480").facts))
     assert ("roofline", "") == (found.family, found.problem)
+
+
+def test_one_family_has_both_tables_and_all_protocols(tmp_path):
+    result = run("--from", str(DATA), *ONE, "--picture", str(tmp_path / "accuracy.png"))
+    assert 0 == result.exit_code, result.stderr
+    assert b"\x89PNG" == (tmp_path / "accuracy.png").read_bytes()[:4]
+    for part in ("Table 1.", "Table 2.", "std. error", "convolution", "matmul_skinny", "nbody", "stencil"):
+        assert part in result.stdout
+    figures = result.stdout.rpartition("Figures")[2]
+    assert all(f"  {protocol}  " in figures for protocol in ("A", "B", "sizes"))
+
+
+def test_without_test_kernels_measured_ones_are_left_out(tmp_path):
+    folder = copy(tmp_path / "device")
+    (folder / "test.jsonl").unlink()
+    result = run("--from", str(folder), *ONE)
+    assert 0 == result.exit_code, result.stderr
+    assert "Table 1. Times of measured kernels (protocol groups)" in result.stdout
+    assert all(f"  {protocol}  " in result.stdout.rpartition("Figures")[2] for protocol in RECORDED)
+    missing = run("--from", str(folder), "--protocol", "A")
+    assert (2, True) == (missing.exit_code, "test.jsonl" in missing.stderr)
+
+
+def test_without_a_folder_the_weights_of_the_device_in_use_are_judged(tmp_path, monkeypatch):
+    folder = copy(tmp_path / "device")
+    found = FoundWeights(folder / "overlap.json", DeviceFacts("D", "P", "1", ()), "your own")
+    asked = []
+    monkeypatch.setattr(recommended, "find_weights", lambda *device: asked.append(device) or found)
+    result = run("--protocol", "A", "--csv")
+    assert [(None, None)] == asked
+    assert run("--from", str(DATA), "--family", "overlap", "--protocol", "A", "--csv").stdout == result.stdout
+    assert f"perfmodel: {found.text}\n" == result.stderr
+
+
+def test_chosen_protocols():
+    found = json.loads(run("--from", str(DATA), "--protocol", "C", "--json").stdout)["models"][0]
+    by = {one["protocol"]: one["figures"] for one in found["evaluations"]}
+    assert ["C", "A/C", "B/C"] == list(by)
+    # four kernels at four sizes each, of which the smallest is the anchor
+    assert [12, 12, 12] == [figures["cases"] for figures in by.values()]
+    assert by["C"]["error"] < by["B/C"]["error"]
+
+
+def test_several_devices_at_once(tmp_path):
+    other = copy(tmp_path / "other")
+    for name in ("measurements.jsonl", "test.jsonl"):
+        text = (other / name).read_text()
+        (other / name).write_text(text.replace('"device": "', '"device": "another '))
+    found = json.loads(run("--from", str(DATA), "--from", str(other), *ONE, "--json").stdout)
+    first, second = found["models"]
+    assert "another " + first["device"] == second["device"]
+    assert first["evaluations"] == second["evaluations"]
+    a, b, sizes = (each["figures"] for each in first["evaluations"])
+    assert [16, 16, 115] == [a["cases"], b["cases"], sizes["cases"]]
+    assert pytest.approx(0.440, abs=0.02) == a["error"]
+    assert a["error"] <= b["error"]
+
+
+def test_the_roofline_of_the_committed_measurements(tmp_path):
+    result = run("--roofline", "--from", str(INTEL), "--picture", str(tmp_path / "roofline.png"))
+    assert 0 == result.exit_code, result.stderr
+    assert b"\x89PNG" == (tmp_path / "roofline.png").read_bytes()[:4]
+    assert "GB/s (measured, best median of" in result.stdout
+    found = json.loads(run("--roofline", "--from", str(INTEL), "--json").stdout)
+    shares = {one["kernel"]: one["share"] for one in found["kernels"]}
+    assert {"convolution", "matmul_variants", "nbody", "stencil"} <= set(shares)
+    assert 0 < min(shares.values()) < max(shares.values()) < 1.1
+    assert len(found["kernels"]) == len(run("--roofline", "--from", str(INTEL), "--csv").stdout.splitlines()) - 1
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--from", "none", *BOTH), "none"),
+        (("--from", str(DATA), "--family", "gone"), "gone"),
+        (("--from", str(DATA), *BOTH, "--family", "gone"), "gone"),
+        (("--from", str(DATA), "--protocol", "D"), "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C"),
+        (("--from", str(DATA), *BOTH, "--protocol", "A"), "--protocol was given with several families"),
+        (("--from", str(DATA), "--from", str(SIMULATED), *ONE), "whose times are a simulator's"),
+        (("--roofline", "--from", str(DATA), *ONE), "--roofline was given with --family"),
+        (("--roofline", "--from", "a", "--from", "b"), "--roofline was given with several folders"),
+        (("--from", str(DATA), *ONE, "--picture", "a.pdf"), "'a.pdf' is not a picture file"),
+        (("--json", "--csv"), "--json and --csv both write to standard output"),
+    ],
+)
+def test_bad_input_is_one_line(options, part):
+    result = run(*options)
+    assert 2 == result.exit_code
+    assert part in result.stderr.splitlines()[-1]
+
+
+def test_test_kernels_of_another_device_are_refused(tmp_path):
+    tests = copy(tmp_path / "mixed") / "test.jsonl"
+    tests.write_text(tests.read_text().replace('"device": "', '"device": "another '))
+    result = run("--from", str(tmp_path / "mixed"), *ONE)
+    assert (2, True) == (result.exit_code, "another" in result.stderr)
+    with pytest.raises(PerfModelError, match="level is 90"):
+        judge_family(DATA, find_family(CORE), level=90)
+
+
+def test_a_row_is_judged_by_other_groups_than_its_own():
+    """An interval's factor for each test row, from the errors of the other groups' rows, in plain loops."""
+    judged = judge_family(DATA, find_family(CORE), level=0.6)
+    rows = list(csv.DictReader(StringIO(predictions_csv(judged.evaluations))))
+    fits = FamilyFits(read(DATA), find_family("stevens_kloeckner_2016"), tests=read(DATA / "test.jsonl"))
+    names = [fits.refits.table.names.index(name) for name in fits.design.names]
+    errors = by_weight(fits.rows, fits.predict_without_group(), names)
+    tests = by_weight(fits.rows[len(fits.seen) :], fits.predict_tests(), names)
+    predicted = {(row.kernel, in_words(row.parameters)): own for row, own in zip(fits.tests, tests, strict=True)}
+    found, widths = [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0], set()
+    assert 16 == len(found)
+
+    @cache
+    def half_width_without(group):
+        return by_hand.half_width([one for one in errors if one is not None and one[1] != group], 0.6)
+
+    for row in found:
+        _, group, rests_on = predicted[row["kernel"], row["sizes"]]
+        half = half_width_without(group)(rests_on)
+        assert pytest.approx(float(row["predicted_s"]) * math.exp(half), rel=1e-6) == float(row["high_s"])
+        widths.add(round(half, 6))
+    assert len(widths) > 1
+    assert math.inf not in widths
+
+
+def by_weight(rows, found, names):
+    """Of each row its error of log time, group, and what it rests on; None where withheld."""
+    cases = []
+    columns = found.seconds, found.by_weight, found.lack, found.private
+    for row, seconds, parts, lack, private in zip(rows, *columns, strict=True):
+        own = [abs(float(parts[i])) for i in names]
+        shares, error = [part / sum(own) for part in own], abs(math.log(row.seconds / abs(seconds)))
+        rests_on = by_hand.rests_on(shares, float(lack), float(private)) if seconds > 0 else ()
+        cases.append((max(error, 1e-3), row.group, rests_on) if seconds > 0 else None)
+    return cases

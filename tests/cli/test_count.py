@@ -100,21 +100,6 @@ def test_what_cannot_be_built_is_not_counted_predicted_or_ranked(perfmodel):
             assert reason in line
 
 
-def test_count_shows_the_nests_on_request(perfmodel):
-    Path("dot.py").write_text(
-        "import loopy as lp, numpy as np\n\ndef kernel():\n"
-        '    unit = lp.make_kernel("{[i, k]: 0 <= i, k < n}", "y[i] = sum(k, a[i, k]*x[k])",\n'
-        '                          assumptions="n >= 1", lang_version=(2018, 2))\n'
-        '    return lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32, "x": np.float32}), {"i": "g.0"})\n'
-    )
-    shown = [line.split() for line in perfmodel("count", "dot.py", "--nests").stdout.splitlines()]
-    assert ["entries", "into", "loop", "k", "n"] in shown
-    assert ["global", "loads", "a:", "float32,", "4", "bytes", "further", "each", "time", "n^2"] in shown
-    assert ["chain", "x1", "acc_k:", "float32", "add", "n^2"] in shown
-    nests = document(perfmodel("count", "dot.py", "--nests", "--json"))["variants"]["kernel"]["nests"]
-    assert [["k"], []] == sorted((nest["inner"] for nest in nests), reverse=True)
-
-
 GROUPS = """
 from variants import scale
 
@@ -171,7 +156,7 @@ def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fit
     Path("narrow.py").write_text(NARROW)
     assert 0 == perfmodel("count", "narrow.py", "--variant", variant, "-p", f"n={fits}").exit_code
     assert 0 == perfmodel("count", "narrow.py", "--variant", "wide", "-p", f"n={more}").exit_code
-    known = ("--weights", "weights.json", "--allow-unmeasured")
+    known = ("--weights", "weights.json")
     for command in (("count",), ("predict", *known), ("rank", *known)):
         name, *options = command
         result = perfmodel(name, "narrow.py", "--variant", variant, "-p", f"n={more}", *options)

@@ -78,22 +78,16 @@ def test_declared_c_code(count):
     assert ("n", "2*n") == (found["operations", "float32 mul"], found["global loads", "a: float32"])
 
 
-def test_budget(count):
-    found = document(count("ragged.py", *KNOWN, "--budget", "10", "--json"))
-    assert 10 == found["variants"]["kernel"]["counts"]["budget"]
-
-
 @pytest.mark.parametrize(("arguments", "part"), [
     (("ragged.py",), "statistics={'j': <its mean trip count>}"),
-    (("ragged.py", "--statistic", "j"), "--statistics 'j' is no statistic; give KEY=NUMBER"),
-    (("ragged.py", "--statistic", "j=often"), "--statistics 'j=often' is no statistic"),
+    (("ragged.py", "--statistic", "j"), "--statistics 'j' is not a statistic; give KEY=NUMBER"),
+    (("ragged.py", "--statistic", "j=often"), "--statistics 'j=often' is not a statistic"),
     (("ragged.py", "--statistic", "j=-1"), "statistics['j'] is -1.0; give a non-negative number"),
     (("ragged.py", "--statistic", "j=nan"), "statistics['j'] is nan; give a non-negative number"),
     (("ragged.py", "--statistic", "j=inf"), "statistics['j'] is inf; give a non-negative number"),
     (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give a test's probability, from 0 to 1"),
     (("ragged.py", *KNOWN, "-p", "n=12"), "n=12 breaks the kernel's assumption"),
     (("ragged.py", *KNOWN, "-p", "n=-8"), "size parameter 'n' is -8, which is negative"),
-    (("ragged.py", *KNOWN, "--budget", "0"), "budget=0.0; give a positive number"),
     (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes['gone'] names no argument"),
     (("opaque.py", "--declared", "gone.json"), "--declared 'gone.json' cannot be used"),
     (("opaque.py", "--declared", "opaque.py"), "--declared 'opaque.py' cannot be used"),

@@ -93,7 +93,7 @@ def test_no_device(document, broken):
     lines = plain.stdout.splitlines()
     assert lines[0].startswith("Python ")
     assert any(line.startswith(f"{'numpy':<18}{metadata.version('numpy')} ok") for line in lines)
-    assert any(line.startswith("OpenCL ") and line.endswith(f"mend it with: {mend}") for line in lines)
+    assert any(line.startswith("OpenCL ") and line.endswith(f"repair it with: {mend}") for line in lines)
 
 
 def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):

@@ -75,7 +75,8 @@ def test_incomplete_options_are_refused(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["n=" + "9" * 5000, "n=" + "9**" * 100 + "9", "n=1e" + "9" * 300, "n=0.1**53*" + "0." + "9" * 300, "n=" * 99]
+    "text",
+    ["n=" + "9" * 5000, "n=" + "9**" * 100 + "9", "n=1e" + "9" * 300, "n=0.1**53*" + "0." + "9" * 300, "n=" * 99],
 )
 def test_hostile_sizes_take_no_time(text):
     began = time.process_time()

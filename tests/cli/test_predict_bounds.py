@@ -33,7 +33,7 @@ def test_the_document_holds_the_numbers(perfmodel):
 
 
 def test_the_benefits_and_their_picture_for_each_variant(perfmodel, tmp_path):
-    options = "-p", "n=4096", "-w", GPUPERF, "--allow-unmeasured", "--why"
+    options = "-p", "n=4096", "-w", GPUPERF, "--why"
     picture = str(tmp_path / "saved.png")
     found = document(perfmodel("predict", "variants.py", *options, "--picture", picture, "--json"))
     assert set(found["why"]) == {row["variant"] for row in found["predictions"]}

@@ -39,8 +39,6 @@ def test_fastest_first_and_the_withheld_one_last(perfmodel):
     assert ["large", "small"] == [row["variant"] for row in found["variants"]]
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
-    free = document(perfmodel("rank", "variants.py", *AT, "--strict", "--allow-unmeasured", "--json"))
-    assert "product" == free["variants"][0]["variant"]
 
 
 def test_a_note_on_all_variants_stands_once(pair, monkeypatch):
@@ -71,7 +69,6 @@ def test_a_range_of_sizes(pair):
     [
         ("pair.py", ("--crossover", "n=1:100"), "no n from 1 to 100"),
         ("pair.py", ("--crossover", "n=1:1000", "--variant", "small"), "there is only 'small'"),
-        ("pair.py", ("-p", "n=4096", "--level", "1"), "level is 1"),
         ("pair.py", ("-p", "n=100"), "breaks the kernel's assumption"),
         ("pair.py", (), "n"),
     ],
@@ -85,7 +82,7 @@ def test_bad_input_is_one_line(pair, file, options, part):
 
 def test_a_range_of_another_form_is_underlined(pair):
     line, text, carets = pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:").stderr.splitlines()
-    assert "'--crossover n=1:' gives nothing where a number is expected; give NAME=LOW:HIGH" in line
+    assert "'--crossover n=1:' gives nothing where a number is expected" in line
     assert ("    n=1:", "        ^") == (text, carets)
 
 
@@ -94,7 +91,6 @@ def test_the_fastest_of_several_by_ranges(perfmodel):
     found = document(perfmodel(*asked, "--json"))
     assert [{"variant": "large", "low": 128, "high": 1024, "tied": [[], []]}] == found["leads"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
-    assert "n from 128 to 1024: product" in perfmodel(*asked, "--allow-unmeasured").stdout
 
 
 SPACE = """

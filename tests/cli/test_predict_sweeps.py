@@ -70,14 +70,13 @@ def test_sizes_that_break_an_assumption_are_said(perfmodel):
     assert "breaks the kernel's assumption" in perfmodel("rank", "variants.py", "-p", "n=100,101", *W).stderr
 
 
-def test_a_narrow_terminal_leaves_columns_out_and_csv_none(perfmodel, monkeypatch):
+def test_a_narrow_terminal_gets_blocks_of_columns_and_csv_is_complete(perfmodel, monkeypatch):
     arguments = ("rank", "variants.py", "-p", "n=1024,4096", *W, *PAIR)
     whole = perfmodel(*arguments, "--csv").stdout
     monkeypatch.setenv("COLUMNS", "30")
     lines = perfmodel(*arguments).stdout.splitlines()
     assert max(map(len, lines)) <= 30
-    assert "not shown: small (--wide shows" in lines
-    assert "small" in perfmodel(*arguments, "--wide").stdout.splitlines()[1]
+    assert {"large", "small"} <= {line.split()[-1] for line in lines if line.split()[:1] == ["n"]}
     assert whole == perfmodel(*arguments, "--csv").stdout
 
 
@@ -91,7 +90,6 @@ def test_a_picture(perfmodel, form):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (("-p", "n=128..512", "--picture", "p.jpg"), "--picture is no option of rank any more; perfmodel predict"),
         (("-p", "n=128..512", "--csv", "--json"), "--json and --csv both"),
         (("-p", "n=128,256", "-p", "n=512"), "-p gives 'n' twice"),
         (("-p", "n=128,256", "-p", "m=1,2,3", "--zip"), "--zip was given with 2 of n and 3 of m"),
@@ -133,15 +131,15 @@ def kernel():
 
 def test_two_names_are_combined_or_paired(perfmodel):
     Path("grid.py").write_text(GRID)
-    asked = ("predict", "grid.py", "-p", "n=128,256", "-p", "m=1,2", *W, "--allow-unmeasured", "--csv")
+    asked = ("predict", "grid.py", "-p", "n=128,256", "-p", "m=1,2", *W, "--csv")
     combined = [(row["n"], row["m"]) for row in table(perfmodel(*asked))]
     assert [("128", "1"), ("128", "2"), ("256", "1"), ("256", "2")] == combined
     assert [("128", "1"), ("256", "2")] == [(row["n"], row["m"]) for row in table(perfmodel(*asked, "--zip"))]
-    together = ("predict", "grid.py", "-p", "n=128,256,m=1", *W, "--allow-unmeasured", "--csv")
+    together = ("predict", "grid.py", "-p", "n=128,256,m=1", *W, "--csv")
     assert [("128", "1"), ("256", "1")] == [(row["n"], row["m"]) for row in table(perfmodel(*together))]
     for more in ((), ("--zip",)):
         assert 0 == perfmodel(*asked, *more, "--picture", "grid.png").exit_code
-    many = ("predict", "grid.py", "-p", "n=128:2048:128", "-p", "m=1:9", *W, "--allow-unmeasured")
+    many = ("predict", "grid.py", "-p", "n=128:2048:128", "-p", "m=1:9", *W)
     assert "9 combinations of m; give at most 6" in perfmodel(*many, "--picture", "grid.png").stderr
 
 
@@ -169,7 +167,7 @@ def kernel():
 @pytest.mark.parametrize("command", ["predict", "rank"])
 def test_statistics_of_what_data_decide(perfmodel, command):
     Path("ragged.py").write_text(RAGGED)
-    asked = (command, "ragged.py", "-p", "n=1024", *W, "--allow-unmeasured", "--csv")
+    asked = (command, "ragged.py", "-p", "n=1024", *W, "--csv")
     refused = perfmodel(*asked)
     assert 2 == refused.exit_code
     assert "statistics" in refused.stderr
@@ -201,7 +199,7 @@ def test_a_given_fact_replaces_a_fitted_one(perfmodel):
 
 def test_a_crossover_of_resources_skips_sizes_that_break_an_assumption(perfmodel):
     weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "bottleneck.json")
-    asked = ("rank", "variants.py", *PAIR, "-w", weights, "--allow-unmeasured", "--crossover", "n=1:1000", "--json")
+    asked = ("rank", "variants.py", *PAIR, "-w", weights, "--crossover", "n=1:1000", "--json")
     leads = document(perfmodel(*asked))["leads"]
     assert (128, 896) == (leads[0]["low"], leads[-1]["high"])
 
@@ -225,6 +223,6 @@ def test_a_crossover_where_only_one_size_is_allowed(perfmodel, family, tmp_path,
     monkeypatch.syspath_prepend(tmp_path)
     Path("lonely.py").write_text(LONELY)
     weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / f"{family}.json")
-    asked = ("rank", "lonely.py", "-w", weights, "--allow-unmeasured", "--crossover", "n=100000:400000", "--json")
+    asked = ("rank", "lonely.py", "-w", weights, "--crossover", "n=100000:400000", "--json")
     (lead,) = document(perfmodel(*asked))["leads"]
     assert (128000, 128000) == (lead["low"], lead["high"])

@@ -15,7 +15,7 @@ from perfmodel.predicting import transfer
 from tests.cli.documents import document, seconds
 from tests.predicting.test_transfer import GPU
 
-ASKED = ("predict", "kernel.py", "-p", "n=4096", "--allow-unmeasured")
+ASKED = ("predict", "kernel.py", "-p", "n=4096")
 A100 = published("a100")
 
 
@@ -34,7 +34,7 @@ def card(perfmodel, monkeypatch):
 
 def test_a_time_by_facts(card):
     """Additions follow the peaks, loads and stores the bandwidths, groups units and clocks, launches their times."""
-    found = document(card(*ASKED, "--facts", "a100", "--like", "card-1", "--json"))
+    found = document(card(*ASKED, "--facts", "a100", "--device", "card-1", "--json"))
     assert (A100.name, "stand-in") == (found["device"], found["transferred_from"])
     here = found["predictions"][0]["terms"]
     there = document(card(*ASKED, "-w", "weights.json", "--json"))["predictions"][0]["terms"]
@@ -64,24 +64,18 @@ def test_what_is_said(card):
 
 def test_weights_that_are_named(card):
     by_file = card(*ASKED, "--facts", "a100", "-w", "fitted_weights/acme-card-1/stevens_kloeckner_2016.json")
-    assert card(*ASKED, "--facts", "a100", "--like", "card-1").stdout == by_file.stdout
+    assert card(*ASKED, "--facts", "a100", "--device", "card-1").stdout == by_file.stdout
 
 
-def test_a_file_of_facts_is_another_device_only_with_like(card):
-    """Facts of a file replace those of the device; beside ``--like`` they are a device of their own."""
+def test_a_file_of_facts_is_not_another_device(card):
     Path("mine.yaml").write_text("facts:\n  device_type: {value: gpu, unit: '', source: a guess}\n")
     assert "weights of" not in card(*ASKED, "-w", "weights.json", "--facts", "mine.yaml").stdout
-    refused = card(*ASKED, "--facts", "mine.yaml", "--like", "card-1")
-    assert 2 == refused.exit_code
-    assert "compute_units of 'mine'" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--like", "card-1"), "--like was given without --facts"),
-        (("--like", "card-1", "--facts", "a100", "-w", "weights.json"), "beside other weights"),
-        (("--like", "card-2", "--facts", "a100"), "no device matches 'card-2'"),
+        (("--device", "card-2", "--facts", "a100"), "no device matches 'card-2'"),
         (("--facts", "a101"), "a100"),
         (("--device", "a100"), "predict by its published facts: perfmodel predict --facts a100"),
     ],
@@ -95,7 +89,7 @@ def test_what_is_refused(card, options, expected):
 def test_a_cpu_is_no_gpu(card):
     path = Path("fitted_weights", "acme-card-1", "device.json")
     path.write_text(path.read_text().replace('"gpu"', '"cpu"'))
-    result = card(*ASKED, "--facts", "a100", "--like", "card-1")
+    result = card(*ASKED, "--facts", "a100", "--device", "card-1")
     assert 2 == result.exit_code
     assert "'stand-in', a cpu, say nothing of 'NVIDIA A100-SXM4-40GB', a gpu" in result.stderr
     Path("mine.yaml").write_text("facts:\n  device_type: {value: gpu, unit: '', source: a guess}\n")

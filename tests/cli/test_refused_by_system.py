@@ -35,11 +35,12 @@ def run(folder, limit, *arguments, **environment):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments", [FIT, ("export", "--from", "store", "-o", "new/out.csv")])
+@pytest.mark.parametrize("arguments", [FIT, ("data", "export", "store", "-o", "new/out.csv")])
 def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
     done = run(folder, "ulimit -f 0", *arguments)
     assert 2 == done.returncode
-    said = f"error: cannot write '{arguments[4]}': File too large; the earlier content is unchanged: make room"
+    path = arguments[arguments.index("-o") + 1]
+    said = f"error: cannot write '{path}': File too large; the earlier content is unchanged: make room"
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert [] == [path for path in folder.rglob("*") if path.name not in {name.split("/")[-1] for name in pristine()}
@@ -96,7 +97,7 @@ main()
     ("path", "arguments"),
     [
         ("weights.json", ("predict", "kernel.py", "-p", "n=1024", "-w", "weights.json")),
-        ("store/measurements.jsonl", ("export", "--from", "store", "-o", "-")),
+        ("store/measurements.jsonl", ("data", "export", "store", "-o", "-")),
     ],
 )
 def test_memory_that_ends_while_a_file_is_read_names_it(folder, path, arguments):
@@ -118,7 +119,7 @@ def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("perfmodel.store.read", large)
-    done = CliRunner().invoke(application(), ["export", "--from", "x", "-o", "-"])
+    done = CliRunner().invoke(application(), ["data", "export", "x", "-o", "-"])
     assert 2 == done.exit_code
     assert done.stderr.startswith("perfmodel: error: out of memory; give less at once")
 
@@ -130,8 +131,8 @@ GONE = "mkdir gone; cd gone; rmdir ../gone"
     ("arguments", "status", "said"),
     [
         (("devices",), 0, ""),
-        (("export", "--from", "{}/store", "-o", "-"), 0, ""),
-        (("export", "--from", "{}/store", "-o", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
+        (("data", "export", "{}/store", "-o", "-"), 0, ""),
+        (("data", "export", "{}/store", "-o", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
         (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "current folder was removed"),
         (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
     ],
@@ -151,9 +152,3 @@ def test_weights_are_found_without_a_current_folder(folder, monkeypatch):
     gone.rmdir()
     assert "of the current folder" in [words for words, _ in recommended.places()]
     assert str(folder) == recommended.shown(folder)
-
-
-def test_python_without_docstrings_is_refused_before_loopy_fails(folder):
-    done = run(folder, ":", "count", "kernel.py", "-p", "n=1024", "--json", PYTHONOPTIMIZE="2")
-    assert (2, "") == (done.returncode, done.stdout)
-    assert "perfmodel: error: Python was started without docstrings" in done.stderr

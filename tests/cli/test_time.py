@@ -152,9 +152,6 @@ def test_weights_of_the_device_are_found(here, monkeypatch):
     found = document(here("time", "kernel.py", *N, *ONCE, "--json"))
     assert str(home / "stevens_kloeckner_2016.json") == found["weights"]
     assert found["points"][0]["variants"][0]["factor"] > 0
-    result = here("time", "kernel.py", *N, *ONCE, "--family", "roofline")
-    assert (2, "") == (result.exit_code, result.stdout)
-    assert "and the family roofline" in result.stderr
 
 
 def test_csv(here):
@@ -234,7 +231,7 @@ def test_kept_records_can_be_fitted_and_evaluated(here):
     result = here("fit", "--from", "kept", "--family", family, "--out", "own.json")
     assert 0 == result.exit_code, result.stderr
     Path("kept/test.jsonl").write_bytes(Path("kept/measurements.jsonl").read_bytes())
-    result = here("evaluate", "--from", "kept", "--family", family)
+    result = here("compare", "--from", "kept", "--family", family)
     assert 0 == result.exit_code, result.stderr
     assert "pair" in result.stdout
 

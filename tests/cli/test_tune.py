@@ -100,7 +100,6 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
         (("-p", "n=100"), "no variant can be predicted (n=100 breaks the kernel's assumption"),
         ((), "size parameter 'n' is missing"),
         (("-p", "m=8"), "size parameter 'n' is missing, and 'm' is unknown"),
-        (("-p", "n=64", "--csv"), "--csv is no option of tune any more; --json has all."),
         (("-p", "n=64,128"), "-p gives 2 sizes of 'n'; give one size here"),
         (("-p", "n=64", "--variant", "group=8"), "no variant 'group=8'"),
     ],

@@ -24,7 +24,7 @@ from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import load
 from tests.cli.conftest import no_device
-from tests.cli.test_compare_evaluate import DATA
+from tests.cli.test_compare import DATA
 
 
 def run(*arguments: str):
@@ -116,7 +116,7 @@ def test_facts_are_fitted_unless_forbidden(tmp_path):
     assert 2 == result.exit_code
     assert "departure_coalesced_s" in result.stderr
     assert "FitOptions(fit_facts=True)" in result.stderr
-    for command in (fit, ("evaluate",)):
+    for command in (fit, ("compare",)):
         result = run(*command, *options)
         assert 0 == result.exit_code, result.stderr
 

@@ -7,7 +7,7 @@ import itertools
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from perfmodel.report.drawing import Box, empty_figure, overlap
+from perfmodel.report.drawing import empty_figure
 
 SMALLEST = 6.5
 """Smallest letters that are legible in print [pt]."""
@@ -18,7 +18,11 @@ def new_axes() -> Axes:
     return empty_figure(8.0, 5.0).add_subplot()
 
 
-def box(text) -> Box:
+def overlap(box, other) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+
+
+def box(text) -> tuple[float, float, float, float]:
     """The box of a text but for a pixel of air around it."""
     found = text.get_window_extent()
     return found.x0 + 1, found.y0 + 1, found.x1 - 1, found.y1 - 1

@@ -10,12 +10,15 @@ from io import StringIO
 
 import pytest
 
+from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import Comparison, Evaluation
 from perfmodel.compare.protocols import Judged
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.report import document, figures_table, predictions_csv, predictions_table, weights_csv
-from perfmodel.report.evaluation import evaluation_text
-from tests.fitting.test_family_fits_weights import PLANTED, measurements
+from perfmodel.report import document, figures_table, predictions_csv, predictions_table
+from perfmodel.report.evaluation import evaluation_text, roofline_document, roofline_text
+from tests.fitting.test_family_fits_weights import measurements
+from tests.fitting.test_throughput_roofs import facts, measured
+from tests.report.test_pictures import POINTS, ROOFS
 
 FIRST = Evaluation(
     "A", "family", "first", 0.9,
@@ -74,15 +77,6 @@ def model() -> FittedModel:
     return fit(measurements())
 
 
-def test_the_weights_as_csv_with_standard_errors():
-    rows = list(csv.DictReader(StringIO(weights_csv([model()]))))
-    assert list(PLANTED) == [row["feature"] for row in rows]
-    for row in rows:
-        assert pytest.approx(PLANTED[row["feature"]], rel=1e-8) == float(row["weight"])
-        assert 0 <= float(row["standard_error"]) < 1e-8 * abs(PLANTED[row["feature"]])
-    assert {"s/launch", "s/access", "s/operation", "s/work-group"} == {row["unit"] for row in rows}
-
-
 def test_one_document_without_infinities():
     judged = Judged(model(), (FIRST, replace(FIRST, protocol="B"), replace(FIRST, protocol="sizes")))
     found = json.loads(json.dumps(document([judged]), allow_nan=False))
@@ -93,3 +87,23 @@ def test_one_document_without_infinities():
     assert pytest.approx(0.2) == one["evaluations"][0]["figures"]["error"]
     text = evaluation_text([judged])
     assert text.index("Table 1.") < text.index("Table 2.") < text.index("Figures")
+
+
+def test_a_roofline_without_roofs():
+    (first, *_) = roofline_points(measured())
+    document = roofline_document([first], facts())
+    assert ({}, None, None) == (document["roofs"], *(document["kernels"][0][key] for key in ("attainable", "share")))
+    assert "no roofs are known" in roofline_text([first], facts())
+
+
+def test_a_roofline_has_roofs_with_sources_and_a_row_for_each_point():
+    text = roofline_text(POINTS, facts(**ROOFS))
+    assert "float32 peak: 4 Top/s (made up)" in text
+    rows = [line.split() for line in text.splitlines() if line.startswith("product")]
+    assert ["product", "naive", "n=8", "10", "100", "200", "50.0", "%", "memory"] == rows[0]
+    assert 2 == len(rows)
+    # 32 banks of 15 units move 4 bytes at 1 GHz
+    known = facts(banks=32, compute_units=15, clock_hz=1e9)
+    assert "bandwidth of local memory: 1.92 TB/s (4 bytes of each bank in each cycle)" in roofline_text(POINTS, known)
+    (roof,) = roofline_document(POINTS, known)["roofs"].values()
+    assert (pytest.approx(1.92e12), "B/s") == (roof["value"], roof["unit"])

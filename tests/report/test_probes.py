@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.errors import OptionError, PictureFormatError
+from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.probes import picture_probes, probes_figure
 from tests.facts.test_probed import L1, L2, RUNS
@@ -42,7 +42,7 @@ def test_probes_that_tell_nothing_are_drawn_all_the_same(tmp_path):
 
 
 def test_names_of_other_formats_and_devices_without_probes_are_refused(tmp_path):
-    with pytest.raises(PictureFormatError):
+    with pytest.raises(OptionError):
         picture_probes(RUNS, None, tmp_path / "probes.pdf")
     with pytest.raises(OptionError, match="perfmodel calibrate --probes"):
         picture_probes([], None, tmp_path / "probes.png")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.compare import Comparison
 from perfmodel.errors import extra_needed
 from perfmodel.report import drawing, pictures
 from perfmodel.report.html import cards, figures, tables
@@ -41,11 +44,11 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         facts=cards.fact_stats(data),
         times=cards.times_words(data),
         roofs=cards.roofs_words(data),
-        accuracy=figures.plot("accuracy", pictures.accuracy(data.comparisons, False, data.level)),
+        accuracy=figures.plot("accuracy", pictures.accuracy(_few(data.comparisons), False, data.level)),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
         outliers=tables.comparisons_table(data.outliers, "outliers, the worst first"),
         unmeasured=tables.unmeasured_table(data),
-        roofline=figures.plot("roofline", pictures.roofline(data.points, data.roofs, False)),
+        roofline=_roofline("roofline", data.points, data),
         points=tables.roofline_table(data.points, False),
         cards=tuple(cards.kernel_card(family, terms, places.get((terms.kernel, terms.form)), keys) for terms in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
@@ -58,13 +61,27 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         ties=ties_text(data.ranking, data.scatter, data.level),
         own_cards=tuple(cards.kernel_card(family, terms, own_places.get(terms.kernel), keys) for terms in fastest),
         own_note=f"The table above has {slower} slower variants." if slower > 0 else "",
-        own_roofline=figures.plot("own-roofline", pictures.roofline(data.own_points, data.roofs, False, True)),
+        own_roofline=_roofline("own-roofline", data.own_points, data, predicted=True),
         own_points=tables.roofline_table(data.own_points, True),
         withheld=tables.withheld_table(data),
         made=tables.made_table((*made.items(), *data.made)),
         keys=cards.legend(keys),
         advisers=cards.advisers_words(data),
     )
+
+
+MOST_POINTS = 2000
+"""Points of a plot, which keeps the file small."""
+
+
+def _few(rows: Sequence[Comparison]) -> Sequence[Comparison]:
+    """Return each second, third ... case of many."""
+    return rows[:: max(math.ceil(len(rows) / MOST_POINTS), 1)]
+
+
+def _roofline(name: str, points: Sequence[KernelPoint], data: ReportData, predicted: bool = False) -> Plot | None:
+    drawable = bool(data.roofs) and any(point.drawable for point in points)
+    return figures.plot(name, pictures.roofline(points, data.roofs, False, predicted) if drawable else None)
 
 
 def _errors(data: ReportData) -> pictures.Grid | None:

@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 from perfmodel.analyses.report_data import FITTED, TESTS
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.html.cards import MOST_CARDS
-from perfmodel.report.html.figures import MOST_VARIANTS, Plot
+from perfmodel.report.html.figures import Plot
 from perfmodel.report.html.page import contents, report_page
+from perfmodel.report.pictures import MOST_VARIANTS
 from tests.report.html.reported import HOSTILE, MADE, reported
 
 
@@ -40,7 +41,7 @@ def test_of_many_variants_the_fastest_are_drawn_and_all_stand_in_the_table():
     assert 50 * len(data.ranking) == len(shown.ranking_table.rows)
     assert MOST_VARIANTS == sum(len(trace["x"]) for trace in shown.ranking.specification["data"])
     assert MOST_CARDS == len(shown.own_cards)
-    assert f"The {50 * len(data.own) - MOST_CARDS} slower variants" in shown.own_note
+    assert f"{50 * len(data.own) - MOST_CARDS} slower variants" in shown.own_note
 
 
 def test_cards_say_what_bounds_kernels_by_all_three_models():

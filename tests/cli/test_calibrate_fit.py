@@ -87,7 +87,7 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
     assert (out / "verdict.txt").read_text() in result.stdout
     assert "verdict: usable" in result.stdout
     assert f"wrote {out}" in result.stdout
-    alone = json.loads(run("--from", str(folder), "--nonnegative", "--json").stdout)
+    alone = json.loads(run("--from", str(folder), "--json").stdout)
     assert alone == json.loads((out / f"{CORE}.json").read_text())
 
 
@@ -124,7 +124,7 @@ def test_all_families_replace_nothing_unasked(folder, two_families, name):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (("--nonnegative",), "--all was given with an option of a single fit"),
+        (("--driver", "x"), "--all was given with an option of a single fit"),
         (("--family", "overlap"), "--all was given with an option of a single fit"),
     ],
 )
@@ -137,7 +137,7 @@ def test_all_and_one_are_not_mixed(folder, arguments, part):
 def test_all_needs_a_folder(folder):
     result = run("--all", "--from", str(folder / "measurements.jsonl"))
     assert 2 == result.exit_code
-    assert "measurements.jsonl', which is no folder" in result.stderr
+    assert "measurements.jsonl', which is not a folder" in result.stderr
 
 
 def store_times(folder: str) -> None:
@@ -207,17 +207,6 @@ def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
     assert 0 == run("--from", str(DATA), "--output", str(tmp_path / "w.json")).exit_code
 
 
-def test_facts_are_fitted_unless_measured_facts_are_asked_for(tmp_path):
-    folder = POCL
-    command = ("--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
-    given = []
-    for options in (("--measured-facts",), ()):
-        assert 0 == run(*command, *options).exit_code
-        weights = json.loads((tmp_path / "w.json").read_text())["weights"]
-        given.append(sum("given" in row["marks"] for row in weights.values()))
-    assert [4, 0] == given  # two peaks and two bandwidths
-
-
 def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
     alone, both = tmp_path / "alone", tmp_path / "both"
     for folder in (alone, both):
@@ -259,15 +248,16 @@ def test_an_impossible_time_is_told_in_text_and_json_by_fit_and_evaluate(folder,
     assert said in json.loads(out.read_text())["notes"][0]
     found = document(run("--from", str(folder), "-o", str(out), "--json"))
     assert (said in found["notes"][0], 114) == (True, found["rows"])
-    judged = document(CliRunner().invoke(application(), ["evaluate", "--from", str(folder), "--json"]))
+    asked = ["compare", "--from", str(folder), "--protocol", "A", "--json"]
+    judged = document(CliRunner().invoke(application(), asked))
     assert said in judged["models"][0]["notes"][0]
 
 
-@pytest.mark.parametrize(("command", "time"), [("fit", 1e-150), ("evaluate", 1e300)])
+@pytest.mark.parametrize(("command", "time"), [("fit", 1e-150), ("compare", 1e300)])
 def test_a_time_that_no_record_holds_is_told_with_its_line_and_kernel(folder, tmp_path, command, time):
     assert 0 == run("--from", str(folder), "-o", str(folder / f"{CORE}.json")).exit_code
     (kernel,) = rewritten(folder, lambda record: record["samples_s"].__setitem__(-1, time), [40])
-    options = {"fit": ("-o", str(tmp_path / "w.json"))}.get(command, ())
+    options = ("-o", str(tmp_path / "w.json")) if command == "fit" else ("--protocol", "A")
     result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
     assert 0 == result.exit_code, result.stderr
     said = f"measurements.jsonl': 1 line of it cannot be used and was left out (line 41 (kernel '{kernel}')"

@@ -129,13 +129,6 @@ def test_quick_and_full_are_one_choice(place):
     assert "--quick and --full were both given" in result.stderr
 
 
-def test_facts_are_given_to_fits(place):
-    result = calibrate("--facts", "gtx-480", "--out", "out")
-    assert 2 == result.exit_code
-    assert "--facts is no option of calibrate any more; give it to perfmodel fit --all." in result.stderr
-    assert not Path("out").exists()
-
-
 def test_the_store_of_another_device_is_left_alone(place):
     device = find()
     folder = Path("out") / device.slug

@@ -50,7 +50,7 @@ def test_weights_that_ship_have_no_rows_to_report(run, monkeypatch, tmp_path):
     monkeypatch.setattr(recommended, "find_weights", lambda *_: found)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "none")
     refused = told(run("report"))
-    assert "has weights, and not the measurements that a report shows; calibrate the device first" in refused
+    assert "has weights, but not the measurements for a report; calibrate the device first" in refused
     monkeypatch.setattr(recommended, "data_folder", lambda: Path("own"))
     assert "the report is on own/device" in told(run("report"), 0)
 
@@ -123,8 +123,7 @@ def test_a_simulators_report_says_so(run):
         (("--from", "device", "--family", "roofline"), "'device' holds no weights of the family 'roofline'; choose"),
         (("--from", "device", "--out", "device"), "cannot write 'device': it is a folder; name a file in it"),
         (("--from", "device", "--out", "kernel.py/x.html"), "cannot write 'kernel.py/x.html'"),
-        (("--from", "device", "-p", "n=8"), "none was given; name it first: perfmodel report KERNEL.PY"),
-        (("--from", "device", "--device", "0"), "--device is no option of report any more; give --from"),
+        (("--from", "device", "-p", "n=8"), "without a kernel file; name it first: perfmodel report KERNEL.PY"),
         (("missing.py", "--from", "device"), "no kernel file at 'missing.py'"),
         (("kernel.py", "--from", "device"), "size parameter 'n' is missing"),
         (("kernel.py", "-p", "n=1..8", "--from", "device"), "give one size here"),

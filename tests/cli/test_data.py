@@ -1,0 +1,116 @@
+"""``perfmodel data import`` and ``export``: files of other programs in both directions."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel import store
+from perfmodel.cli import application
+from tests.hooks.spaces import FILE
+from tests.store.test_exchange import T4, examples
+from tests.store.test_exchange_tuner_files import ENTRIES, HEAD, cache
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("kernel.py").write_text(FILE)
+    Path("cache.json").write_text(cache(*ENTRIES))
+
+
+def run(*arguments: str, file: str = "cache.json"):
+    given = ["data", "import", file, "--kernel", "kernel.py", "--store", "store", *arguments]
+    return CliRunner().invoke(application(), given)
+
+
+def test_it_says_what_was_added(files):
+    result = run("-p", "n=4Ki")
+    assert 0 == result.exit_code, result.stderr
+    assert [
+        "cache.json: Kernel Tuner cache, A device",
+        "added 4 records to store (1 ok, 1 compile, 1 runtime, 1 constraint)",
+    ] == result.stdout.splitlines()
+    assert {"n": 4096} == store.read("store").rows[0].parameters
+    assert ["added 0 records to store", "4 results were in it before"] == run("-p", "n=4Ki").stdout.splitlines()[1:]
+
+
+def test_it_names_what_was_refused(files):
+    refused = [f'"{group},1": {{"group": {group}, "terms": 1, "time": 0}},' for group in range(7)]
+    Path("cache.json").write_text(cache(*ENTRIES, *refused))
+    lines = run("-p", "n=4096").stdout.splitlines()
+    assert "7 results were refused:" == lines[2]
+    assert "  the entry '0,1' has the time 0, which is no number above 0" == lines[3]
+    assert "  and 2 more (--json lists all)" == lines[-1]
+
+
+def test_json_is_complete(files):
+    Path("torn.json").write_text("\n".join((HEAD, *ENTRIES[:2], ENTRIES[2][:30])))
+    document = json.loads(run("-p", "n=4096", "--json", file="torn.json").stdout)
+    assert ("perfmodel.import/1", 2, {"ok": 1, "compile": 1}) == (
+        document["schema"], document["added"], document["statuses"]
+    )  # fmt: skip
+    assert ("A device", [], 1) == (document["device"], document["refused"], len(document["notes"]))
+
+
+def test_a_file_that_is_none_is_one_line_and_no_store(files):
+    Path("other.json").write_text('{"rows": []}')
+    result = run("-p", "n=4096", file="other.json")
+    assert 2 == result.exit_code
+    assert 1 == len(result.stderr.splitlines())
+    assert "'other.json' is an object with 'rows': neither 'cache' nor 'results' is in it" in result.stderr
+    assert not Path("store").exists()
+
+
+@pytest.fixture
+def stored(tmp_path):
+    for row in examples().rows:
+        store.append(tmp_path, row)
+    return tmp_path
+
+
+def export(*arguments):
+    return CliRunner().invoke(application(), ["data", "export", *map(str, arguments)])
+
+
+def test_the_command_writes_both_formats(stored):
+    for form, path in (("t4", stored / "t4.json"), ("csv", stored / "t.csv")):
+        result = export(stored, "-o", path, "--json")
+        assert 0 == result.exit_code, result.output
+        document = json.loads(result.stdout)
+        assert ("perfmodel.export/1", 7) == (document["schema"], document["rows"])
+        assert {form: str(path)} == document["files"]
+    jsonschema.validate(json.loads((stored / "t4.json").read_text()), T4)
+    assert 8 == len((stored / "t.csv").read_text().splitlines())
+
+
+def test_a_dash_is_standard_output(stored):
+    assert store.csv_text(store.read(stored).current) == export(stored, "-o", "-").stdout
+
+
+def test_a_pipe_stays_a_pipe(stored):
+    os.mkfifo(stored / "pipe")
+    reading = os.open(stored / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    result = export(stored, "-o", stored / "pipe")
+    assert 0 == result.exit_code, result.stderr
+    assert store.csv_text(store.read(stored).current) == os.read(reading, 2**16).decode()
+    assert (stored / "pipe").is_fifo()
+    os.close(reading)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "Missing option"),
+        (("-o", "-", "--json"), "--json and --out - both write to standard output; give a file for one of them"),
+    ],
+)
+def test_what_is_refused(stored, options, said):
+    result = export(stored, *options)
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert said in result.stderr

@@ -1,0 +1,167 @@
+"""Pictures on axes of the caller: what is drawn, what is legible, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import perfmodel as pm
+from perfmodel.compare import Evaluation
+from perfmodel.errors import OptionError
+from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.ranking import RankedVariant
+from perfmodel.report.plots import bars_of, plot_families, plot_predicted_vs_measured, plot_roofline, plot_terms
+from tests.compare.test_comparison_errors import ROWS
+from tests.compare.test_contenders_side_by_side import contenders
+from tests.fitting.test_throughput_roofs import facts
+from tests.recorded import POCL
+from tests.report.drawn import check_legible, labels, new_axes
+from tests.report.test_pictures import POINTS, ROOFS
+
+
+def test_predicted_against_measured_times_on_given_axes():
+    given = new_axes()
+    assert given is plot_predicted_vs_measured(Evaluation("A", "toy", "device", None, ROWS), given, title="a title")
+    assert ("log", "log", "a title") == (given.get_xscale(), given.get_yscale(), given.get_title())
+    expected = ["predicted = measured", "factor of 2", "stencil (10 %)", "matmul (0 %), 1 not drawn"]
+    assert expected == labels(given)
+    many = [replace(row, kernel=f"kernel_{place}") for place in range(12) for row in ROWS]
+    check_legible(pm.plot.predicted_vs_measured(many, title="a title"))
+
+
+def test_the_roofline_has_roofs_with_their_values_in_the_legend():
+    drawn = plot_roofline(POINTS, new_axes(), facts=facts(**ROOFS), title="toy")
+    assert ("log", "log", "toy") == (drawn.get_xscale(), drawn.get_yscale(), drawn.get_title())
+    assert {"float32 peak: 4 Top/s", "product", "move (no operations)", "attainable rate"} <= {*labels(drawn)}
+    assert "float32 peak: 4 Top/s" in labels(plot_roofline((), new_axes(), facts=facts(**ROOFS)))
+    with pytest.raises(OptionError, match="no roof is known, and no kernel has operations"):
+        plot_roofline((), new_axes())
+
+
+@pytest.mark.slow
+def test_the_roofline_of_measurements_is_legible():
+    _, tests = measured_folder(POCL)
+    check_legible(pm.plot.roofline(tests, title=tests.device))
+
+
+def test_the_map_of_families():
+    found, given = contenders(), new_axes()
+    assert given is plot_families(found, given, protocol="A", title="mine")
+    assert ("mine", (2, 4)) == (given.get_title(), given.images[0].get_array().shape)
+    assert ["adding", "copying", "other", "all"] == [label.get_text() for label in given.get_xticklabels()]
+    bold = {text.get_position()[1] for text in given.texts if text.get_fontweight() == "bold"}
+    assert {0} == bold  # the exact family, of every kernel
+    assert f"error, {found[0].device}, protocol B" == plot_families(found, new_axes()).get_title()
+    check_legible(pm.plot.families(found))
+
+
+def test_numbers_can_be_read_on_their_colours():
+    """An error of 0.1 % is yellow, and one far above 500 % dark violet; an unknown one has no colour."""
+    exact, blind, _ = contenders()
+
+    def changed(name, predicted):
+        evaluations = (
+            replace(one, rows=tuple(replace(row, predicted=predicted(row)) for row in one.rows))
+            for one in blind.evaluations
+        )
+        return replace(blind, family=name, evaluations=tuple(evaluations))
+
+    far, withheld = changed("far", lambda row: 100 * row.measured), changed("none", lambda row: None)
+    drawn = plot_families([exact, far, withheld], new_axes(), protocol="A")
+    colours = {int(text.get_position()[1]): text.get_color() for text in drawn.texts if text.get_position()[0] == 1}
+    assert {0: "black", 1: "white", 2: "black"} == colours
+    assert "-" in {text.get_text() for text in drawn.texts}
+
+
+@pytest.mark.parametrize(
+    ("found", "protocol", "said"),
+    [
+        (lambda: contenders()[2:], "A", "no family that was fitted"),
+        (lambda: (*contenders(), replace(contenders()[0], device="other")), "A", "families of 2 devices"),
+        (contenders, "C", "by protocol 'C'; choose one of A, B"),
+    ],
+)
+def test_families_that_cannot_be_drawn(found, protocol, said):
+    with pytest.raises(OptionError, match=said):
+        plot_families(found(), new_axes(), protocol=protocol)
+
+
+ADDING = Prediction(4e-3, {"load": 3e-3, "add": 1.2e-3, "launch": 0.0, "both": -2e-4}, kernel="axpy", sizes={"n": 8})
+OTHER = Prediction(1e-3, {"load": 5e-4, "mul": 5e-4})
+OVERLAPPING = Prediction(1e-3, {"memory": 9e-4, "compute": 6e-4}, kernel="axpy")
+
+
+def boxes(drawn):
+    """Of each legend entry its bars: row, left end and width."""
+    return {
+        container.get_label(): [
+            (round(bar.get_y() + bar.get_height() / 2, 6), round(bar.get_x(), 6), round(bar.get_width(), 6))
+            for bar in container
+        ]
+        for container in drawn.containers
+    }
+
+
+def test_terms_are_stacked_by_their_share_the_largest_first():
+    drawn = plot_terms({"one": ADDING, "other": OTHER}, new_axes())
+    # Of 4 ms: 75 % load, 30 % add, -5 % both; of 1 ms: 50 % load and 50 % mul.
+    assert {
+        "load": [(0, 0, 75), (1, 0, 50)],
+        "mul": [(0, 75, 0), (1, 50, 50)],
+        "add": [(0, 75, 30), (1, 100, 0)],
+        "both": [(0, -5, 5), (1, 100, 0)],
+    } == boxes(drawn)
+    assert ["one", "other"] == [label.get_text() for label in drawn.get_yticklabels()]
+    assert {"75", "30", "50", "4 ms", "1 ms"} == {text.get_text() for text in drawn.texts}
+    assert "share of the predicted time [%]" == drawn.get_xlabel()
+
+
+def test_small_terms_are_summed():
+    drawn = plot_terms({"one": ADDING, "other": OTHER}, new_axes(), most=2)
+    assert ["load", "mul", "2 others"] == list(boxes(drawn))
+    assert (0, 75, 25) == boxes(drawn)["2 others"][0]  # 30 % less 5 %
+
+
+def test_terms_that_overlap_are_separate_bars():
+    drawn = plot_terms({"one": OVERLAPPING, "other": OTHER}, new_axes(), most=2)
+    found = boxes(drawn)
+    assert ["memory", "compute"] == list(found)
+    assert [(0, 90), (0, 0)] == [(left, width) for _, left, width in found["memory"]]
+    assert [60, 0] == [width for *_, width in found["compute"]]
+    assert "term (terms overlap)" == drawn.get_legend().get_title().get_text()
+    assert "2 smaller terms: not drawn" in {text.get_text() for text in drawn.get_legend().get_texts()}
+
+
+def test_arrays_have_a_bar_for_each_size_and_ranked_variants_their_names():
+    sizes = np.array([64, 128])
+    several = Prediction(sizes * 1e-6, {"load": sizes * 1e-6}, kernel="axpy", sizes={"n": sizes})
+    assert ["axpy n=64", "axpy n=128"] == [bar.label for bar in bars_of(several)]
+    assert ["a n=64", "a n=128"] == [bar.label for bar in bars_of({"a": several})]
+    ranked = [RankedVariant("tiled", 1e-3, terms={"load": 1e-3})]
+    assert [("tiled", 1e-3, True)] == [(bar.label, bar.seconds, bar.adds_up) for bar in bars_of(ranked)]
+    assert ["axpy"] == [bar.label for bar in bars_of([OVERLAPPING])]
+    assert ["n=8"] == [bar.label for bar in bars_of(Prediction(1.0, {}, sizes={"n": 8}))]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [({}, "no prediction"), ([], "no prediction"),
+                        ({"bad": Prediction(-1e-3, {})}, "time of bad is -1 ms")],
+)  # fmt: skip
+def test_terms_that_cannot_be_drawn(given, said):
+    with pytest.raises(OptionError, match=said):
+        plot_terms(given, new_axes())
+
+
+@pytest.mark.parametrize("given", [{"one": ADDING, "other": OTHER}, OVERLAPPING, {"a" * 40: ADDING}])
+def test_bars_are_legible(given):
+    check_legible(pm.plot.terms(given))
+
+
+def test_a_variant_may_be_called_like_a_formula():
+    names = [r"$\a{$", "b"]
+    drawn = plot_terms([RankedVariant(name, 1.0, terms={"w": 1.0}) for name in names], new_axes())
+    drawn.figure.canvas.draw()
+    assert names == [label.get_text() for label in drawn.get_yticklabels()]
