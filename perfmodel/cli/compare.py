@@ -18,8 +18,8 @@ Folders = Annotated[
     Option(
         "--from", metavar="FOLDER",
         help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default the folders of "
-        "fitted_weights/ that have both, or your own, except simulated ones; for one model or --roofline that of the "
-        "device in use.",
+        "fitted_weights/ that have both, or your own, except simulated ones; for one model or --roofline the folder of "
+        "the device in use. One model also takes FOLDER/FILE.jsonl, another file with test kernels.",
     ),
 ]  # fmt: skip
 Families = Annotated[
@@ -110,9 +110,12 @@ def _show_model(
     if not source:
         weights = options.weights_in_use()
         source, name = [weights.folder], name or weights.path.stem
-    fitting.device_folder.refuse_mixture(source)
+    fitting.device_folder.refuse_mixture([_folder_and_tests(each)[0] for each in source])
     chosen, asked = find_family(name or calibration.calibrate.CORE), _protocols(protocol)
-    judged = [calibration.calibrate.judge_family(folder, chosen, protocols=asked) for folder in source]
+    judged = [
+        calibration.calibrate.judge_family(folder, chosen, protocols=asked, tests=tests)
+        for folder, tests in map(_folder_and_tests, source)
+    ]
     if picture is not None:
         rows = [row for each in judged for row in each.evaluations[0].rows]
         report.pictures.write(report.pictures.accuracy_figure(rows, chosen.name), picture)
@@ -120,6 +123,13 @@ def _show_model(
         output.print_csv(report.predictions_csv([row for each in judged for row in each.evaluations]))
         return
     output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
+
+
+def _folder_and_tests(source: Path) -> tuple[Path, str]:
+    """Return a device's folder and its file with test kernels, which the option may name."""
+    from perfmodel.store import TESTS_FILE
+
+    return (source.parent, source.name) if source.suffix == ".jsonl" else (source, TESTS_FILE)
 
 
 def _protocols(names: list[str] | None) -> tuple[str, ...] | None:

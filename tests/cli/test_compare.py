@@ -113,6 +113,10 @@ def test_without_test_kernels_measured_ones_are_left_out(tmp_path):
     assert 0 == result.exit_code, result.stderr
     assert "Table 1. Times of measured kernels (protocol groups)" in result.stdout
     assert all(f"  {protocol}  " in result.stdout.rpartition("Figures")[2] for protocol in RECORDED)
+    shutil.copy(DATA / "test.jsonl", folder / "mine.jsonl")
+    options = ("--protocol", "A", "--csv")
+    found = run("--from", str(folder / "mine.jsonl"), *options)
+    assert run("--from", str(DATA), *options).stdout == found.stdout != ""
     missing = run("--from", str(folder), "--protocol", "A")
     assert (2, True) == (missing.exit_code, "test.jsonl" in missing.stderr)
 
