@@ -69,9 +69,7 @@ def compare_command(
 
 def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: Path | None, csv: bool) -> None:
     folders, contenders = source or _measured_folders(), compare.contenders
-    seconds = contenders.expected_s(folders, names)
-    span = f"{seconds / 60:.1f} minutes" if seconds > 90 else f"{max(seconds, 1):.0f} s"
-    output.tell(f"this takes about {span}: each family is fitted many times, with groups of kernels left out")
+    output.tell("each family is fitted many times, with groups of kernels left out: a minute or two for each device")
     judged = contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if picture is not None:

@@ -356,10 +356,7 @@ def _bounds(
         raise OptionError(f"--why cannot draw a picture with the weights of {model.family.name}", advice)
     if model.family.name == analyses.balance.FAMILY:
         judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
-        least = min((verdict.work for verdict in judged.values()), default=0.0)
-        return {
-            name: {"text": bounds.balance_text(verdict, least), **asdict(verdict)} for name, verdict in judged.items()
-        }
+        return {name: {"text": bounds.balance_words(verdict), **asdict(verdict)} for name, verdict in judged.items()}
     if model.family.name == analyses.benefits.FAMILY:
         saved = {name: analyses.benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
         if picture is not None:

@@ -25,7 +25,8 @@ from perfmodel.caches import cache_error, settle_caches
 from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
 from perfmodel.cli.supervision import tell_status
 from perfmodel.errors import PerfModelError
-from perfmodel.io import output_error
+from perfmodel.errors.base import clipped
+from perfmodel.io import FULL, output_error
 
 #: The commands by subject, in the order of the help.
 SUBJECTS = {
@@ -149,7 +150,10 @@ def _system_error(error: OSError) -> PerfModelError:
     if error.errno == EPIPE:
         raise error
     if error.filename is not None:
-        return output_error(str(error.filename), error)
+        if error.errno in FULL:
+            return output_error(str(error.filename), error)
+        problem = f"'{clipped(error.filename)}' cannot be used: {error.strerror or error}"
+        return errors.OptionError(problem, "give another path, or make this one accessible")
     try:
         Path.cwd()
     except OSError:

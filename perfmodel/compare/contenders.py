@@ -1,9 +1,8 @@
-"""Model families side by side on one device: on the same measurements, cases, folds, options and starting points."""
+"""Model families compared on one device, with the same measurements, cases, folds and options."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +25,7 @@ from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
-from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
-from perfmodel.store.files import ROWS_FILE
+from perfmodel.store import Measurements
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -38,23 +36,23 @@ COLUMNS = (
     "device", "family", "protocol", "kernel", "cases", "error", "factor", "regret", "top1", "tau", "weights",
     "fit_s", "predict_s", "withheld", "problem",
 )  # fmt: skip
-"""What :func:`records` has of a family."""
+"""Keys of :func:`records`."""
 #: Protocols by which families are compared where there are test kernels; the third one needs a fit for each size.
 COMPARED = ("A", "B")
 #: The strictest protocol, with test kernels and without.
 STRICTEST = ("B", "groups")
 LEVEL = 0.9
-"""Level of the intervals of families that are judged without test kernels."""
+"""Level of the intervals without test kernels."""
 
 
 @dataclass(frozen=True, repr=False)
 class Contender(FrozenValue):
-    """A family on a device, compared with others on the same cases.
+    """The figures of a family on a device, on the cases that all families predict.
 
     Parameters
     ----------
     weights
-        Number of fitted weights; those that a fact gives do not count.
+        Number of fitted weights.
     fit_s
         Time of one fit to all measurement kernels, their features evaluated [s].
     predict_s
@@ -65,7 +63,7 @@ class Contender(FrozenValue):
     withheld
         Cases that this family withheld, by the first of these protocols.
     problem
-        Reason why it could not be fitted; it has no figures then.
+        Reason why it could not be fitted.
     """
 
     family: str
@@ -79,7 +77,7 @@ class Contender(FrozenValue):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """The protocols that it was judged by."""
+        """The protocols of its evaluations."""
         return tuple(evaluation.protocol for evaluation in self.evaluations)
 
     @property
@@ -159,9 +157,9 @@ class Contenders(tuple[Contender, ...]):
 
 
 def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
-    """Yield the figures as rows of :data:`COLUMNS`: of each device, family, protocol and kernel, and over all.
+    """Yield the figures of each device, family, protocol and kernel, and over all kernels.
 
-    A family that could not be fitted has one row with its problem; a figure that is not known is None.
+    A family without a fit has one record with its problem; an unknown figure is None.
     """
     for contender in contenders:
         head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": contender.device, "family": contender.family}
@@ -181,11 +179,9 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit and judge families one after another, each on all cases that it predicts; see :func:`on_common_cases`.
+    """Fit and judge families, each on all cases that it predicts; :func:`on_common_cases` removes the others.
 
-    Facts that a fit chooses, and intervals where there are no tests, rest on `samples` too, as in a fit of the device.
-
-    A family that cannot be fitted is a contender with a problem; the others are judged all the same.
+    A family that cannot be fitted is a contender with a problem. Random `samples` are used as in a device's fit.
     """
     for family in families:
         fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
@@ -193,10 +189,7 @@ def compare_families(
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts, as :func:`compare_families` does; no fit is made twice.
-
-    Without tests it has intervals too, since these need no other fits.
-    """
+    """Judge a family on all tests that it predicts, as :func:`compare_families`; without tests also its intervals."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:
@@ -212,11 +205,7 @@ def contender_of(fits: FamilyFits) -> Contender:
 
 
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
-    """Return the number of fitted weights, and the seconds of one fit and of one prediction of a counted case.
-
-    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions. The fit
-    that is timed is made anew.
-    """
+    """Return the number of fitted weights, and the seconds of one fit (without features) and of one prediction."""
     known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
     begin = perf_counter()
     fitted = fit_to_design(table, fits.family, fits.options)
@@ -227,7 +216,7 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
 
 
 def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
-    """Leave out the cases that some contender withheld, of each protocol and device."""
+    """Leave out the cases that some contender withheld, for each protocol and device."""
     every = tuple(contenders)
     common = []
     for contender in every:
@@ -255,23 +244,21 @@ def contenders(
 ) -> Contenders:
     """Fit families to a folder's measurements and judge them on the same cases.
 
-    A family with a weight that can be derived from the measurements (a roof, a latency) is judged
-    twice: with this weight fitted, and, under ``<name> (measured)``, with the derived value.
+    A family with a weight that can be derived from the measurements (a roof, a latency) is judged twice: with the
+    weight fitted, and as ``<name> (measured)`` with the derived weight.
 
     Parameters
     ----------
     names
         Names of the families; all by default.
     given_facts
-        Whether a family that needs an unknown fact of the device is left out instead of fitting that fact.
+        Whether a family that needs an unknown fact of the device is left out; by default the fact is fitted.
     begin, advance
-        Progress: called once with a title and the number of fits, and after each fit with its family, and the problem
-        where there was one.
+        Called with a title and the number of fits, and after each fit with its family and problem.
     made
-        Fits of families to the folder's measurements, with its test kernels, by the family's name. They are used, and
-        the folder is not read again; of other families fits are made.
+        Existing fits of families to the folder, by name.
     given
-        Facts of the device, by key, where the folder is read; they replace what is known.
+        Facts of the device, by key, that replace the known ones.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
     first = next(iter(made.values()), None)
@@ -303,10 +290,7 @@ def contenders(
 def contenders_of_devices(
     folders: Sequence[Path], names: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Contenders]:
-    """Return the families of several devices' folders, as :func:`contenders` does of one.
-
-    Several folders are spread over processes, as many at once as there are cores.
-    """
+    """Return the families of several devices' folders, one process for each folder; see :func:`contenders`."""
     bar = progress or Silent()
     if len(folders) == 1:
         try:
@@ -315,51 +299,19 @@ def contenders_of_devices(
             bar.stop()
     from joblib import Parallel, cpu_count, delayed, parallel_config
 
-    order = sorted(range(len(folders)), key=lambda place: -_device_s(folders[place], names))  # the longest first
-    judged: dict[int, Contenders] = {}
+    judged = []
     with (
         reported(bar, "families of devices", len(folders)),
         parallel_config("loky", n_jobs=min(len(folders), cpu_count()), inner_max_num_threads=1),
     ):
-        made = Parallel(return_as="generator")(delayed(contenders)(folders[place], names) for place in order)
-        for place, rivals in zip(order, made, strict=True):
+        for rivals in Parallel(return_as="generator")(delayed(contenders)(folder, names) for folder in folders):
             bar.advance(rivals[0].device)
-            judged[place] = rivals
-    return [judged[place] for place in range(len(folders))]
-
-
-RESOURCES_S, FAMILY_S = 0.08, 0.0056
-"""Time that a family takes for each counted kernel of a device, with resources and without, on average [s]."""
-
-
-def expected_s(folders: Sequence[Path], names: tuple[str, ...] = ()) -> float:
-    """Return about how long :func:`contenders_of_devices` takes on the cores of this machine [s]."""
-    from joblib import cpu_count
-
-    ends = [0.0] * max(min(int(cpu_count()), len(folders)), 1)
-    for seconds in sorted((_device_s(folder, names) for folder in folders), reverse=True):
-        ends[ends.index(min(ends))] += seconds
-    return max(ends)
-
-
-def _device_s(folder: Path, names: tuple[str, ...]) -> float:
-    """Return about how long the families of one device's folder take [s]: by its kernels, and by the families."""
-    chosen = [find_family(name) for name in names or families()]
-    measured = _kernels_in(folder, ROWS_FILE, TESTS_FILE)
-    every = measured | _kernels_in(folder, SAMPLES_FILE)
-    return sum(
-        len(every if family.choices else measured) * (RESOURCES_S if family.resources else FAMILY_S)
-        for family in chosen
-    )  # fmt: skip
-
-
-def _kernels_in(folder: Path, *files: str) -> set[bytes]:
-    texts = (path.read_bytes() for path in (folder / file for file in files) if path.is_file())
-    return {found for text in texts for found in re.findall(rb'"counts_hash": ?"(\w+)"', text)}
+            judged.append(rivals)
+    return judged
 
 
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:
-    """Return whether a family has a weight whose fact only the measurements give."""
+    """Return whether a family has a weight whose fact is derived from the measurements."""
     derived = set(measured.facts or ()) - set(plain.facts or ())
     return any(weight.fact in derived for weight in family.weights)
 
@@ -369,9 +321,9 @@ BEST = "*"
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
-    """Return one table of a device's families: a row for each protocol, and a random choice below.
+    """Return a table of a device's families: a row for each family and protocol, and for a random choice.
 
-    The columns are the test kernels and the figures over all. The best of each column and protocol is marked.
+    The best value of each column and protocol is marked.
     """
     judged = [contender for contender in contenders if contender.evaluations]
     if not judged:

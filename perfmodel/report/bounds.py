@@ -1,21 +1,11 @@
-"""What bounds a kernel, by its balance, its benefits and the roofs: in words, and benefits as a picture too.
-
-The command line prints the numbers with the equations of Kim et al. (2012); the report has plainer sentences.
-"""
+"""What bounds a kernel, by work and depth, benefits and roofs, as sentences; the benefits also as a picture."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
-from perfmodel.analyses.balance import (
-    COMPUTE_BOUND,
-    MEMORY_BOUND,
-    NO_WORK,
-    TOO_LITTLE_PARALLELISM,
-    Balance,
-    work_optimality,
-)
+from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, TOO_LITTLE_PARALLELISM, Balance
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import ABOVE, KernelPoint
@@ -26,62 +16,10 @@ from perfmodel.quantities.advice import OF_COMPUTING, OF_MEMORY, OF_WAITING
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 from perfmodel.report.pictures import LOWEST
 
-
-def balance_text(balance: Balance, least_work: float = 0.0) -> str:
-    """Return what bounds a computation, with its numbers, as a sentence.
-
-    With `least_work`, the least of all variants, a second sentence says what additional work costs.
-    """
-    if balance.verdict == NO_WORK:
-        return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
-    sign = ">=" if balance.holds else "<"
-    limits = (
-        f"{balance.intensity:.3g} operations and loads a byte, where this device balances at {balance.machine:.3g} "
-        f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(balance.compute_s)} {sign} "
-        f"T_mem = {seconds_text(balance.memory_s)} (Eq. 2.4 {'holds' if balance.holds else 'fails'}, with p - 1 for p: "
-        f"{balance.machine_side:.3g} {'<=' if balance.holds else '>'} {balance.kernel_side:.3g})"
-    )
-    return f"{balance.verdict}: {_reason(balance)}; {limits}.{_work_text(balance, least_work)}"
-
-
-def _work_text(balance: Balance, least_work: float) -> str:
-    if balance.work <= least_work * (1 + LEAST) or not least_work:
-        return ""
-    more = work_optimality(balance, least_work)
-    return (
-        f" It does {more.epsilon:.3g} times the least work of the variants, so of {balance.cores:.3g} lanes it gains "
-        f"{more.speedup:.3g} at most over one lane with that work (section 2.2)."
-    )
-
-
-def _reason(balance: Balance) -> str:
-    if balance.verdict == COMPUTE_BOUND:
-        return (
-            f"{balance.work:.3g} operations and loads on {balance.cores:.3g} lanes take "
-            f"{seconds_text(balance.work_s)}, and W/D = {balance.parallelism:.3g} of them can be performed at once"
-        )
-    if balance.verdict == MEMORY_BOUND:
-        moved = balance.transfers * balance.transfer_bytes
-        return (
-            f"{moved:.3g} B at {balance.bandwidth:.3g} B/s take {seconds_text(balance.transfer_s)}, "
-            f"and Q/D = {balance.memory_parallelism:.3g} transfers can be under way at once"
-        )
-    if balance.holds:
-        return (
-            f"a chain of {balance.depth:.3g} operations and loads takes {seconds_text(balance.depth_s)}; only "
-            f"W/D = {balance.parallelism:.3g} can be performed at once, on {balance.cores:.3g} lanes"
-        )
-    return (
-        f"waiting for {balance.depth:.3g} operations and loads one after the other takes "
-        f"{seconds_text(balance.latency_s)}; only Q/D = {balance.memory_parallelism:.3g} transfers can be under way at "
-        f"once, {balance.hidden:.3g} would hide the latency"
-    )
-
-
 SUPPORTS = {COMPUTE_BOUND: OF_COMPUTING, MEMORY_BOUND: OF_MEMORY, TOO_LITTLE_PARALLELISM: OF_WAITING}
-"""By the verdict of work and depth, what a model advises that says the same."""
+"""The advice of a model that agrees with each verdict of work and depth."""
 LEAST = 0.01
-"""Least share of the time that a benefit is worth a line [1]."""
+"""Smallest share of the time of a benefit that is shown [1]."""
 MEANS = {
     "itilp_s": "more independent instructions, or more sub-groups at once",
     "fp_s": "fewer instructions that are not floating-point arithmetic",
@@ -108,7 +46,7 @@ def balance_words(balance: Balance) -> str:
 
 
 def roof_words(point: KernelPoint) -> str:
-    """Return where a kernel stands below the roofs, as a sentence."""
+    """Return the rate of a kernel and its lowest roof, as a sentence."""
     none = "it has no floating-point operations"
     rate = f"it reaches {rate_text(point.rate, 'FLOP/s')}" if point.operations else none
     if point.operations and math.isfinite(point.intensity):
@@ -136,10 +74,7 @@ def rates_text(point: KernelPoint) -> str:
 
 
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
-    """Return which share of the time could be saved at most, the most first; below :data:`LEAST` it is left out.
-
-    A share, since this model predicts another time than the one whose prediction the words stand beside.
-    """
+    """Return the shares of the time that could be saved at most, the largest first; models' times differ."""
     whole = benefits.seconds
     saved = sorted(((float(getattr(benefits, name)), means) for name, means in MEANS.items()), reverse=True)
     return tuple(
@@ -152,9 +87,9 @@ def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
 def bound_words(
     family: Family, kernel: KernelTerms, point: KernelPoint | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what bounds a kernel, and what to try; `point` is its place below the roofs.
+    """Return what bounds a kernel, and what to try; `point` is its roofline point.
 
-    What work and depth say is left out where it contradicts the model: they know neither cache lines nor vectors.
+    The verdict of work and depth is left out if it contradicts the model: it ignores cache lines and vectors.
     """
     bounds, advice, balance = [], [], kernel.bounds.balance
     if kernel.terms:
@@ -179,9 +114,9 @@ def benefits_text(benefits: Benefits) -> str:
             (benefits.memlp_s, "more memory requests at once"),
         )
     )
-    hidden = f" ITILP_max is {benefits.most_itilp:.3g}: no latency has to be hidden, so the first says nothing."
-    said = f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
-    return said + hidden * (benefits.most_itilp <= 1)
+    hidden = f" ITILP_max is {benefits.most_itilp:.3g}: no latency must be hidden, so the first has no meaning."
+    text = f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
+    return text + hidden * (benefits.most_itilp <= 1)
 
 
 _COLOURS = {"itilp": BLUE, "serial": VERMILION, "fp": GREEN, "memlp": PURPLE}
@@ -189,7 +124,7 @@ _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 
 def picture_benefits(benefits: Benefits, path: str | Path, title: str) -> None:
-    """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
+    """Draw a kernel's potential benefits like figure 4.3 of the paper."""
     write_figure(benefits_figure(benefits, title), path, dpi=150, formulas=True)
 
 

@@ -10,9 +10,9 @@ from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
-from perfmodel.report.probes import picture_probes
 from perfmodel.store import Key, canonical
 from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
+from scripts.lab.probe_pictures import picture_probes
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
 

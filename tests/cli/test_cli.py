@@ -73,7 +73,7 @@ def test_our_error_is_one_line_and_status_2():
     result = run_guarded(PerfModelError("it broke\n   in two lines; do this"))
     assert 2 == result.exit_code
     assert "" == result.stdout
-    assert "perfmodel: error: it broke in two lines; do this\n" == result.stderr
+    assert "perfmodel: error: it broke in two lines; do this.\n" == result.stderr
 
 
 def test_a_cache_that_fails_while_loopy_runs_is_one_line(monkeypatch):
@@ -85,7 +85,7 @@ def test_a_cache_that_fails_while_loopy_runs_is_one_line(monkeypatch):
     assert 1 == result.stderr.count("\n")
 
 
-@pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "evaluate", "compare"])
+@pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "compare"])
 def test_the_help_of_a_long_command_says_how_long_it_takes(command):
     text = CliRunner().invoke(program.application(), [command, "--help"]).stdout
     assert re.search(r"takes? [^.]*(seconds|minutes?)\b", " ".join(text.split()))

@@ -68,7 +68,7 @@ def test_devices_of_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     both = run(*BOTH)
     assert 2 == both.stdout.count("family  "), both.stderr
-    assert both.stderr.startswith("perfmodel: this takes about ")
+    assert both.stderr.startswith("perfmodel: each family is fitted many times")
     assert "" == run("-q", "--from", "fitted_weights/pocl-one", *BOTH).stderr
 
 

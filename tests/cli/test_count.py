@@ -89,7 +89,7 @@ def kernel():
 
 
 def test_what_cannot_be_built_is_not_counted_predicted_or_ranked(perfmodel):
-    for text, reason in ((OUTSIDE, "declares 256 cells"), (SKIPS, "does not use all group hw axes")):
+    for text, reason in ((OUTSIDE, "lies outside of the 256 cells"), (SKIPS, "does not use all group hw axes")):
         Path("broken.py").write_text(text)
         for command in (("count",), ("predict", "-w", "weights.json"), ("rank", "-w", "weights.json")):
             result = perfmodel(*command, "broken.py", "-p", "n=64")

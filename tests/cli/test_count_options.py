@@ -85,10 +85,10 @@ def test_declared_c_code(count):
     (("ragged.py", "--statistic", "j=-1"), "statistics['j'] is -1.0; give a non-negative number"),
     (("ragged.py", "--statistic", "j=nan"), "statistics['j'] is nan; give a non-negative number"),
     (("ragged.py", "--statistic", "j=inf"), "statistics['j'] is inf; give a non-negative number"),
-    (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give a test's probability, from 0 to 1"),
+    (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give the probability of a test, from 0 to 1"),
     (("ragged.py", *KNOWN, "-p", "n=12"), "n=12 breaks the kernel's assumption"),
     (("ragged.py", *KNOWN, "-p", "n=-8"), "size parameter 'n' is -8, which is negative"),
-    (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes['gone'] names no argument"),
+    (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes has 'gone', which is not an argument"),
     (("opaque.py", "--declared", "gone.json"), "--declared 'gone.json' cannot be used"),
     (("opaque.py", "--declared", "opaque.py"), "--declared 'opaque.py' cannot be used"),
 ])

@@ -103,20 +103,6 @@ def folder_of(place: Path, kernels: int) -> Path:
     return place
 
 
-def test_the_time_that_is_told_beforehand(tmp_path, monkeypatch):
-    """By kernels, not by visits to them; the longest device first on each core."""
-    monkeypatch.setattr("joblib.cpu_count", lambda: 2)
-    folders = [folder_of(tmp_path / str(kernels), kernels) for kernels in (10, 40, 30, 20)]
-    one = module.FAMILY_S
-    assert pytest.approx(50 * one) == module.expected_s(folders, ("roofline",))
-    assert pytest.approx(50 * (one + module.RESOURCES_S)) == module.expected_s(folders, ("roofline", "bottleneck"))
-    assert pytest.approx(40 * one) == module.expected_s(folders[1:2], ("roofline",))
-    assert module.expected_s(folders) > 50 * 2 * module.RESOURCES_S
-    alone = module.expected_s(folders[1:2], ("roofline", "bottleneck"))
-    (folders[1] / "samples.jsonl").write_text('{"counts_hash": "abcd"}\n')
-    assert pytest.approx(alone + module.RESOURCES_S) == module.expected_s(folders[1:2], ("roofline", "bottleneck"))
-
-
 def test_devices_keep_their_order(tmp_path, monkeypatch):
     """Although the one that takes the longest begins first."""
     folders, names = [folder_of(tmp_path / f"d{kernels}", kernels) for kernels in (1, 3, 2)], []

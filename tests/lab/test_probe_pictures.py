@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.report.probes import picture_probes, probes_figure
+from scripts.lab.probe_pictures import picture_probes, probes_figure
 from tests.facts.test_probed import L1, L2, RUNS
 from tests.probed import chase
 
