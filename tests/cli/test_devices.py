@@ -30,7 +30,7 @@ def test_devices_as_a_table():
         assert device.name in done.stdout
         assert str(device.facts.value("max_work_group_size")) in done.stdout
         assert f"device {device.index}: max_groups_per_unit = " in done.stdout
-    titan = "not here: NVIDIA TITAN V (--device nvidia-titan-v), whose times others recorded: feinsum's archive"
+    titan = "not here: NVIDIA TITAN V (--device nvidia-titan-v); others recorded its times: feinsum's archive"
     assert titan in done.stdout
 
 
