@@ -31,7 +31,7 @@ NONE = "-"
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header of names; an apostrophe stands before what a spreadsheet would compute.
+    """Return records as CSV with a header of names; an apostrophe protects what a spreadsheet would compute.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def finite(value: Any) -> Any:
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
     """Return rows of cells as an HTML table with a caption above and notes below it, everything escaped.
 
-    The first row is the heading. The middle of more than :data:`MOST_ROWS` other rows is left out, and a row says so.
+    The first row is the heading. The middle of more than :data:`MOST_ROWS` other rows is replaced by one row.
     The first `left` columns are aligned left.
 
     Examples

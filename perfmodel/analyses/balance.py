@@ -200,7 +200,7 @@ class WorkOptimality:
     Parameters
     ----------
     epsilon
-        :math:`\epsilon = W/W_0`, its work over that of the best sequential one [1]; 1 is work-optimal. So many cores it
+        :math:`\epsilon = W/W_0`, its work over the best sequential work [1]; 1 is work-optimal. So many cores it
         takes to be as fast.
     speedup
         The best sequential time over that by Brent's bound, :math:`W_0/(D + (W - D)/p)` [1].

@@ -121,7 +121,7 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 
 
 def _quantities(case: Case) -> dict[str, Any]:
-    """Return the quantities of the family and those of the ideals.
+    """Return the quantities of the family and of the ideals.
 
     An addition and a multiplication are one instruction, as in #insts.
     """

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel import store
+from perfmodel.analyses.descriptions import FactLine, WeightLine, fact_lines, how_made, weight_lines
 from perfmodel.analyses.report_models import (
     BoundModels,
     FamilyLine,
@@ -24,7 +25,6 @@ from perfmodel.analyses.report_models import (
     weights_files,
 )
 from perfmodel.analyses.roofline import KernelPoint, largest, points_of, roof_values, roofline_points
-from perfmodel.analyses.words import FactLine, WeightLine, fact_lines, how_made, weight_lines
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
@@ -103,7 +103,7 @@ class ReportData:
     comparisons: Comparisons
     figures: Figures  # what the comparisons come to
     verdict: Verdict | None  # what the model is usable for; None without test kernels
-    outliers: tuple[Comparison, ...]  # cases whose error is far from that of the others, the worst first
+    outliers: tuple[Comparison, ...]  # cases with far larger errors than the others, the worst first
     unmeasured: tuple[Unmeasured, ...]  # features without a weight that some kernel needs
     kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
     points: tuple[KernelPoint, ...]  # these below the roofs; none where the facts do not allow it
@@ -117,7 +117,7 @@ class ReportData:
     roofs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """The roofs that the facts hold, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`)."""
     families: tuple[FamilyLine, ...] = ()  # whose weights lie in the folder; none without test kernels
-    bound_problems: tuple[str, ...] = ()  # why a model cannot say what bounds kernels, in words
+    bound_problems: tuple[str, ...] = ()  # why a model cannot explain kernels
     scatter: Scatter | None = None  # of errors between variants of one kernel; None where the weights do not say
 
 
@@ -150,14 +150,14 @@ def report_data(
     uncounted
         Variants that could not be counted, by name, each with the reason.
     timed
-        Runs of the variants on this device (``perfmodel time --keep``), whose times are shown beside predictions.
+        Runs of the variants on this device (``perfmodel time --keep``), whose times are shown with the predictions.
     advance
         Called with the name of each step when it begins (:func:`steps_of` has their number).
 
     Raises
     ------
     StoreMissingError, ForeignDeviceError
-        If there are no measurements, or they are of another device than the weights.
+        If measurements are missing, or of another device than the weights.
     SizeError, LevelError
         If a size of the variants is left out or unknown, or the level is not between 0 and 1.
     """
@@ -228,7 +228,7 @@ class _OwnVariants:
     def of(
         cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
     ) -> _OwnVariants:
-        """Rank those of a user's variants that can be predicted."""
+        """Rank the variants of a user that can be predicted."""
         asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, AssumptionError))
         predicted = asked.predicted(variants, sizes)
         errors = predicted.errors
@@ -245,7 +245,7 @@ class _OwnVariants:
     def terms(
         self, bounding: BoundModels, timed: Measurements | None, model: FittedModel
     ) -> tuple[KernelTerms, ...]:
-        """Return the terms of each ranked variant, and what bounds it, beside its time where it ran."""
+        """Return the terms of each ranked variant, what bounds it, and its measured time."""
         took = {
             (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
             for row in timed or () if row.device == model.device and row.parameters == dict(self.sizes)
@@ -311,7 +311,7 @@ FENCE = 1.5
 
 
 def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None = None) -> tuple[Comparison, ...]:
-    r"""Return the cases whose error is far from that of the others, the worst first.
+    r"""Return the cases whose error is far from the others' errors, the worst first.
 
     Of the errors :math:`\log(p/t)` these are the ones outside of `between`, by default outside of :func:`fences`. A
     prediction that is not above zero is an outlier too.

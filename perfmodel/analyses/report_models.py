@@ -1,4 +1,4 @@
-"""The models whose weights lie in a device's folder: side by side, and the two that say what bounds a kernel."""
+"""The models in a device's folder: their errors, and the two models that explain what bounds a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfmodel.predicting.model import FittedModel, load
 from perfmodel.store import Measurements
 
 NO_WEIGHTS = frozenset({"device.json", "recommended.json"})
-"""Documents of a device's folder that are no weights."""
+"""Documents of a device's folder other than weights."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def family_lines(
 ) -> tuple[FamilyLine, ...]:
     """Return the families of a folder's weights, the one with the smallest error first, unusable ones last.
 
-    `model` stands for its own family; `advance` is called with the name of each family that is judged.
+    `model` is used for its own family; `advance` is called with the name of each family.
     """
     judged: list[tuple[FittedModel, Comparisons]] = []
     problems = []
@@ -102,7 +102,7 @@ class BoundModels:
     problems: tuple[str, ...] = ()  # why one of them is missing, in words
 
     def bounds(self, counts: Any, sizes: Mapping[str, int]) -> KernelBounds:
-        """Return what bounds a counted kernel at given sizes; what a model cannot tell is left out."""
+        """Return what bounds a counted kernel at given sizes; a model with an error is left out."""
         known: dict[str, Any] = {}
         for name, model, judge in (
             ("balance", self.balance, balance.judge_balance), ("benefits", self.benefits, benefits.potential_benefits),
@@ -119,7 +119,7 @@ def _is_cpu(model: FittedModel) -> bool:
 
 
 def bounds_beside(model: FittedModel) -> BoundModels:
-    """Return the weights of both models that lie beside a model's own."""
+    """Return the weights of both models in the folder of a model."""
     return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
 
 
@@ -130,7 +130,7 @@ def bound_models(folder: str | Path, device: str) -> BoundModels:
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):
         path = Path(folder) / f"{family}.json"
         if not path.is_file():
-            problems.append(f"there are no weights of {family} in the folder")
+            problems.append(f"the folder has no weights of {family}")
             continue
         try:
             model = load(path)

@@ -41,7 +41,7 @@ BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
 BOUNDS = ("compute", "memory", "local")
 LOCAL = "local_bandwidth_bytes_per_s"
 L2 = "l2_bandwidth_bytes_per_s"
-"""Stands in for the caches' bandwidth, where that was not measured."""
+"""Replaces an unmeasured bandwidth of the caches."""
 WITHOUT_FMA, WITHOUT_VECTORS = "without_multiply_adds", "without_vectors"
 COLUMNS = ("GFLOP/s", "GB/s", "of the roof")
 """Names of :attr:`KernelPoint.cells`."""
@@ -145,7 +145,7 @@ def points_of(
 
 
 def facts_with_roofs(model: FittedModel) -> DeviceFacts:
-    """Return the facts of a model's device, with measured roofs that lie beside its weights where it has no others."""
+    """Return the facts of a model's device, and the measured roofs in the folder of its weights."""
     known = replace(model.facts, facts=()) if model.facts else DeviceFacts(model.device, "", "", ())
     if model.path is not None and not model.fitted.transferred_from:
         measured = model.path.with_name(ROOFS_FILE)

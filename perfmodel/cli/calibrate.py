@@ -44,6 +44,7 @@ def calibrate_command(
     out: Folders = None,
     tests: TestKernels = None,
     probes: Probes = False,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Probe and measure a device, fit model families, and judge the fits.
 
@@ -51,10 +52,10 @@ def calibrate_command(
     If it is interrupted, run it again: it continues.
     """
     single = {"--probes": probes, "--json": output.settings().json}
-    run_for_each_device(context, asked.scheduler, asked.device, single)
+    run_for_each_device(context, scheduler, asked.device, single)
     supervise_command(context)
 
-    module, choice, here = calibration.calibrate, calibration.kernel_choice, asked.scheduler is None
+    module, choice, here = calibration.calibrate, calibration.kernel_choice, scheduler is None
     # Kernels are made first without a budget, which covers everything, and without kernels of a user, which may fail.
     own = not (asked.budget is not None or asked.kernels or tests)
     budget = asked.budget
@@ -65,7 +66,7 @@ def calibrate_command(
     began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
     given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
     measuring.pin_threads()
-    with target_device(asked.scheduler, asked.device) as target:
+    with target_device(scheduler, asked.device) as target:
         _calibrate_device(target, campaign, out, tuple(given), probes, began, own and here, here)
 
 

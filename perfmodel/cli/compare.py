@@ -55,7 +55,7 @@ def compare_command(
     With one --family, or --protocol: predicted and measured times of the test kernels, the weights, and the errors.
     Else a table of all families; it takes a minute or two for each device. One linear model takes seconds.
     """
-    output.no_csv_beside_json(csv)
+    output.no_csv_with_json(csv)
     output.check_format(picture)
     if roofline:
         if family or protocol:
@@ -69,7 +69,7 @@ def compare_command(
 
 def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: Path | None, csv: bool) -> None:
     folders, contenders = source or _measured_folders(), compare.contenders
-    output.tell("each family is fitted many times, with groups of kernels left out: a minute or two for each device")
+    output.message("each family is fitted many times, with groups of kernels left out: a minute or two for each device")
     judged = contenders.contenders_of_devices(folders, names, output.CommandBar())
     every = [contender for rivals in judged for contender in rivals]
     if picture is not None:

@@ -47,7 +47,7 @@ def count_command(
 
     With several sizes, a table of numbers.
     """
-    output.no_csv_beside_json(csv)
+    output.no_csv_with_json(csv)
     points = numbers.size_points(size)
     counted = options.counted_variants(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,

@@ -16,7 +16,6 @@ from typer import Option
 from perfmodel import calibration, display, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervise_command
-from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.errors import NoWeightsError, OptionError, PerfModelError
 
 if TYPE_CHECKING:
@@ -61,14 +60,13 @@ def measure_command(
     --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
     """
     from perfmodel.kernels.samples import TAG
+    from perfmodel.opencl import find
     from perfmodel.store import SAMPLES_FILE
 
     if (size or statistic) and wanted is None:
         name, what = ("-p", "sizes") if size else ("--statistics", "data")
         problem = f"{name} was given without --for"
         raise OptionError(problem, f"give --for KERNEL.PY too, since {name} describes its {what}")
-    json = output.settings().json
-    run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
 
     choice, lacking = calibration.kernel_choice, calibration.lacking
@@ -83,24 +81,23 @@ def measure_command(
     else:
         kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or (), campaign.tags)
     measuring.pin_threads()
-    with target_device(asked.scheduler, asked.device) as target:
-        path = store or Path("fitted_weights") / target.slug
-        if samples and path.suffix != ".jsonl":
-            path = path / SAMPLES_FILE
-        need = None
-        if wanted is not None:
-            need = _needed(kernels, target, wanted, numbers.sizes(size), numbers.statistics(statistic), store)
-            kernels, path = need.kernels, need.store
-            if not kernels:
-                output.show(lambda: {"needed": []}, lambda: "all features that the kernel needs are measured")
-                return
-        if asked.scheduler is None:
-            output.wait_until_quiet()
-        began = monotonic()
-        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign)
-        document = campaign_document(measured, path, campaign.name, monotonic() - began)
-        following = [] if need is None else _fit_again(need, document)
-        output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
+    target = find(asked.device)
+    path = store or Path("fitted_weights") / target.slug
+    if samples and path.suffix != ".jsonl":
+        path = path / SAMPLES_FILE
+    need = None
+    if wanted is not None:
+        need = _needed(kernels, target, wanted, numbers.sizes(size), numbers.statistics(statistic), store)
+        kernels, path = need.kernels, need.store
+        if not kernels:
+            output.show(lambda: {"needed": []}, lambda: "all features that the kernel needs are measured")
+            return
+    output.wait_until_quiet()
+    began = monotonic()
+    measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign)
+    document = campaign_document(measured, path, campaign.name, monotonic() - began)
+    following = [] if need is None else _fit_again(need, document)
+    output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ def _needed(
     if store is None:
         with suppress(NoWeightsError):
             weights = recommended.weights_of(device.facts)
-            output.tell(weights.text)
+            output.message(weights.text)
             path = weights.folder
     models, problems = lacking.models_of(path), tuple[str, ...]()
     needed = lacking.lacking(models, counted.values(), at)
@@ -148,9 +145,9 @@ def _needed(
         missing = [] if models else [*calibration.kernel_choice.missing_features(counted.values(), at, path)]
         chosen = calibration.kernel_choice.classes_for(missing, kernels)
     if missing:
-        output.tell(f"not measured yet: {', '.join(missing)}", beside_json=True)
+        output.message(f"not measured yet: {', '.join(missing)}", with_json=True)
     for problem in problems:
-        output.tell(problem, beside_json=True)
+        output.message(problem, with_json=True)
     if problems and not chosen:
         raise OptionError(problems[0], "give a folder with a kernel class that does (--kernels)")
     best = recommended.recommended_weights(path) if models else None
@@ -167,7 +164,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
         return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]
     before = predicting.load(need.store / f"{need.used}.json")
     began = monotonic()
-    output.tell(f"fitting again: {', '.join(need.lacking)}")
+    output.message(f"fitting again: {', '.join(need.lacking)}")
     models = calibration.lacking.refitted(need.store, need.lacking)
     model = models.get(need.used, before)
     made = [

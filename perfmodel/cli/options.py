@@ -156,10 +156,10 @@ class ModelOptions:
     weights: WeightsFile = None
     device: DeviceName = None
 
-    def load(self, told: bool = False) -> predicting.FittedModel:
-        """Return the model of these options, and print which weights it has: with `told` also beside ``--json``."""
-        tell = partial(output.tell, beside_json=told)
-        return calibration.recommended.model_in_use(self.weights, None, self.device, tell)
+    def load(self, with_json: bool = False) -> predicting.FittedModel:
+        """Return the model, and print which weights it has, beside a document only if `with_json`."""
+        message = partial(output.message, with_json=with_json)
+        return calibration.recommended.model_in_use(self.weights, None, self.device, message)
 
 
 @dataclass(frozen=True)
@@ -171,13 +171,12 @@ class CampaignOptions:
     quick: Quick = False
     full: Full = False
     budget: Budget = None
-    scheduler: Scheduler = None
 
 
 def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
     """Find the weights of the device in use, and print which they are."""
     weights = calibration.recommended.find_weights(None, family)
-    output.tell(weights.text)
+    output.message(weights.text)
     return weights
 
 

@@ -87,9 +87,9 @@ class CommandBar(progress.Bar):
 
 
 def wait_until_quiet() -> None:
-    """Wait a while for a quiet machine before a measurement, and say so; once in a supervised command."""
+    """Wait a while for a quiet machine before a measurement, and print that; once in a supervised command."""
     if measuring.supervised.spent_s() < 1.0:  # not in a process that replaces one that died
-        measuring.wait_until_quiet(lambda text: tell(text, beside_json=True))
+        measuring.wait_until_quiet(lambda text: message(text, with_json=True))
 
 
 @contextmanager
@@ -101,9 +101,9 @@ def counting(shown: bool = True) -> Iterator[None]:
         yield
 
 
-def tell(text: str, beside_json: bool = False) -> None:
-    """Print a message on standard error: not with ``--quiet``, and with ``--json`` only if `beside_json`."""
-    if (beside_json or not settings().json) and not settings().quiet:
+def message(text: str, with_json: bool = False) -> None:
+    """Print a message on standard error: not with ``--quiet``, and with ``--json`` only if `with_json`."""
+    if (with_json or not settings().json) and not settings().quiet:
         typer.echo(f"perfmodel: {visible(text)}", err=True)
 
 
@@ -242,7 +242,7 @@ def one_output(**files: Path | None) -> None:
         raise OptionError(f"{' and '.join(taken)} both write to standard output", "give a file for one of them")
 
 
-def no_csv_beside_json(csv: bool) -> None:
+def no_csv_with_json(csv: bool) -> None:
     """Refuse ``--csv`` with ``--json``."""
     if csv and settings().json:
         raise OptionError("--json and --csv both write to standard output", "give one of them")

@@ -68,7 +68,7 @@ class PredictionOptions:
         """
         recommended, device = calibration.recommended, options.facts_of(facts)
         if device is None or options.is_facts_file(str(facts)):
-            model = recommended.model_in_use(self.weights, self.family, self.device, output.tell, judged)
+            model = recommended.model_in_use(self.weights, self.family, self.device, output.message, judged)
             if device is None:
                 return model
             predicting.transfer.check_types(model.facts, device)
@@ -76,7 +76,7 @@ class PredictionOptions:
         path = self.weights
         if path is None:
             found = recommended.weights_like(self.device, device, self.family)
-            output.tell(found.text)
+            output.message(found.text)
             path = found.path
         return predicting.transfer.transferred(predicting.load(path, self.family), device)
 
@@ -363,13 +363,13 @@ def _bounds(
             for name, benefit in saved.items():
                 bounds.picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
         return {name: {"text": bounds.benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
-    beside = analyses.report_models.bounds_beside(model)
+    others = analyses.report_models.bounds_beside(model)
     points = _rates(request, predictions, ranking)
     said = {
         variant.name: bounds.bound_words(
             model.family,
             analyses.report_data.kernel_terms(
-                variant.name, "", "", variant, None, beside.bounds(variants[variant.name], at)
+                variant.name, "", "", variant, None, others.bounds(variants[variant.name], at)
             ),
             points.get(variant.name),
         )
@@ -421,7 +421,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
     With `winners` the table has a row for each size, otherwise for each size and variant.
     """
-    output.no_csv_beside_json(csv)
+    output.no_csv_with_json(csv)
     if picture is not None:
         _check_picture(picture, request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))

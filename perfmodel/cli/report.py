@@ -115,7 +115,7 @@ def _folder_with_rows() -> Path | None:
     if paths(folder)[0].is_file():
         return None
     if paths(own)[0].is_file():
-        output.tell(f"the weights in use are installed without measurements, so the report is on {own}")
+        output.message(f"the weights in use are installed without measurements, so the report is on {own}")
         return own
     problem = f"'{folder}' has weights, but not the measurements for a report"
     raise OptionError(problem, "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from")

@@ -41,12 +41,12 @@ def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
 
 
 def begin_result() -> None:
-    """Tell the supervisor, if there is one, that the result is printed now: no other process prints it again."""
+    """Report to the supervisor, if there is one, that the result is printed now: no other process prints it again."""
     if supervised := sys.modules.get("perfmodel.measuring.supervised"):
         supervised.begin_result()
 
 
 def tell_status(status: object) -> None:
-    """Tell the supervisor, if there is one, the status of this process."""
+    """Report the status of this process to the supervisor, if there is one."""
     if supervised := sys.modules.get("perfmodel.measuring.supervised"):
         supervised.end_result(status if isinstance(status, int) else int(status is not None))

@@ -49,7 +49,7 @@ def time_command(
 
     It takes a few seconds and 30 runs for each variant and size; it prints the expected duration first.
     """
-    output.no_csv_beside_json(csv)
+    output.no_csv_with_json(csv)
     points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.opencl import find

@@ -56,7 +56,7 @@ def tune_command(
     store = supervised_store(context, keep)
 
     measuring.pin_threads()
-    model, loaded = by.load(told=True), asked.load()
+    model, loaded = by.load(with_json=True), asked.load()
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof,

@@ -1,4 +1,4 @@
-"""A predicted beside a measured time, as a value."""
+"""Predicted and measured times of cases."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ r"""The figures that a model is judged by: errors of times, and the cost of its 
 With measured times :math:`t` and predicted ones :math:`p`:
 
 - ``error``: geometric mean of :math:`|p - t|/t`;
-- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which no lucky hit flatters and which is
+- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which a lucky hit hardly improves and which is
   infinite where a prediction is not above zero;
 - ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
 
@@ -13,9 +13,8 @@ measured time of the one predicted fastest over the best one's (geometric mean),
 of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
 Where several are predicted equally fast, one of them is chosen at random: the regret is their geometric mean, and
 ``top1`` the share of the best ones among them.
-Whoever chooses among :math:`n` variants at random has the tau 0 on average, the regret ``random_regret``, the geometric
-mean of all measured times over the best one (geometric mean over choices), and ``random_top1``, the mean of
-:math:`1/n`. It is the line that a model has to beat.
+A random choice among :math:`n` variants has on average a tau of 0, the regret ``random_regret``, which is the geometric
+mean of all measured times over the best one, and ``random_top1``, the mean of :math:`1/n`. A model must be better.
 
 From these figures :func:`judge` gives a verdict: a model is usable to time, to rank, for both, or for neither.
 """
@@ -78,7 +77,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases; NaN where there is no case to compute them from.
+    """Figures over a set of cases; NaN if no case has them.
 
     Parameters
     ----------
@@ -216,7 +215,7 @@ class Verdict:
 
 
 def judge(figures: Figures, samples: Figures | None = None) -> Verdict:
-    """Hold figures against the thresholds of this module; to time, those of random samples must hold, too.
+    """Compare figures with the thresholds of this module; to time, the error of random samples counts too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How models are judged: which kernels a fit has seen before it predicts others.
+"""Protocols by which models are judged: which kernels are in the fit, and which are predicted.
 
 - ``A``: fit to the measurement kernels, predict the test kernels.
 - ``B`` (leave one group out): as A, and no class of the predicted kernel's group is in the fit.
@@ -58,17 +58,17 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
         "variants": "variants of measured kernels, each by a fit without it, but with others of its kernel",
     }
 )
-"""Which kernels the fits of each protocol have seen."""
+"""The kernels in the fits of each protocol."""
 UNASKED = ("A", "B", "sizes")
-"""The protocols that are used unless others are asked for."""
+"""The default protocols."""
 RECORDED = ("groups", "kernels", "variants")
-"""The protocols that are used where there are no test kernels."""
+"""The default protocols without test kernels."""
 TESTLESS = ("sizes", *RECORDED)
-"""The protocols that predict no test kernel."""
+"""The protocols without test kernels."""
 FOLDS = 8
-"""How many folds :data:`RECORDED` have, unless another number is asked for."""
+"""Default number of folds of :data:`RECORDED`."""
 _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})
-"""The protocol whose predictions each of these takes."""
+"""The protocol whose predictions each of these uses."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,7 +161,7 @@ def evaluate(
     LevelError
         If the level is not between 0 and 1.
     FoldsError
-        If the number of folds is no whole number from 2.
+        If the number of folds is not an integer above 1.
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, TOO_LITTLE_PARALLELISM, Balance
 from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.descriptions import term_advice, term_words
 from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import ABOVE, KernelPoint
-from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
 from perfmodel.quantities.advice import OF_COMPUTING, OF_MEMORY, OF_WAITING

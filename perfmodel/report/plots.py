@@ -67,7 +67,7 @@ def plot_roofline(
     ax, title
         Axes to draw on, by default of a new figure, and their title.
     facts
-        Facts of the device with its roofs; by default those of the measurements
+        Facts of the device with its roofs; by default the facts of the measurements
         (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
 
     Returns
@@ -83,7 +83,7 @@ def plot_roofline(
         If the size of a transfer is not known.
     """
     known = facts is None or isinstance(facts, DeviceFacts)
-    require(known, "plot_roofline: facts", facts, "a DeviceFacts, or None for those of the measurements")
+    require(known, "plot_roofline: facts", facts, "a DeviceFacts, or None for the facts of the measurements")
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
         measured = largest(roofline_points(measured.with_facts(facts)))
@@ -245,7 +245,7 @@ def plot_terms(
     Raises
     ------
     OptionError
-        If there is no prediction, or one of them is not above zero.
+        If no prediction is given, or one is not above zero.
     """
     require(is_number(most) and most >= 0 and most % 1 == 0, "plot_terms: most", most, "a number of terms")
     bars = bars_of(predictions)
@@ -266,10 +266,10 @@ def bars_of(given: Any) -> list[TermsBar]:
     """Return a bar for each predicted time; raise OptionError if there is none, or one is not above zero."""
     bars = [bar for name, predicted in _named(given) for bar in _bars(name, predicted)]
     if not bars:
-        raise OptionError("there is no prediction to draw", "give one, or a mapping of names to predictions")
+        raise OptionError("no prediction was given", "give one, or a mapping of names to predictions")
     wrong = next((bar for bar in bars if not 0 < bar.seconds < float("inf")), None)
     if wrong is not None:
-        problem = f"the time of {wrong.label} is {seconds_text(wrong.seconds)}, of which there are no shares"
+        problem = f"the time of {wrong.label} is {seconds_text(wrong.seconds)}, so its terms have no shares"
         raise OptionError(problem, "leave this prediction out")
     return bars
 
@@ -307,7 +307,7 @@ def _draw_stacked(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], re
     from matplotlib.colors import to_rgb
 
     parts = [((name,), name) for name in shown] + ([(tuple(rest), f"{len(rest)} others")] if rest else [])
-    ends = [[0.0, 0.0] for _ in bars]  # of what is stacked to the left and to the right
+    ends = [[0.0, 0.0] for _ in bars]  # left and right ends of the stacks
     for place, (names, label) in enumerate(parts):
         colour = drawing.REST if names == tuple(rest) else FILLS[place % len(FILLS)]
         widths = [sum(100 * bar.terms.get(name, 0.0) / bar.seconds for name in names) for bar in bars]

@@ -38,7 +38,7 @@ def of_predictions(
 ) -> tuple[Picture, Sequence[Lead], str]:
     """Describe predictions over the parameter that varies; also return the leads and the other sizes as text."""
     if not named:
-        raise OptionError("there is no prediction to draw", ADVICE)
+        raise OptionError("no prediction was given", ADVICE)
     across = _varying(named, parameter)
     series = [_series(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
     for name, one in zip(named, list(series), strict=True):
@@ -135,11 +135,11 @@ def size_text(size: float) -> str:
 
 
 MOST_WRITTEN = 6
-"""Changes of the fastest variant with their sizes written beside the lines."""
+"""Changes of the fastest variant with their sizes written at the lines."""
 MOST_LINES = 12
 """Changes of the fastest variant with a line; variants that tie change more often."""
-APART = 0.03
-"""Distance of the texts beside these lines, as a share of the axis [1]."""
+GAP = 0.03
+"""Distance between these texts, as a share of the axis [1]."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
     for lead in changes:
         draw_lead(axes, picture, lead)
         place, _ = axes.transAxes.inverted().transform(axes.transData.transform((lead.low, axes.get_ylim()[0])))
-        if len(changes) <= MOST_WRITTEN and place - last > APART:
+        if len(changes) <= MOST_WRITTEN and place - last > GAP:
             last = place
             axes.annotate(
                 f"from {lead.low}: {lead.name}", (lead.low, 0.02), xycoords=("data", "axes fraction"), rotation=90,

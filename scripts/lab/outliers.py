@@ -28,7 +28,7 @@ from statistics import median
 
 from perfmodel import store
 from perfmodel.analyses.report_data import fences, outliers_of
-from perfmodel.analyses.words import term_words
+from perfmodel.analyses.descriptions import term_words
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.compare.comparison import withheld_note

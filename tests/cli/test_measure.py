@@ -174,7 +174,7 @@ def kernel():
 def test_what_the_weights_in_use_know_is_not_measured_again(campaigns, tmp_path):
     (tmp_path / "known.py").write_text(KERNEL)
     result = perfmodel("--for", "known.py", "-p", "n=4096")
-    assert (0, "everything that the kernel needs has been measured\n") == (result.exit_code, result.stdout)
+    assert (0, "all features that the kernel needs are measured\n") == (result.exit_code, result.stdout)
     assert [] == campaigns.asked
     assert not campaigns.own.exists()
 
@@ -218,7 +218,7 @@ def test_a_sine_is_measured_fitted_and_predicted_by_one_command(tmp_path, monkey
     (predicted,) = found["predictions"]
     assert (True, []) == (predicted["seconds"] > 0, predicted["relatives"])
     # what is measured once is not measured again
-    assert "everything" in perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder).stdout
+    assert "all features" in perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder).stdout
 
 
 def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):

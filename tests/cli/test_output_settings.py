@@ -179,7 +179,7 @@ def test_a_warning_of_loopy_is_a_note_once_for_all_its_numbers(capsys):
 
 
 def test_an_error_is_one_line():
-    assert "it broke in two lines; do this" == refusal_text(PerfModelError("it broke\n   in two lines; do this"))
+    assert "it broke in two lines; do this." == refusal_text(PerfModelError("it broke\n   in two lines; do this"))
 
 
 def at(text, start, end):
@@ -197,7 +197,7 @@ def test_carets_stay_under_the_text():
 
 def test_a_traceback_where_it_is_asked_for(capsys):
     try:
-        raise OutputError("/x", "Permission denied")
+        raise OutputError("cannot write '/x'", "give another place")
     except OutputError as error:
         print_refusal(error)
         assert "Traceback" not in capsys.readouterr().err

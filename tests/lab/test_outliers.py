@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.words import term_words
+from perfmodel.analyses.descriptions import term_words
 from perfmodel.fitting import FittedWeight
 from perfmodel.models import Family
 from perfmodel.models.model import Weight

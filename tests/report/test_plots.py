@@ -147,7 +147,7 @@ def test_arrays_have_a_bar_for_each_size_and_ranked_variants_their_names():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [({}, "no prediction"), ([], "no prediction"),
+    ("given", "said"), [({}, "no prediction was given"), ([], "no prediction was given"),
                         ({"bad": Prediction(-1e-3, {})}, "time of bad is -1 ms")],
 )  # fmt: skip
 def test_terms_that_cannot_be_drawn(given, said):

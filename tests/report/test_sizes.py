@@ -89,7 +89,7 @@ def test_a_narrow_range_has_linear_axes():
     [
         (ONE, "", "the prediction of 'k' is of one size only; predict at an array of sizes"),
         ({"linear": LINEAR, "one": ONE}, "", "the prediction of 'one' is of one size only"),
-        ({}, "", "there is no prediction to draw"),
+        ({}, "", "no prediction was given"),
         (LINEAR, "q", r"no prediction has a size 'q' \(there are: m, n\)"),
         (LINEAR, "m", "the sizes that vary are: n; vary only one"),
         (Prediction(1.0 * N, {}, sizes={"n": N, "m": N}), "", "the sizes that vary are: m, n"),

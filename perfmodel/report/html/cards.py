@@ -1,7 +1,4 @@
-"""What the report says of each kernel: a card with what its time is made of, what bounds it, and what to try.
-
-Below the cards are the words and numbers of the first tab.
-"""
+"""Cards of kernels (terms, bounds, advice) and the numbers of the first tab."""
 
 from __future__ import annotations
 
@@ -10,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perfmodel.analyses import balance, benefits
+from perfmodel.analyses.descriptions import term_words
 from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.analyses.words import term_words
 from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.fitting.cautions import Caution, FarOutside
 from perfmodel.models import Family
@@ -21,7 +18,7 @@ from perfmodel.report.bounds import bound_words
 
 @dataclass(frozen=True)
 class Stat:
-    """A number that stands out, with its meaning."""
+    """A highlighted number, with its meaning."""
 
     value: str
     meaning: str
@@ -41,7 +38,7 @@ class TermBar:
 
 @dataclass(frozen=True)
 class LegendKey:
-    """What a colour stands for."""
+    """The meaning of a colour."""
 
     colour: str
     words: str
@@ -49,7 +46,7 @@ class LegendKey:
 
 @dataclass(frozen=True)
 class KernelCard:
-    """Everything that is said of one kernel at one size."""
+    """The texts on one kernel at one size."""
 
     title: str
     detail: str  # variant and sizes
@@ -75,7 +72,7 @@ SHADES = ("blue", "orange", "green", "sky", "vermilion", "yellow", "purple")
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
     """Return the colour and the words of each term that has a bar, by its name: the largest over all kernels first.
 
-    There are fewer colours than some families have terms: the smaller ones share that of the rest.
+    If there are more terms than colours, the smaller terms share a colour.
     """
     totals: dict[str, float] = {}
     for kernel in kernels:
@@ -87,14 +84,14 @@ def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Le
 
 
 def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
-    """Return those of the kernels whose error is largest, in their order; at most :data:`MOST_CARDS`."""
+    """Return at most :data:`MOST_CARDS` kernels with the largest errors, in their order."""
     errors = [abs(kernel.seconds / kernel.measured - 1) if kernel.measured else 0.0 for kernel in kernels]
     kept = sorted(range(len(kernels)), key=lambda place: -errors[place])[:MOST_CARDS]
     return [kernels[place] for place in sorted(kept)]
 
 
 def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
-    """Return what each colour stands for, once."""
+    """Return the meaning of each colour."""
     coloured = tuple(key for key in keys.values() if key.colour != REST)
     return (*coloured, LegendKey(REST, "smaller terms")) if len(coloured) < len(keys) else coloured
 
@@ -102,7 +99,7 @@ def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
 def kernel_card(
     family: Family, kernel: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
 ) -> KernelCard:
-    """Return the card of a kernel; `point` is its place below the roofs, `keys` are of :func:`term_keys`."""
+    """Return the card of a kernel; `point` is its roofline point, `keys` are of :func:`term_keys`."""
     shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(
@@ -165,7 +162,7 @@ _FACTS = {
 
 
 def figure_stats(data: ReportData) -> tuple[Stat, ...]:
-    """Return what the model's errors and choices come to."""
+    """Return the figures of the model's errors and choices."""
     f = data.figures
     stats = [
         Stat(percent(f.error), "typical error of a predicted time (geometric mean)"),
@@ -184,7 +181,7 @@ def figure_stats(data: ReportData) -> tuple[Stat, ...]:
 
 
 def fact_stats(data: ReportData) -> tuple[Stat, ...]:
-    """Return the facts of the device that matter most."""
+    """Return the most important facts of the device."""
     known = {fact.key: fact.value for fact in data.facts}
     return tuple(Stat(known[key], words) for key, words in _FACTS.items() if key in known)
 
@@ -196,11 +193,11 @@ def times_words(data: ReportData) -> str:
 
 
 def advisers_words(data: ReportData) -> str:
-    """Return how good the models are from which advice follows; empty where nobody knows it."""
+    """Return the errors of the models that give advice; empty if they are not known."""
     known = {line.name: line.figures.error for line in data.families if line.figures is not None}
     models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
-    told = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]
-    return f"Typical errors of these models on this device: {', '.join(told)}." if told else ""
+    errors = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]
+    return f"Typical errors of these models on this device: {', '.join(errors)}." if errors else ""
 
 
 def roofs_words(data: ReportData) -> str:

@@ -35,7 +35,7 @@ ROW = 30
 LINE = 17
 """Height of a line of a name [pixel]."""
 NAME = 22
-"""Characters in a line of a name beside an axis."""
+"""Characters in a line of a name at an axis."""
 _STEPS = ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), tuple(1 + step / 10 for step in range(90)))
 """Multiples of powers of ten with ticks if the powers are too few: the first with at least three ticks."""
 SYMBOLS = {
@@ -139,9 +139,9 @@ def plotly_text(text: str, width: int = WIDTH) -> str:
 def _ticks(low: float, high: float) -> list[float]:
     """Return the ticks between two powers of ten."""
     widest = max(1, math.ceil((high - low) / TICKS))
-    apart = [(step, (1,)) for step in range(widest, 0, -1)]
+    powers_of_ten = [(step, (1,)) for step in range(widest, 0, -1)]
     ticks: list[float] = []
-    for step, multiples in (*apart, *((1, times) for times in _STEPS)):
+    for step, multiples in (*powers_of_ten, *((1, times) for times in _STEPS)):
         powers = range(math.floor(low), math.ceil(high) + 1, step)
         every = (times * 10.0**power for power in powers for times in multiples)
         ticks = [tick for tick in every if low <= math.log10(tick) <= high]

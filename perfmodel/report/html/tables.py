@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perfmodel.analyses.descriptions import FactLine, WeightLine, term_words
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint, above_lines
-from perfmodel.analyses.words import FactLine, WeightLine, term_words
 from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells
 from perfmodel.display import interval_text, percent, rate_text
@@ -40,7 +40,7 @@ class Table:
     rows: tuple[tuple[TableCell, ...], ...]
     numbers: frozenset[int] = frozenset()  # places of the columns that hold numbers
     kind: str = ""
-    note: str = ""  # what is to be known beside it
+    note: str = ""  # a remark above the table
 
 
 def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ...] = (), kind: str = "") -> Table:
@@ -57,14 +57,14 @@ def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ..
 
 _SOURCES = (
     ("Measured facts", ("measured",)),
-    ("Told by the driver and the operating system", ("CL_", "told", "preferred", "OpenCL")),
-    ("Assumed: put them into facts.yaml where you know better", ("assumed",)),
+    ("Reported by the driver and the operating system", ("CL_", "told", "preferred", "OpenCL")),
+    ("Assumed: put better values into facts.yaml", ("assumed",)),
 )
 _MADE = {
     "folder": "data", "measured": "measured kernels", "taken": "measured on", "fitted to": "weights fitted to",
     "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
 }  # fmt: skip
-"""Names of :func:`perfmodel.analyses.words.how_made` that need more words beside those of the report."""
+"""Longer names for some of :func:`perfmodel.analyses.descriptions.how_made`."""
 MOST_ROWS = 300
 """Most cases of a table."""
 GIVEN = "Given by data sheets and by users"
@@ -82,7 +82,7 @@ def comparisons_table(rows: Sequence[Comparison], caption: str) -> Table:
 
 
 def worst(rows: Sequence[Comparison], most: int) -> Sequence[Comparison]:
-    """Return those of the rows whose error is largest, in their order; one without a prediction has the largest."""
+    """Return the rows with the largest errors, in their order; rows without a prediction first."""
     if len(rows) <= most:
         return rows
     errors = [math.inf if row.relative_error is None else row.relative_error for row in rows]
@@ -136,7 +136,7 @@ def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
 
 
 def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
-    """Return the figures of each family; those without say why."""
+    """Return the figures of each family, or its problem."""
     rows = []
     for line in families:
         mark = "the family of this report" if line.name == chosen else ""

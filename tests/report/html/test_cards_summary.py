@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from perfmodel.analyses.descriptions import FactLine
 from perfmodel.analyses.report_models import FamilyLine
-from perfmodel.analyses.words import FactLine
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.report.html.cards import advisers_words, fact_stats, figure_stats, roofs_words, times_words
 from tests.report.html.reported import reported

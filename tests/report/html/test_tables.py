@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from perfmodel.analyses.descriptions import FactLine, WeightLine
 from perfmodel.analyses.report_data import Unmeasured
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.analyses.words import FactLine, WeightLine
 from perfmodel.compare import Comparison, Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html import tables
@@ -39,7 +39,7 @@ def test_facts_by_source_the_measured_ones_first():
     facts = [FactLine("a", "1", "p of T", "assumed: x"), FactLine("big_c", "2", "", "measured, x"),
              FactLine("d", "3", "a thing", "CL_X"), FactLine("e", "4", "its name", "data sheet")]  # fmt: skip
     found = tables.fact_tables(facts)
-    assert ["Measured facts", tables.GIVEN, "Told by the driver and the operating system"] == [
+    assert ["Measured facts", tables.GIVEN, "Reported by the driver and the operating system"] == [
         one.caption for one in found[:3]
     ]
     assert ["Big c", "Its name", "A thing", "p of T"] == [one.rows[0][0].text for one in found]

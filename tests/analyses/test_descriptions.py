@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.words import term_advice, term_words, weight_words
+from perfmodel.analyses.descriptions import term_advice, term_words, weight_words
 from perfmodel.features import FEATURE_NAMES, unit
 from perfmodel.models import Family, families
 from perfmodel.models.model import Weight
@@ -20,12 +20,12 @@ from perfmodel.models.model import Weight
         ("global_minloadstore_32_stride1", 1e-9, "s/access",
          "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
         ("global_load_32_stride2_1of2", 1e-9, "s/access",
-         "a 32-bit load of cells 2 apart by neighbouring lanes (half of the cells between are used) costs 1 ns: "
+         "a 32-bit load of cells at a distance of 2 by neighbouring lanes (half of the cells between are used) costs 1 ns: "
          "4 GB/s"),
         ("global_load_32_stride3_3of3", 1e-9, "s/access",
-         "a 32-bit load of cells 3 apart by neighbouring lanes costs 1 ns: 4 GB/s"),
+         "a 32-bit load of cells at a distance of 3 by neighbouring lanes costs 1 ns: 4 GB/s"),
         ("global_load_8_strideN_3of4", 1e-9, "s/access",
-         "an 8-bit load of cells more than 4 apart by neighbouring lanes (three quarters of the cells between "
+         "an 8-bit load of cells at a distance of more than 4 by neighbouring lanes (three quarters of the cells between "
          "are used) costs 1 ns: 1 GB/s"),
         ("global_load_32_indirect", 1e-9, "s/access",
          "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),

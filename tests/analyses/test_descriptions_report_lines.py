@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t as student
 
 from perfmodel import store
-from perfmodel.analyses.words import fact_lines, how_made, weight_lines
+from perfmodel.analyses.descriptions import fact_lines, how_made, weight_lines
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.predicting.model import fit

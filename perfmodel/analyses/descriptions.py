@@ -1,7 +1,7 @@
-"""Weights, terms, facts and the making of weights in plain words, as a report shows them.
+"""Weights, terms and facts in plain words, for the report.
 
-What a family's own weights and terms are called stands in the family's file (:mod:`perfmodel.models`), what a quantity
-is called where it is defined; here are the words of features, which many families share.
+The words of a family's own weights and terms are in its file (:mod:`perfmodel.models`), the words of a quantity where
+it is defined; here are the words of features, which families share.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PLACES: Mapping[str, str] = {
 PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thirds", "1of4": "a quarter",
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
 RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
-"""Units of rates, as they stand behind a prefix."""
+"""Units of rates behind a prefix."""
 _ACCESS = re.compile(r"(?P<space>global|local)_(?P<act>load|store|minloadstore)_(?P<bits>\d+)(_(?P<place>\w+))?")
 _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
@@ -81,7 +81,7 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
 
 
 def term_words(family: Family, term: str) -> str:
-    """Return what a term of a family's times stands for; where the family says nothing, it is named by its name.
+    """Return the meaning of a term of a family's times, or its name if the family has no words.
 
     Examples
     --------
@@ -121,7 +121,7 @@ _BY_FEATURE = (
 
 
 def _thing(name: str, per: str) -> tuple[str, float, str]:
-    """Return what is charged for, and how much of what a rate counts; no word for a rate that says nothing."""
+    """Return the charged thing, and the amount and the unit that a rate counts; no unit for a rate without meaning."""
     if (access := _ACCESS.fullmatch(name)) is not None:
         return _access(**access.groupdict())
     if (operation := _OPERATION.fullmatch(name)) is not None:
@@ -153,7 +153,7 @@ def _access(space: str, act: str, bits: str, place: str | None) -> tuple[str, fl
     stride, _, used = place.removeprefix("stride").partition("_")
     where = "more than 4" if stride == "N" else stride
     part = f" ({PARTS[used]} of the cells between are used)" if used in PARTS else ""
-    return f"{what} of cells {where} apart by neighbouring lanes{part}", amount, "B"
+    return f"{what} of cells at a distance of {where} by neighbouring lanes{part}", amount, "B"
 
 
 def _plain(name: str) -> str:
@@ -183,13 +183,13 @@ class WeightLine:
 
 
 _LOAD = "time of a load that {} answers, if its address waits for another"
-_WAYS = "ways of the {}-level cache as the operating system tells them, to compare"
+_WAYS = "ways of the {}-level cache as the operating system reports them, for comparison"
 _LEVELS = ((1, "first"), (2, "second"), (3, "third"))
 PLAIN: Mapping[str, str] = {
     **{f"l{level}_load_s": _LOAD.format(f"the {cache}-level cache") for level, cache in _LEVELS[1:]},
-    "memory_load_s": _LOAD.format("what lies behind the last cache"),
+    "memory_load_s": _LOAD.format("the memory behind the last cache"),
     **{f"l{level}_told_ways": _WAYS.format(cache) for level, cache in _LEVELS},
-    "barrier_group_s": "cost of a barrier for its work-group as a whole, beside that of its work-items",
+    "barrier_group_s": "cost of a barrier for its work-group as a whole, in addition to its work-items",
     "overlap_exponent": "overlap of computing and memory: 1 if their times add up, 16 if only the longer one counts",
     "oversubscription": "whether more work-items on a compute unit hide latency: 1 if they do, 0 if not",
     "cache_bytes": "cache of global memory, as OpenCL reports it",
@@ -202,7 +202,7 @@ PLAIN: Mapping[str, str] = {
     "opencl_version": "version of OpenCL",
     "profiling_resolution_ns": "resolution of the device's own clock",
 }
-"""What facts mean that no model uses, or whose meaning elsewhere names other keys."""
+"""Meanings of facts that no model uses, or whose usual meaning names other keys."""
 
 
 def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
