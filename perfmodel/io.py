@@ -63,6 +63,8 @@ def write_whole(path: str | Path, content: bytes) -> None:
         else:
             replace_file(Path(path), content)
     except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader has closed the pipe
+            raise
         raise output_error(path, error) from error
 
 

@@ -214,7 +214,10 @@ def print_document(document: Any) -> None:
     DocumentError
         If it holds NaN or infinity; nothing is printed then.
     """
-    text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")
+    try:
+        text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")
+    except errors.DocumentError as error:
+        raise errors.DocumentError(f"the result {error.problem}", error.advice) from error
     begin_result()
     print(text)
 

@@ -49,6 +49,8 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+    if sys.stderr is None:  # closed; print would write errors to standard output
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- open until the process ends
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -61,6 +63,8 @@ def main() -> None:
         status = _flushed(ended.code)
         tell_status(status)
         sys.exit(status)
+    except OSError as error:
+        sys.exit(_output_failed(error))
 
 
 def _flushed(status: Any) -> Any:
@@ -69,12 +73,17 @@ def _flushed(status: Any) -> Any:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails again when it ends
-        if error.errno == EPIPE:  # the reader has closed the pipe, as 'head -1' does
-            return 1
-        print(f"perfmodel: error: cannot write standard output: {error.strerror}; redirect it.", file=sys.stderr)
-        return USER_ERROR
+        return _output_failed(error)
     return status
+
+
+def _output_failed(error: OSError) -> int:
+    """Return the status of a process that cannot write standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails again when it ends
+    if error.errno == EPIPE:  # the reader has closed the pipe, as 'head -1' does
+        return 1
+    print(f"perfmodel: error: cannot write standard output: {error.strerror}; redirect it.", file=sys.stderr)
+    return USER_ERROR
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -20,13 +20,13 @@ from perfmodel.models.model import Weight
         ("global_minloadstore_32_stride1", 1e-9, "s/access",
          "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
         ("global_load_32_stride2_1of2", 1e-9, "s/access",
-         "a 32-bit load of cells at a distance of 2 by neighbouring lanes (half of the cells between are used) costs 1 ns: "
-         "4 GB/s"),
+         "a 32-bit load of cells at a distance of 2 by neighbouring lanes (half of the cells between are used) "
+         "costs 1 ns: 4 GB/s"),
         ("global_load_32_stride3_3of3", 1e-9, "s/access",
          "a 32-bit load of cells at a distance of 3 by neighbouring lanes costs 1 ns: 4 GB/s"),
         ("global_load_8_strideN_3of4", 1e-9, "s/access",
-         "an 8-bit load of cells at a distance of more than 4 by neighbouring lanes (three quarters of the cells between "
-         "are used) costs 1 ns: 1 GB/s"),
+         "an 8-bit load of cells at a distance of more than 4 by neighbouring lanes (three quarters of the cells "
+         "between are used) costs 1 ns: 1 GB/s"),
         ("global_load_32_indirect", 1e-9, "s/access",
          "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),
         ("local_load_128", 1e-9, "s/access", "a 128-bit load of local memory costs 1 ns: 16 GB/s"),

@@ -49,7 +49,7 @@ def test_a_torn_last_line_is_told_once_and_the_fit_is_made(store):
 
 def test_a_path_that_no_system_takes_is_one_line(tmp_path):
     fit = ["fit", "-o", str(tmp_path / "w.json"), "--from"]
-    for command in (fit, ["compare", "--from"], ["data", "export", "-o", "-"]):
+    for command in (fit, ["compare", "-q", "--from"], ["data", "export", "-o", "-"]):
         found = CliRunner().invoke(application(), [*command, "x" * 5000])
         (line,) = found.stderr.splitlines()
         assert (2, True, True) == (found.exit_code, "File name too long" in line, len(line) < 1200)
