@@ -50,7 +50,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     if sys.stderr is None:  # closed; print would write errors to standard output
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- open until the process ends
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 -- until the process ends
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
