@@ -1,56 +1,155 @@
-"""Predictions for Kernel Tuner: a restriction of the space, a searching order, and the kernel itself.
+"""Predictions for Kernel Tuner: a restriction of the space, a search order, and the code of each configuration.
 
-They use Kernel Tuner's public interface: ``restrictions`` takes a function of the parameters, ``strategy`` takes an
-``OptAlgWrapper`` around any optimizer, and ``kernel_source`` and ``problem_size`` take functions of the parameters
-(``kernel_tuner.tune_kernel`` and ``kernel_tuner.strategies.wrapper``, version 1.5).
+They use Kernel Tuner's public interface (version 1.5): ``restrictions`` takes a function of the parameters,
+``strategy`` an ``OptAlgWrapper``, ``kernel_source`` and ``problem_size`` functions of the parameters.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
 from perfmodel.display import in_words
-from perfmodel.errors import ConfigurationError, EmptySpaceError, ResultsError, extra_needed
-from perfmodel.hooks import predicted_times
-from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
+from perfmodel.documents import one_line
+from perfmodel.errors import KernelError, KernelFileError, PerfModelError, ResultsError, SpaceError, extra_needed
 from perfmodel.values import FrozenValue
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.counts import KernelCounts
+
+Build = Callable[..., "TranslationUnit"]
+Configuration = Mapping[str, Any]
+BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
+"""Kernel Tuner's names of the three axes of a work-group."""
+
+
+def refused(configuration: Configuration, problem: str) -> SpaceError:
+    """Return the error to raise if a configuration has no kernel that a tuner can run."""
+    shown = in_words(configuration)
+    advice = "correct build(), or exclude the configuration by a restriction"
+    return SpaceError(f"the configuration ({shown}) {problem}", advice, configuration=shown, reason=problem)
+
+
+def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
+    """Return the kernel of a configuration; raise SpaceError if ``build`` fails."""
+    from loopy import TranslationUnit
+
+    try:
+        unit = build(**configuration)
+    except Exception as error:
+        raised = error.raised if isinstance(error, KernelFileError) else error
+        raise refused(configuration, f"cannot be built: {one_line(f'{type(error).__name__}: {raised}')}") from error
+    if not isinstance(unit, TranslationUnit):
+        kind = type(unit).__name__
+        raise refused(configuration, f"gives {kind}, where build() must return a loopy.TranslationUnit")
+    return unit
+
+
+def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...], frozenset[str]] | None:
+    """Return the names of the parameters of ``build``, and of the required ones; None if it takes any name."""
+    parameters = inspect.signature(build).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return tuple(p.name for p in named), frozenset(p.name for p in named if p.default is p.empty)
+
+
+def three_axes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a shape with three axes, the missing ones of width 1."""
+    return (*shape, 1, 1, 1)[:3]
+
+
+def _key(configuration: Configuration) -> str:
+    """Return a key that does not depend on the order of the names."""
+    return repr(sorted(configuration.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCode:
+    """The code of a translation unit with one device kernel, at given sizes."""
+
+    name: str  # of the kernel in the text
+    text: str  # OpenCL C
+    arguments: tuple[str, ...]  # names, in the order of the kernel's parameters
+    global_size: tuple[int, ...]  # work-items along each axis
+
+
+def device_code(
+    unit: TranslationUnit, counts: KernelCounts, sizes: Mapping[str, int], configuration: Configuration
+) -> DeviceCode:
+    """Return the code that Loopy generates, and its launch at these sizes.
+
+    Raises SpaceError if a run needs several launches, or memory between launches.
+    """
+    from loopy.schedule.tools import get_subkernel_arg_info
+    from pymbolic import evaluate
+
+    from perfmodel.counts.reading.schedule import schedule
+    from perfmodel.measuring.subject import GeneratedCode
+
+    kernels = len(counts.launch_table)
+    launches = counts.launches()(**sizes) if kernels == 1 else kernels
+    if launches != 1:
+        raise refused(configuration, f"takes {launches} launches, and the tuner makes one")
+    (launch,) = counts.launch_table
+    scheduled = schedule(unit)
+    kernel = scheduled.default_entrypoint
+    passed = get_subkernel_arg_info(kernel, launch.name)
+    if passed.passed_temporaries or passed.passed_inames:
+        extra = ", ".join((*passed.passed_temporaries, *passed.passed_inames))
+        raise refused(configuration, f"needs {extra} in addition to its arguments, which the tuner cannot give")
+    groups, _ = kernel.get_grid_size_upper_bounds_as_exprs(scheduled.callables_table)
+    global_size = tuple(
+        int(evaluate(number, dict(sizes))) * width
+        for number, width in zip(three_axes(groups), three_axes(launch.group_shape), strict=True)
+    )
+    return DeviceCode(launch.name, GeneratedCode(scheduled).text, tuple(passed.passed_arg_names), global_size)
+
+
+def made_arguments(
+    unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float], seed: int = 0
+) -> dict[str, Any]:
+    """Return values for all arguments by name: scalars, and arrays in [0.5, 2) of shape (elements,)."""
+    from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
+
+    kernel = unit.default_entrypoint
+    arrays = [(array, host_array(array, seed + k)) for k, array in enumerate(array_arguments(kernel, sizes))]
+    buffers = {name: flat[part] for array, flat in arrays for name, part in array.parts.items()}
+    return {**buffers, **scalar_arguments(kernel, sizes, scalars)}
 
 
 @dataclass(frozen=True, eq=False)
 class Guide(FrozenValue):
-    """Predicts each configuration of a space, and tells Kernel Tuner.
+    """Predictions of all configurations of a space, for Kernel Tuner.
+
+    At its first use it raises SpaceError if no configuration is allowed or fits on the device, or one that is allowed
+    cannot be built or counted.
 
     Parameters
     ----------
     build : callable
-        ``build(**configuration)`` gives the transformed :class:`loopy.TranslationUnit`.
+        ``build(**configuration)`` returns the transformed :class:`loopy.TranslationUnit`.
     space : mapping of str to sequence
         The values of each parameter, as Kernel Tuner's ``tune_params``.
     model : FittedModel
-        Weights of the device that Kernel Tuner times on.
+        Weights of the device that Kernel Tuner runs on.
     sizes : mapping of str to int
         Every size parameter of the kernel.
     restrictions : sequence of callables
-        Functions of a configuration (a mapping); it is allowed if all are true.
+        Functions of a configuration (a mapping); it is allowed if all return true.
     blocks : sequence of str, optional
-        The parameters that are the shape of the work-group, l.0 first. By default they are those of the space that
-        are called as Kernel Tuner has them (``block_size_x``, ...); where it has none, :attr:`tune_params` gets them:
-        their values are the launch shapes of the kernels, and :meth:`restriction` ties them to the configuration.
+        The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names
+        (``block_size_x``, ...). If the space has none of them, :attr:`tune_params` gets them with the kernels' shapes.
     allow_unmeasured : bool
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-
-    Raises
-    ------
-    EmptySpaceError
-        At the first use: if no configuration is allowed, or none fits on the device.
-    ConfigurationError
-        At the first use: if one that is allowed cannot be built or counted.
     """
 
     build: Build
@@ -62,28 +161,44 @@ class Guide(FrozenValue):
     allow_unmeasured: bool = False
 
     @cached_property
-    def times(self) -> predicted_times.PredictedTimes:
-        """The counts and predictions, each made once."""
-        return predicted_times.PredictedTimes(self.build, self.model, self.allow_unmeasured)
-
-    @cached_property
     def ranked(self) -> tuple[tuple[dict[str, Any], float], ...]:
         """Each allowed configuration that fits on the device, with its predicted time [s]; the fastest first."""
         allowed = list(self._allowed())
-        predicted = [(configuration, self.times.seconds(configuration, self.sizes)) for configuration in allowed]
+        predicted = [(configuration, self.seconds(configuration)) for configuration in allowed]
         fitting = sorted((pair for pair in predicted if pair[1] < math.inf), key=lambda pair: pair[1])
         if not fitting:
-            raise EmptySpaceError(math.prod(map(len, self.space.values())), len(allowed))
+            points = math.prod(map(len, self.space.values()))
+            problem = f"the space has {points} configurations, the restrictions allow {len(allowed)}, and of these none"
+            raise SpaceError(f"{problem} fits on the device", "give more values, or change the restrictions")
         return tuple((self._with_blocks(configuration), seconds) for configuration, seconds in fitting)
 
     @cached_property
     def tune_params(self) -> dict[str, list[Any]]:
-        """The space for Kernel Tuner, with the sizes of the work-group."""
+        """The space for Kernel Tuner, with the shape of the work-group."""
         added = {
             name: sorted({configuration[name] for configuration, _ in self.ranked})
             for name in self._block_names if name not in self.space
         }  # fmt: skip
         return {**{name: list(values) for name, values in self.space.items()}, **added}
+
+    def counts(self, configuration: Configuration) -> KernelCounts:
+        """Return the counts of a configuration, which are made once; raise SpaceError if that fails."""
+        key = _key(configuration)
+        if key not in self._counts:
+            unit = build_kernel(self.build, configuration)
+            try:
+                self._counts[key] = self.model.counted(unit)
+            except PerfModelError as error:
+                raise refused(configuration, f"cannot be counted: {error}") from error
+        return self._counts[key]
+
+    def seconds(self, configuration: Configuration) -> float:
+        """Return the predicted time [s]; infinite if a work-group is too large for the device."""
+        counts = self.counts(configuration)
+        try:
+            return float(self.model.predict(counts, self.sizes, allow_unmeasured=self.allow_unmeasured).seconds)
+        except KernelError:
+            return math.inf
 
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
         """Return a restriction that keeps only the configurations that are predicted to be fast.
@@ -91,9 +206,9 @@ class Guide(FrozenValue):
         Parameters
         ----------
         within : float, optional
-            Keep those predicted to take at most this factor times the shortest time [1].
+            Keep configurations predicted to take at most this factor times the shortest time [1].
         top : int, optional
-            Keep so many. With both, a configuration must meet both; with neither, all that are allowed are kept.
+            Keep this number. By default all that are allowed are kept.
 
         Returns
         -------
@@ -104,7 +219,7 @@ class Guide(FrozenValue):
         Raises
         ------
         ResultsError
-            If `within` is below 1 or `top` below 1, or the shortest predicted time is not above zero.
+            If `within` or `top` is below 1, or the shortest predicted time is not positive.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
@@ -112,7 +227,7 @@ class Guide(FrozenValue):
         if within is not None and best <= 0:
             raise ResultsError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
         most = math.inf if within is None else within * best
-        kept = frozenset(in_order(configuration) for configuration, seconds in self.ranked[:top] if seconds <= most)
+        kept = frozenset(_key(configuration) for configuration, seconds in self.ranked[:top] if seconds <= most)
         names = tuple(self.tune_params)
 
         def predicted_to_be_fast(*values: Any, **configuration: Any) -> bool:
@@ -120,60 +235,46 @@ class Guide(FrozenValue):
                 configuration = dict(values[0])
             elif values:
                 configuration = dict(zip(names, values, strict=True))
-            return in_order(configuration) in kept
+            return _key(configuration) in kept
 
         return predicted_to_be_fast
 
     def strategy(self) -> Any:
-        """Return a strategy for ``strategy=...``: times one configuration after the other, predicted fastest first.
+        """Return a strategy for ``strategy=...`` that runs the configurations predicted fastest first.
 
-        Kernel Tuner's ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end it; without them all
-        configurations of the space are timed.
-
-        Raises
-        ------
-        MissingExtraError
-            If Kernel Tuner is not installed.
+        ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end it. Raises MissingExtraError without
+        Kernel Tuner.
         """
         try:
             from kernel_tuner.strategies.wrapper import OptAlgWrapper
         except ModuleNotFoundError:
             raise extra_needed("Kernel Tuner", "kernel-tuner") from None
-        places = {in_order(configuration): place for place, (configuration, _) in enumerate(self.ranked)}
-        return OptAlgWrapper(PredictedFirst(tuple(self.tune_params), places))
+        ranks = {_key(configuration): rank for rank, (configuration, _) in enumerate(self.ranked)}
+        return OptAlgWrapper(PredictedFirst(tuple(self.tune_params), ranks))
 
     def kernel(
         self, arguments: Mapping[str, Any] | None = None, scalars: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
-        """Return the arguments of ``kernel_tuner.tune_kernel`` that say what is tuned: the kernels and their space.
+        """Return the arguments of ``kernel_tuner.tune_kernel`` that describe the kernels and their space.
 
-        The code of each configuration is what Loopy generates for it, and it is launched as Loopy would.
+        Each configuration has the code that Loopy generates for it, launched as Loopy does. Call this for each run,
+        because Kernel Tuner changes the values.
 
         Parameters
         ----------
         arguments : mapping of str to numpy.ndarray, optional
-            Arrays by name; those left out are made, with contents in [0.5, 2).
+            Arrays by name; others are made, with contents in [0.5, 2).
         scalars : mapping of str to float, optional
-            The kernel's scalar arguments that are no sizes.
-
-        Returns
-        -------
-        dict
-            ``kernel_name``, ``kernel_source``, ``problem_size``, ``arguments``, ``tune_params``, ``restrictions``
-            (those of this guide: all that is allowed), ``lang``, ``defines``, and ``block_size_names`` where they are
-            not Kernel Tuner's own. Ask for it again for each run: Kernel Tuner changes these names.
+            The kernel's scalar arguments, without sizes.
 
         Raises
         ------
-        KernelArgumentError
-            If a scalar has no value, or a value no scalar.
-        ResultsError
-            If `arguments` has a name that the kernel does not have.
+        KernelArgumentError, ResultsError
+            If a scalar is missing or unknown; if an array is unknown.
         """
         fastest, _ = self.ranked[0]
         first = self._code(fastest)
-        unit = predicted_times.built(self.build, self._without_blocks(fastest))
-        values = predicted_times.made_arguments(unit, self.sizes, scalars or {})
+        values = made_arguments(build_kernel(self.build, self._own(fastest)), self.sizes, scalars or {})
         if unknown := sorted(set(arguments or ()) - set(values)):
             problem = f"arguments name {', '.join(unknown)}, which the kernel does not have"
             raise ResultsError(problem, f"name some of: {', '.join(values)}")
@@ -182,8 +283,7 @@ class Guide(FrozenValue):
         def source(configuration: Configuration) -> str:
             code = self._code(configuration)
             if (code.name, code.arguments) != (first.name, first.arguments):
-                said = f"is the kernel {_signature(code)}, and that of another one is {_signature(first)}"
-                raise ConfigurationError(in_words(configuration), said)
+                raise refused(configuration, f"is the kernel {_signature(code)}, another one is {_signature(first)}")
             return code.text
 
         return {
@@ -199,15 +299,18 @@ class Guide(FrozenValue):
         }
 
     @cached_property
+    def _counts(self) -> dict[str, KernelCounts]:
+        return {}
+
+    @cached_property
     def _codes(self) -> dict[str, DeviceCode]:
         return {}
 
     def _code(self, configuration: Configuration) -> DeviceCode:
-        asked = self._without_blocks(configuration)
-        key = in_order(asked)
+        own = self._own(configuration)
+        key = _key(own)
         if key not in self._codes:
-            unit, counts = predicted_times.built(self.build, asked), self.times.counts(asked)
-            self._codes[key] = predicted_times.device_code(unit, counts, self.sizes, in_words(asked))
+            self._codes[key] = device_code(build_kernel(self.build, own), self.counts(own), self.sizes, own)
         return self._codes[key]
 
     def _allowed(self) -> Iterator[dict[str, Any]]:
@@ -221,54 +324,53 @@ class Guide(FrozenValue):
         if self.blocks is not None:
             return tuple(self.blocks)
         names = tuple(name for name in BLOCK_SIZES if name in self.space)
-        shapes = (self.times.counts(configuration).launch.group_shape for configuration in self._allowed())
+        shapes = (self.counts(configuration).launch.group_shape for configuration in self._allowed())
         return names or BLOCK_SIZES[: max(map(len, shapes)) or 1]
 
-    def _without_blocks(self, configuration: Configuration) -> dict[str, Any]:
+    def _own(self, configuration: Configuration) -> dict[str, Any]:
+        """Return a configuration without the shape of the work-group that was added."""
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """Return a configuration with the shape of its work-groups, which must be what its parameters say."""
-        shape = three_axes(self.times.counts(configuration).launch.group_shape)
+        """Return a configuration with the shape of its work-groups; raise SpaceError if its parameters give another."""
+        shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
         whole = {**configuration, **{n: w for n, w in zip(names, shape, strict=False) if n not in self.space}}
-        said = three_axes(tuple(whole.get(name) for name in names))
-        if said != shape:
-            groups, given = "x".join(map(str, shape)), "x".join(map(str, said))
-            problem = f"launches groups of {groups}, and {', '.join(names)} say {given}"
-            raise ConfigurationError(in_words(configuration), problem)
+        given = three_axes(tuple(whole.get(name) for name in names))
+        if given != shape:
+            groups, wrong = "x".join(map(str, shape)), "x".join(map(str, given))
+            raise refused(configuration, f"launches groups of {groups}, and {', '.join(names)} give {wrong}")
         return whole
 
 
 @dataclass(frozen=True)
 class PredictedFirst:
-    """An optimizer for Kernel Tuner's ``OptAlgWrapper``: it goes through the space, predicted fastest first."""
+    """An optimizer for Kernel Tuner's ``OptAlgWrapper``: runs the configurations predicted fastest first."""
 
     names: tuple[str, ...]  # the parameters, in the order of the space
-    places: Mapping[str, int]  # of each configuration in the order of times
+    ranks: Mapping[str, int]  # of each configuration by predicted time
 
     @property
     def costfunc_kwargs(self) -> dict[str, bool]:
-        """How Kernel Tuner is to read what it is asked to time: as a configuration, not as coordinates."""
+        """Options of Kernel Tuner's cost function: values are configurations, not coordinates."""
         return {"scaling": False, "snap": False}
 
     def __call__(self, func: Callable[[Any], float], searchspace: Any) -> tuple[tuple[Any, ...], float]:
-        """Time all configurations of the search space in order; Kernel Tuner ends it when its budget is spent."""
+        """Run all configurations of the search space in order, until Kernel Tuner stops it."""
         best: tuple[tuple[Any, ...], float] = ((), math.inf)
-        for values in sorted(searchspace.list, key=self._place):
+        for values in sorted(searchspace.list, key=self._rank):
             cost = func(values)
             if cost < best[1]:
                 best = values, cost
         return best
 
-    def _place(self, values: tuple[Any, ...]) -> int:
+    def _rank(self, values: tuple[Any, ...]) -> int:
         configuration = dict(zip(self.names, values, strict=True))
-        place = self.places.get(in_order(configuration))
-        if place is None:
-            shown = in_words(configuration)
-            problem = f"Kernel Tuner's space has the configuration ({shown}), which the guide does not"
+        rank = self.ranks.get(_key(configuration))
+        if rank is None:
+            problem = f"Kernel Tuner's space has the configuration ({in_words(configuration)}), the guide does not"
             raise ResultsError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
-        return place
+        return rank
 
 
 def _signature(code: DeviceCode) -> str:

@@ -95,21 +95,21 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
     wide = np.complex128 if output.dtype.kind == "c" else np.longdouble if output.dtype.kind in "iu" else np.float64
     with np.errstate(all="ignore"):
         x, y = output.astype(wide), expected.astype(wide)
-        apart, size = np.abs(x - y), np.abs(y)
+        deviation, size = np.abs(x - y), np.abs(y)
         scale = np.maximum(size, magnitude(size))
         given = tolerance is not None and output.dtype.kind in "fc"
         most = tolerance if given else tolerance_of(output.dtype, terms)
-        near = (apart <= most * scale) & np.isfinite(y)
+        near = (deviation <= most * scale) & np.isfinite(y)
         same = near | (output == expected) | (np.isnan(x) & np.isnan(y))
     if same.all():
         return ""
-    apart = np.where(same, 0, np.where(np.isnan(apart), np.inf, apart))
+    deviation = np.where(same, 0, np.where(np.isnan(deviation), np.inf, deviation))
     first = tuple(int(place) for place in np.unravel_index(int(np.argmin(same)), same.shape))
-    worst = np.unravel_index(int(np.argmax(apart)), same.shape)
+    worst = np.unravel_index(int(np.argmax(deviation)), same.shape)
     where = f"{name}[{', '.join(map(str, first))}]" if first else name
-    share = float(apart[worst] / scale[worst]) if scale[worst] and np.isfinite(apart[worst]) else float("inf")
+    share = float(deviation[worst] / scale[worst]) if scale[worst] and np.isfinite(deviation[worst]) else float("inf")
     return (
-        f"'{name}' by up to {float(apart[worst]):.3g} ({100 * share:.3g} %), in {np.count_nonzero(~same)} of "
+        f"'{name}' by up to {float(deviation[worst]):.3g} ({100 * share:.3g} %), in {np.count_nonzero(~same)} of "
         f"{same.size} elements, first {where} = {output[first]!s} instead of {expected[first]!s}"
     )
 
@@ -163,7 +163,7 @@ class Agreement:
         Names of the variants with the same outputs, the largest group first. With a reference the first group agrees
         with it, and may be empty.
     differs
-        How the outputs of each other variant differ from those of the first group.
+        How each other variant's outputs differ from the first group's.
     uncompared
         Why the output of a variant could not be compared.
     reference
@@ -220,7 +220,7 @@ class Agreement:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences on what was compared, and with what result."""
+        """Sentences on the variants compared and the result."""
         wrong = [f"{name}: {self.difference(name)}" for name in self.wrong[:NAMED]]
         wrong += [f"{len(self.wrong) - NAMED} others differ too"] * (len(self.wrong) > NAMED)
         uncompared = [f"{name}: its output was not compared: {why}" for name, why in self.uncompared.items()]
@@ -326,17 +326,17 @@ class OutputComparison:
         groups = [group for group in self._groups if group.members]
         if self._expected is not None:
             first, others = self._groups[0], [group for group in groups if group is not self._groups[0]]
-            apart: list[_Group] = []
+            incomparable: list[_Group] = []
         else:
             numbers = Counter[frozenset[str]]()
             for group in groups:
                 numbers[group.writes] += len(group.members)
             kind = max(numbers, key=lambda writes: numbers[writes], default=frozenset[str]())
             alike = sorted((group for group in groups if group.writes == kind), key=lambda group: -len(group.members))
-            apart = [group for group in groups if group.writes != kind]
+            incomparable = [group for group in groups if group.writes != kind]
             first, others = (alike[0] if alike else _Group([], None, kind)), alike[1:]
         uncompared = dict(self._uncompared)
-        for group in apart:
+        for group in incomparable:
             why = f"it writes {', '.join(sorted(group.writes)) or 'nothing'}, and '{first.members[0]}' writes "
             uncompared |= dict.fromkeys(group.members, why + (", ".join(sorted(first.writes)) or "nothing"))
         differs = {name: self._phrase(group, first) for group in others for name in group.members}

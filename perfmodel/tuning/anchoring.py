@@ -52,7 +52,7 @@ ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
     """Return sizes at which all kernels may run, from small to large; the last are those given.
 
-    Each parameter is about half of that of the next sizes, rounded up to what the kernels assume: for multiples of 48,
+    Each parameter is about half as large as in the next sizes, rounded up as the kernels assume: for multiples of 48,
     ``{"n": 480}`` gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All
     others shrink together, so that their ratios stay; if one of them cannot shrink further, none does.
     """
@@ -86,7 +86,7 @@ def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | 
 
 
 def _valid(kernel: KernelCounts, sizes: Sizes, name: str, tried: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the values of a parameter that meet a kernel's assumptions."""
+    """Return the values of a parameter that a kernel's assumptions allow."""
     while len(tried):
         try:
             kernel.work_groups().evaluate({**sizes, name: tried})

@@ -5,7 +5,7 @@ Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
 .. math:: \log t_i = \log p_0 + \beta \log (p_i / p_0) + c + \sigma\,(\sqrt{1 - \nu}\, f_i + \sqrt{\nu}\, e_i) ,
 
 with :math:`p_0` the shortest prediction. The offset :math:`c` is the model's error for the kernel, common to all its
-variants. The slope :math:`\beta` says how well the model predicts the differences of the variants: 1 if predictions
+variants. The slope :math:`\beta` measures how well the model predicts the variants' differences: 1 if predictions
 hold, 0 if they say nothing. The :math:`e_i` are independent and standard normal; the :math:`f_i` have the covariance
 :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small if the same terms have the same shares of both
 predictions, or if the parameters in the space differ little.

@@ -97,9 +97,9 @@ def time_kernel(
     level: float,
     progress: Progress,
 ) -> Timing:
-    """Predict the variants at all points, tell how long timing takes, time all variants, and compare outputs.
+    """Predict the variants at all points, report the time needed, time all variants, and compare outputs.
 
-    `trials` are entered here. Without a model there are no predictions.
+    `trials` are entered here. Only a model gives predictions.
     """
     predictions = None
     if model is not None:
@@ -128,7 +128,7 @@ def time_kernel(
     ran = {one.name for point in timed for one in point.variants if one.row.status not in ("compile", "constraint")}
     left_out = frozenset(trials.variants) - ran
     errors = predictions.errors if predictions else {}
-    withheld = {name: error for name, error in errors.items() if name in ran}  # records of the others say why
+    withheld = {name: error for name, error in errors.items() if name in ran}  # the others' records have reasons
     return Timing(trials, model, timed, outputs, withheld, left_out)
 
 
@@ -298,19 +298,19 @@ class TimedPoint:
 
     @property
     def regret(self) -> float | None:
-        """Measured time of :attr:`chosen` over that of the fastest variant, less one [1]."""
+        """Measured time of :attr:`chosen` over the shortest one, minus 1 [1]."""
         times = {name: measured for name, measured, _ in self._known}
         return None if self.chosen is None else times[self.chosen] / min(times.values()) - 1
 
     @property
     def pairs(self) -> tuple[int, int]:
         """Number of pairs of variants that are predicted in the measured order, and of all pairs, without ties."""
-        apart = [
+        distinct = [
             (first, second)
             for first, second in combinations(self._known, 2)
             if max(first[1], second[1]) > (1 + AGREEMENT) * min(first[1], second[1])
         ]
-        return sum((first[1] < second[1]) == (first[2] < second[2]) for first, second in apart), len(apart)
+        return sum((first[1] < second[1]) == (first[2] < second[2]) for first, second in distinct), len(distinct)
 
     @property
     def _known(self) -> list[tuple[str, float, float]]:

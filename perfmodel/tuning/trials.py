@@ -1,6 +1,6 @@
 """Runs of the variants of one user's kernel, timed like the measured rows that models are fitted to.
 
-Outputs are compared between variants, or with those of the user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
+Outputs are compared between variants, or with the user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Trials:
     campaign
         Settings of a visit.
     progress
-        Is told if another campaign uses the device.
+        Gets a message if another campaign uses the device.
     keep
         A store, to which the record of each visit is added.
     ladder
@@ -160,7 +160,7 @@ class Trials:
         Parameters
         ----------
         sizes
-            Size parameters; by default those of the trials.
+            Size parameters; by default the trials' own.
         enough_s
             End the runs after this time [s].
 
@@ -366,7 +366,7 @@ class Trials:
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
         with stage("constraint"):
-            counts = self._counted(name, check=True)  # first, because its errors say more than those of the code
+            counts = self._counted(name, check=True)  # first, because its errors say more than the compiler's
             self.timekeeper.counted[subject.key] = self._counts[name] = counts
             counts.work_groups()(**at)  # the code does not check the kernel's assumptions
             counts.check_launch(self.device.facts)

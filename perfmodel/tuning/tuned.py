@@ -182,7 +182,7 @@ class Tuned(FrozenValue):
     @property
     def _nothing(self) -> str:
         if any(variant.seconds for variant in self.tried):
-            return "outputs are in doubt, so there is no best variant"
+            return "outputs are in doubt, so no variant is the best"
         failures = (f"{variant.name}: {variant.status}, {variant.message}" for variant in self.tried)
         first = next(failures, "there are none")
         return f"none of the {len(self.tried)} variants tried runs; the first error: {first}"

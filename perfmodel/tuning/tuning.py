@@ -127,7 +127,7 @@ def tune(
     compare
         Whether outputs are compared.
     statistics
-        Of what depends on data, as of :func:`perfmodel.count`.
+        For loops and tests that depend on data, as in :func:`perfmodel.count`.
     campaign
         Settings of a visit.
     jobs
@@ -206,7 +206,7 @@ def _named(
     if space is not None:
         raise TuningError("a space was given with variants that have names", "give a function that builds them")
     if not variants:
-        raise TuningError("there are no variants", "give at least one")
+        raise TuningError("the mapping of variants is empty", "give at least one")
     return variants, None
 
 

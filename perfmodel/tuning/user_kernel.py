@@ -1,4 +1,4 @@
-"""Variants of a user's kernel as kernel classes, and checks of what the user's ``arguments(**sizes)`` returns."""
+"""Variants of a user's kernel as kernel classes, and checks of the values that the user's ``arguments(**sizes)`` returns."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class UserKernel:
     def check_name(self, name: str) -> None:
         """Raise UnknownNameError if there is no such variant."""
         if name not in self.variants:
-            raise UnknownNameError(f"there is no variant '{name}'", f"choose one of: {listed(self.variants)}")
+            raise UnknownNameError(f"no variant '{name}' exists", f"choose one of: {listed(self.variants)}")
 
     def _built(self, name: str) -> Subject:
         from loopy.kernel.array import ArrayBase

@@ -115,7 +115,7 @@ def test_two_that_differ_are_a_tie_and_none_is_the_best():
     found = found_by({"skips": lambda: faulty(64, skip=True), "whole": lambda: faulty(64)})
     assert (None, ()) == (found.best, found.tied)
     assert found.outputs.undecided
-    assert "outputs are in doubt, so there is no best variant" == found.summary[0]
+    assert "outputs are in doubt, so no variant is the best" == found.summary[0]
     assert "no variant counts as right: " in found.summary[1]
     assert {"in doubt"} == {row[-1] for row in found.table[1:]}
 

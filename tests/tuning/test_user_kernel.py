@@ -24,7 +24,7 @@ def test_a_variant_is_made_once_when_it_is_used():
     assert (made, mine.subject("b").variant) == ([1], {"variant": "b"})
     assert mine.subject("a").scalars == {"p": 1}
     assert [mine.subject("a").kernel.sizes.at(exponent) for exponent in (0, 1)] == [({"n": 64},), ({"n": 128},)]
-    with pytest.raises(UnknownNameError, match="no variant 'c'; choose one of: a, b"):
+    with pytest.raises(UnknownNameError, match="no variant 'c' exists; choose one of: a, b"):
         mine.subject("c")
 
 

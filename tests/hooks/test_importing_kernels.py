@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import ConfigurationError, DocumentError
-from perfmodel.hooks.kernel_sources import kernel_source
+from perfmodel.errors import DocumentError, SpaceError
+from perfmodel.hooks.importing import kernel_source
 from perfmodel.store.exchange import TunerResults
 from tests.hooks.spaces import SIZES
 
@@ -37,7 +37,7 @@ def test_a_configuration_of_the_space(source):
     given = {"group": 32, "terms": 2, "repeats": 1, "block_size_x": 32}
     mapped = source.mapped(given, SIZES)
     assert ({"group": 32, "terms": 2, "repeats": 1}, SIZES) == (mapped.variant, mapped.sizes)
-    assert "summed" == mapped.make().default_entrypoint.name
+    assert "summed" == mapped.build().default_entrypoint.name
 
 
 def test_a_size_may_be_in_the_configuration_if_it_is_given_too(source):
@@ -50,9 +50,9 @@ def test_a_size_may_be_in_the_configuration_if_it_is_given_too(source):
         ({"group": 128, "terms": 1}, "has group=128, and the values in the space are 32, 64"),
         ({"group": "32", "terms": 1}, "has group='32', and the values in the space are 32, 64"),
         ({"group": 32}, "has no value for terms, which the kernel file needs"),
-        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is no parameter of the kernel and no size"),
+        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel nor a size"),
         ({"group": 32, "terms": 1, "n": 64}, "has n=64, where n=4096 was given"),
-        ({"group": 32, "terms": 1, "kernel": "other"}, "is of the kernel 'other', and not of 'spaced'"),
+        ({"group": 32, "terms": 1, "kernel": "other"}, "is for the kernel 'other', not 'spaced'"),
     ],
 )
 def test_names_and_values_that_the_space_does_not_have_are_refused(source, given, said):
@@ -69,5 +69,5 @@ def test_a_recorded_space_takes_what_its_tuners_cache_names():
     assert given == recorded.mapped(given, {"n": 4096}).variant
     with pytest.raises(DocumentError, match="has tile_size_x=5, and the values in the space are 1, 2, 3, 4"):
         recorded.mapped({**given, "tile_size_x": 5}, {"n": 4096})
-    with pytest.raises(ConfigurationError, match=r"ValueError \(the filter has 15 rows"):
-        recorded.mapped({**given, "filter_width": 17}, {"n": 4096}).make()
+    with pytest.raises(SpaceError, match=r"ValueError \(the filter has 15 rows"):
+        recorded.mapped({**given, "filter_width": 17}, {"n": 4096}).build()
