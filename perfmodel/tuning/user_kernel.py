@@ -1,4 +1,4 @@
-"""Variants of a user's kernel as kernel classes, and checks of the values that the user's ``arguments(**sizes)`` returns."""
+"""Variants of a user's kernel as kernel classes, and checks of the values of the user's ``arguments(**sizes)``."""
 
 from __future__ import annotations
 

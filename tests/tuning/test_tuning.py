@@ -226,7 +226,7 @@ def test_a_space_with_restrictions():
 @pytest.mark.parametrize(
     ("variants", "options", "error", "said"),
     [
-        ({}, {}, TuningError, "there are no variants; give at least one."),
+        ({}, {}, TuningError, "the mapping of variants is empty; give at least one."),
         (summed, {}, TuningError, "a function was given without a space; give space={name: values, ...} too."),
         ({"a": summed}, {"space": {"group": (8,)}}, TuningError, "give a function that builds them"),
         (summed, {"space": {"group": ()}}, SpaceError, "parameter 'group' has no values"),
