@@ -42,24 +42,12 @@ WIDTH = 119
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a document.
+    """Limits of a document."""
 
-    Parameters
-    ----------
-    bytes
-        Size of a file with one document, and of a line of a store [B].
-    yaml_bytes
-        Size of a YAML document [B]. The YAML reader takes a second for this much.
-    depth
-        Levels of nested lists and mappings.
-    digits
-        Digits of an integer.
-    """
-
-    bytes: int = 64 * 2**20
-    yaml_bytes: int = 64 * 2**10
-    depth: int = 64
-    digits: int = 100
+    bytes: int = 64 * 2**20  # of a file with one document, and of a line of a store
+    yaml_bytes: int = 64 * 2**10  # of a YAML document; its reader takes a second for this much
+    depth: int = 64  # levels of nested lists and mappings
+    digits: int = 100  # of an integer
 
 
 LIMITS = Limits()
@@ -118,12 +106,7 @@ def one_line(text: str) -> str:
 # {{{ JSON
 
 def json_document(content: bytes) -> Any:
-    """Return the document of a JSON text in UTF-8.
-
-    Raises
-    ------
-    DocumentError
-        The text is not valid JSON, has a repeated key, a number that is not finite, or exceeds :data:`LIMITS`.
+    """Return the document of a JSON text in UTF-8, without repeated keys, with finite numbers, within :data:`LIMITS`.
 
     Examples
     --------
@@ -218,13 +201,7 @@ def _not_finite(node: Any, position: str) -> Iterator[tuple[str, float]]:
 # {{{ YAML
 
 def yaml_document(content: bytes) -> Any:
-    """Return the document of a YAML text in UTF-8.
-
-    Raises
-    ------
-    DocumentError
-        The text is not valid YAML, has a repeated key, an alias or a tag, or exceeds :data:`LIMITS`.
-    """
+    """Return the document of a YAML text in UTF-8, without repeated keys, aliases and tags, within :data:`LIMITS`."""
     if len(content) > LIMITS.yaml_bytes:
         raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the allowed size")
     try:
@@ -282,18 +259,10 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 @dataclass(frozen=True)
 class Schema:
-    """The schema that a document must have.
+    """The schema that a document must have."""
 
-    Parameters
-    ----------
-    text
-        Its name and version, as ``perfmodel.weights/2``.
-    renewal
-        How to make a document of this version again, for messages.
-    """
-
-    text: str
-    renewal: str
+    text: str  # its name and version, as ``perfmodel.weights/2``
+    renewal: str  # how to make a document of this version again, for messages
 
     def check(self, document: Any) -> None:
         """Raise a DocumentError unless a document has this schema; ``newer`` is true for a newer version."""
@@ -338,12 +307,8 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
     """Return the value of a frozen dataclass or pydantic model that a JSON text describes.
 
-    Every field without a default is required. Fields are checked strictly: a text is not a number.
-
-    Raises
-    ------
-    DocumentError
-        As :func:`json_document`; also if the schema differs, or a field is not as annotated.
+    Every field without a default is required. Fields are checked strictly: a text is not a number. A field or schema
+    that differs is a DocumentError.
     """
     from pydantic import ValidationError
 

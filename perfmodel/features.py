@@ -123,35 +123,18 @@ FEATURE_NAMES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Feature:
-    """One number that a model may charge for.
+    """One number that a model may charge for."""
 
-    Parameters
-    ----------
-    name
-        An identifier, as ``global_load_32_stride1``.
-    unit
-        The thing counted, as ``access``; a weight has the unit ``s/access``.
-    definition
-        What is counted.
-    """
-
-    name: str
-    unit: str
+    name: str  # as ``global_load_32_stride1``
+    unit: str  # as ``access``; a weight has the unit ``s/access``
     definition: str
 
 
 def feature(name: str) -> Feature:
-    """Return the feature with a name.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such feature.
+    """Return the feature with a name, or raise an UnknownNameError.
 
     Examples
     --------
-    >>> feature("op_float32_add").unit
-    'operation'
     >>> feature("global_load_32_stride2_1of2").definition
     '32-bit global loads of stride class stride2_1of2, summed over all work-items'
     """
@@ -166,13 +149,7 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature.
-
-    Examples
-    --------
-    >>> unit("barrier_local")
-    'barrier'
-    """
+    """Return the unit of a feature, or raise an UnknownNameError."""
     return feature(name).unit
 
 
@@ -202,36 +179,18 @@ def rate(name: str) -> str:
 
 
 def operation_feature(dtype: str, kind: str) -> str:
-    """Return the name of an operation's feature.
-
-    Examples
-    --------
-    >>> operation_feature("float32", "add"), operation_feature("float64", "rsqrt")
-    ('op_float32_add', 'op_float64_special')
-    """
+    """Return the name of an operation's feature, as ``op_float64_special`` for ``rsqrt``."""
     return f"op_{dtype}_{kind if kind in PLAIN_KINDS else 'special'}"
 
 
 @lru_cache(maxsize=4096)
 def matches(patterns: tuple[str, ...], name: str) -> bool:
-    """Whether a feature's name matches one of the patterns, in the syntax for file names.
-
-    Examples
-    --------
-    >>> matches(("op_float*_add", "launches"), "op_float64_add")
-    True
-    """
+    """Whether a feature's name matches one of the patterns, which are written as for file names."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
-    """Return up to three features, or names of `others`, that are most similar to a name, nearest first.
-
-    Examples
-    --------
-    >>> nearest_names("launchs")
-    ['launches']
-    """
+    """Return up to three features, or names of `others`, that are most similar to a name, nearest first."""
     return get_close_matches(name, [*others, *FEATURE_NAMES], 3)
 
 
@@ -451,13 +410,7 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
 
 
 def total(values: Values, patterns: tuple[str, ...]) -> Any:
-    """Return the sum of the features that match one of the patterns.
-
-    Examples
-    --------
-    >>> total({"op_float32_add": 2.0, "op_float32_mul": 3.0, "launches": 1.0}, ("op_float*",))
-    5.0
-    """
+    """Return the sum of the features that match one of the patterns."""
     return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
 
 

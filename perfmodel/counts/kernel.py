@@ -253,12 +253,7 @@ class KernelCounts(FrozenValue):
     ) -> Count:
         """Return the matching accesses, summed over omitted arguments.
 
-        Raises
-        ------
-        UnknownNameError
-            The kernel has no array of this name.
-        ArgumentError
-            The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
+        An unknown array is an UnknownNameError, an unknown granularity an ArgumentError.
         """
         _check_choice("granularity", granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
@@ -564,10 +559,7 @@ class KernelCounts(FrozenValue):
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote.
 
-        Raises
-        ------
-        DocumentError
-            The document has another schema, lacks a part, or has a part of another type.
+        Another schema, and a missing or mistyped part, are DocumentErrors.
         """
         if document.get("schema") != SCHEMA:
             raise errors.DocumentError(

@@ -26,18 +26,10 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Real operations of one type and kind, over all work-items of the launch sequence.
+    """Real operations of one type and kind, executed by all work-items of the launch sequence."""
 
-    Attributes
-    ----------
-    dtype, kind : str
-        As ``"float32"`` and ``"add"``.
-    count : Count
-        Executions by work-items.
-    """
-
-    dtype: str
-    kind: str
+    dtype: str  # as ``float32``
+    kind: str  # as ``add``
     count: Count
 
 
@@ -103,22 +95,12 @@ class BarrierCount:
 
 @dataclass(frozen=True)
 class LaunchCount:
-    """One device kernel: its work-group shape, launches and work-groups.
-
-    Attributes
-    ----------
-    name : str
-        Name of the device kernel.
-    group_shape : tuple of int
-        Work-items of a group along l.0, l.1, ....
-    launches, work_groups : Count
-        How often it is launched, and the work-groups of all launches together.
-    """
+    """One device kernel: its work-group shape, launches and work-groups."""
 
     name: str
-    group_shape: tuple[int, ...]
+    group_shape: tuple[int, ...]  # work-items along l.0, l.1, ....
     launches: Count
-    work_groups: Count
+    work_groups: Count  # of all launches
 
     def work_items(self) -> Count:
         """Return the work-items started, over all launches."""
@@ -134,19 +116,11 @@ class LaunchCount:
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Resources of a launch.
+    """Resources of a launch."""
 
-    Attributes
-    ----------
-    group_shape : tuple of int
-        Work-items of a group along l.0, l.1, ....
-    local_bytes, private_bytes : int
-        Local arrays of a work-group, and private arrays of a work-item [B].
-    """
-
-    group_shape: tuple[int, ...]
-    local_bytes: int
-    private_bytes: int
+    group_shape: tuple[int, ...]  # work-items along l.0, l.1, ....
+    local_bytes: int  # of the local arrays of a work-group
+    private_bytes: int  # of the private arrays of a work-item
 
 
 @dataclass(frozen=True, eq=False)
