@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.errors import FamilyMismatchError
+from perfmodel.errors import FamilyError
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import critical_path, work
@@ -177,13 +177,13 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
 
     Raises
     ------
-    FamilyMismatchError
+    FamilyError
         If the model is of another family.
     FactsError
         If the compute units or the size of a transfer are not known.
     """
     if model.family.name != FAMILY:
-        raise FamilyMismatchError(model.family.name, FAMILY)
+        raise FamilyError(f"the model is of the family '{model.family.name}'", f"fit the family '{FAMILY}' for this")
     case = Case(model.counted(kernel), sizes, model.facts, FAMILY)
     line, weights = transfer_bytes(case), model.weights
     return Balance(

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from perfmodel.errors import FamilyMismatchError
+from perfmodel.errors import FamilyError
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
@@ -95,14 +95,15 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 
     Raises
     ------
-    FamilyMismatchError
+    FamilyError
         If the model is of another family.
     FactsError
         If the compute units or the size of a transaction are not known.
     """
     family = find_family(FAMILY)
     if model.family.name != family.name:
-        raise FamilyMismatchError(model.family.name, family.name)
+        problem = f"the model is of the family '{model.family.name}'"
+        raise FamilyError(problem, f"fit the family '{family.name}' for this")
     widened = replace(
         family, quantities=_quantities, units={**family.units, "fp_insts": "operation", "moved": "B"},
         parts={**family.parts, **_IDEALS},

@@ -24,10 +24,11 @@ from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import (
     DocumentError,
     NoDeviceError,
-    NoWeightsError,
     OptionError,
     PerfModelError,
     UnknownDeviceError,
+    WeightsError,
+    listed,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
 from perfmodel.io import file_part, shipped, write_whole
@@ -233,7 +234,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     Of several the better verdict counts, then the order of places.
     If no OpenCL device has the name `device`, they are those of the one folder whose name or device has its words, as
     ``titan-v``. Without `family` they are those of the family that calibration recommends for the device. A
-    NoWeightsError names the device, the weights that there are, and what to do.
+    WeightsError names the device, the weights that there are, and what to do.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -264,7 +265,7 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
 
 
 def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
-    """Return the weights of a device, by the name of their family; raise NoWeightsError where there are none."""
+    """Return the weights of a device, by the name of their family; raise WeightsError where there are none."""
     known, alike = [], []
     for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
@@ -280,7 +281,7 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
         ))  # fmt: skip
     wanted = f" and the family {family}" if family else ""
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
-    raise NoWeightsError(problem, tuple(known))
+    raise _missing(problem, known)
 
 
 def own_folder(weights: FoundWeights) -> Path:
@@ -298,7 +299,7 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
 
     They are those of the folder that has the words `device` in its name or in its device's slug, as ``titan-v``; by
     default of the device of the same type, CPU or GPU, with the most measured rows. Without `family` they are those of
-    the family that calibration recommends. A NoWeightsError names the weights that there are.
+    the family that calibration recommends. A WeightsError names the weights that there are.
     """
     name = None if family is None else find_family(family).name
     if device is not None:
@@ -314,13 +315,23 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     return replace(most, origin=f"{most.origin}; of all {kind}s with the most measured rows, {rows}")
 
 
-def _no_weights(problem: str) -> NoWeightsError:
-    return NoWeightsError(problem, tuple(_described(folder, facts) for _, folder, facts in fitted_devices()))
+def _missing(problem: str, known: Iterable[str]) -> WeightsError:
+    """Return the error to raise without weights of a device; `known` are the folders with weights."""
+    known = tuple(known)
+    return WeightsError(
+        f"{problem}; there are weights of: {listed(known, '; ')}",
+        "fit weights to this device with 'perfmodel calibrate --quick' (under 3 minutes), or name a file with "
+        "--weights FILE (pm.load(FILE)), which may belong to another device", known=known,
+    )  # fmt: skip
 
 
-def _several(device: str | None, named: Sequence[FoundWeights]) -> NoWeightsError:
-    known = tuple(_described(found.folder, found.device) for found in named)
-    return NoWeightsError(f"{len(named)} devices match '{device}', so give more words of one", known)
+def _no_weights(problem: str) -> WeightsError:
+    return _missing(problem, (_described(folder, facts) for _, folder, facts in fitted_devices()))
+
+
+def _several(device: str | None, named: Sequence[FoundWeights]) -> WeightsError:
+    known = (_described(found.folder, found.device) for found in named)
+    return _missing(f"{len(named)} devices match '{device}', so give more words of one", known)
 
 
 def _type_of(facts: DeviceFacts | None) -> str:
@@ -382,7 +393,7 @@ def load(
 
     Raises
     ------
-    NoWeightsError, UnknownDeviceError
+    WeightsError, UnknownDeviceError
         As of :func:`find_weights`.
     WeightsFileError, FamilyDiffersError, UnknownFamilyError, ...
         As of :func:`perfmodel.predicting.model.load`.

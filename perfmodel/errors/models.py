@@ -32,14 +32,6 @@ class FamilyFileError(DescribedError, ValueError):
     shows."""
 
 
-class FamilyMismatchError(DescribedError, ValueError):
-    """A model is of another family than an analysis needs."""
-
-    found: str
-    needed: str
-    message = "the model is of the family '{found}'; fit the family '{needed}' for this."
-
-
 class ChargedTwiceError(DescribedError, ValueError):
     """A feature would be charged in two sums of a family."""
 
@@ -76,15 +68,6 @@ class WeightsDeviceError(WeightsFileError):
     problem: str = field(init=False, default="belongs to the device '{found}', not to '{wanted}'")
     found: str
     wanted: str
-
-
-class NoWeightsError(DescribedError, LookupError):
-    """No weights belong to the device in use."""
-
-    problem: str
-    known: tuple[str, ...]  # folders with weights, each with its device and what differs
-    message = """{problem}; there are weights of: {known:; }. Fit weights to this device with 'perfmodel calibrate
-    --quick' (under 3 minutes), or name a file with --weights FILE (pm.load(FILE)), which may be another device's."""
 
 
 class ForeignWeightsWarning(PerfModelWarning):

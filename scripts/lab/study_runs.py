@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel import measuring
 from perfmodel.calibration.kernel_choice import TEST_KERNELS
 from perfmodel.calibration.recommended import FOLDER, find_weights, recommended_weights
-from perfmodel.errors import NoWeightsError
+from perfmodel.errors import WeightsError
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, discover
@@ -39,7 +39,7 @@ def weights_folder(slug: str, device: str | None = None) -> Path:
 
     Raises
     ------
-    NoWeightsError
+    WeightsError
         If there is none.
     """
     own = Path(__file__).parents[2] / FOLDER / slug
@@ -84,12 +84,12 @@ def study_data(study: Study, folder: Path, weights: Path, facts: DeviceFacts | N
     ------
     StoreMissingError
         If the study was not measured, or the device.
-    NoWeightsError
+    WeightsError
         If the device's folder has no weights.
     """
     found = recommended_weights(weights)
     if found is None:
-        raise NoWeightsError(f"'{weights}' holds no weights of a device", ())
+        raise WeightsError(f"'{weights}' holds no weights of a device", "fit weights to it (perfmodel calibrate)")
     facts = facts or facts_of(weights)
     measured = read(store_of(study, folder)).with_facts(facts) if study.kernels else None
     failed = () if measured is None else tuple(row for row in measured.current if row.status != "ok")

@@ -11,7 +11,7 @@ import pytest
 from perfmodel import libraries
 from perfmodel.calibration import installation
 from perfmodel.counts.points import set_counter
-from perfmodel.errors import NoWeightsError
+from perfmodel.errors import WeightsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.libraries import MENDING_COMMAND
 
@@ -129,7 +129,7 @@ def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
     assert () == tuple(installation.fact_parts(1))
 
     def lost(device):
-        raise NoWeightsError("there are none", ())
+        raise WeightsError("there are none")
 
     monkeypatch.setattr("perfmodel.calibration.recommended.load", lost)
     assert () == tuple(installation.fact_parts(1))
