@@ -16,7 +16,7 @@ from typer import Option
 from perfmodel import calibration, display, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervise_command
-from perfmodel.errors import NoWeightsError, OptionError, PerfModelError
+from perfmodel.errors import OptionError, PerfModelError, WeightsError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -129,7 +129,7 @@ def _needed(
     counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")), statistics=statistics)
     path = store or recommended.data_folder() / device.slug
     if store is None:
-        with suppress(NoWeightsError):
+        with suppress(WeightsError):
             weights = recommended.weights_of(device.facts)
             output.message(weights.text)
             path = weights.folder
