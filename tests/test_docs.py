@@ -120,9 +120,11 @@ def parse(arguments: list[str]) -> None:
     """Parse a command's options as the command line does; values are not converted."""
     if arguments[0].startswith("-"):  # of perfmodel itself
         return
-    command = COMMANDS[arguments[0]]
-    context = command.context_class(command, info_name=arguments[0])
-    _, rest, _ = command.make_parser(context).parse_args(arguments[1:])
+    command, *rest = arguments
+    found = COMMANDS[command]
+    if hasattr(found, "commands"):
+        found, rest = found.commands[rest[0]], rest[1:]
+    _, rest, _ = found.make_parser(found.context_class(found, info_name=command)).parse_args(rest)
     assert [] == rest
 
 
