@@ -170,7 +170,7 @@ class KernelCounts(FrozenValue):
             for statement in self.program.statements
         )
         copy = replace(self, source=replace(self.program, statements=statements))
-        vars(copy)["flow"] = replace(copy.flow, alike=self.flow)  # a walk takes seconds for a large kernel
+        vars(copy)["flow"] = replace(copy.flow, same_schedule=self.flow)  # a walk takes seconds for a large kernel
         return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:

@@ -1,7 +1,10 @@
-"""The state of a walk through a kernel, and what executing a statement or meeting a barrier does to it.
+"""The state of a walk through the schedule, and how a statement or a barrier changes it.
 
-The state holds the value of every variable and the longest paths of the whole kernel. A *path* are acts that wait for
-one another; a *cell* is an element of an array, by its indices.
+Input: a statement (a ``Step`` with its readings and writings) and the position in the loops. Output: the changed state.
+
+The state has the longest dependence path to the value of each *cell*, an array element by its indices, and the longest
+paths of the whole kernel. A statement reads cells, appends its operations to the costliest of their paths, and stores
+the result as the path of the cells that it writes.
 """
 
 from __future__ import annotations
@@ -18,17 +21,17 @@ from typing import NamedTuple
 from perfmodel.counts.flow.paths import START, Cost, Path, Term, costlier, longer
 from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
 
-Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
+Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first iteration walked
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
-MANY = 16  # cells of a variable; fewer are looked at one by one
+MANY = 16  # cells of a variable from which on they are searched by their first index
 KEPT = 20_000  # longer paths that a walk remembers
 
 
 class CellValue(NamedTuple):
-    """The value of a cell: the path to it, and when each statement last may have stored it.
+    """The path to the value of a cell, and when each statement may have stored it last.
 
-    That is ``2*d`` for a store in the present iteration of the ``d`` outermost loops that are open, and not in a loop
-    that is open inside of them; ``2*d + 1`` for one in an earlier iteration of the next loop. A later one is larger.
+    A store time is ``2*d`` for a store in the current iteration of the ``d`` outermost open loops, and ``2*d + 1``
+    for one in an earlier iteration of the next loop. Larger times are later.
     """
 
     path: Path = START
@@ -41,8 +44,8 @@ class CellValue(NamedTuple):
             sources[name] = max(time, sources.get(name, time))
         return CellValue(longer(self.path, second.path), sources)
 
-    def aged(self, latest: int) -> CellValue:
-        """Return the value where no store is later than ``latest``."""
+    def capped(self, latest: int) -> CellValue:
+        """Return the value with store times of at most ``latest``."""
         if not self.sources or max(self.sources.values()) <= latest:
             return self
         return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
@@ -52,7 +55,7 @@ Cells = dict[Cell, CellValue]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:
-    """Whether two cells of an array may be the same for one work-item; not where an index differs by a constant."""
+    """Return whether two cells of an array may be the same for one work-item: no index differs by a constant."""
     if len(left) == len(right):
         for a, b in zip(left, right, strict=True):
             if a is not None and b is not None and a[0] != b[0] and a[1] == b[1]:
@@ -61,16 +64,16 @@ def may_be_equal(left: Cell, right: Cell) -> bool:
 
 
 def is_fixed(cell: Cell) -> bool:
-    """Whether all indices of a cell are constants."""
+    """Return whether all indices of a cell are constants."""
     return not any(index is None or index[1] for index in cell)
 
 
-def bound(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
-    """Return the cell at one iteration of the open loops."""
-    return tuple([index if index is None or not index[1] else _bound(index, offsets) for index in cell])
+def at_iteration(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
+    """Return a cell at one iteration of the open loops."""
+    return tuple([index if index is None or not index[1] else _at_iteration(index, offsets) for index in cell])
 
 
-def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, Offset]) -> Index:
+def _at_iteration(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, Offset]) -> Index:
     constant, left = index[0], []
     for name, factor in index[1]:
         known, value = offsets.get(name, (False, 0))
@@ -81,18 +84,18 @@ def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str,
 
 
 def has_names(cell: Cell) -> bool:
-    """Whether an index of a cell depends on an iname."""
+    """Return whether an index of a cell depends on an iname."""
     return any(index is not None and index[1] for index in cell)
 
 
 @lru_cache(maxsize=4096)
-def blurred(cell: Cell, names: frozenset[str]) -> Cell:
-    """Return the cell with every index that depends on one of the names unknown."""
+def without_names(cell: Cell, names: frozenset[str]) -> Cell:
+    """Return a cell in which each index that depends on one of the names is unknown."""
     return tuple(None if index is None or any(name in names for name, _ in index[1]) else index for index in cell)
 
 
 def renamed(cells: Cells, change: Callable[[Cell], Cell]) -> Cells:
-    """Return cells under new names; those that become one are merged."""
+    """Return cells under new names; cells that get the same name are merged."""
     if len(cells) == 1 and () in cells:
         return dict(cells)
     result: Cells = {}
@@ -103,36 +106,37 @@ def renamed(cells: Cells, change: Callable[[Cell], Cell]) -> Cells:
 
 
 Snapshot = Mapping[str, Cells]
-#: Cells by the inames, and then by the constant, of their first index; each with its place among all of the variable.
+#: Cells by the inames, and then by the constant, of their first index; each with its position in the variable's cells.
 Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell, CellValue]]]]
 
 
 @dataclass
 class State:
-    """The cells of every variable, and the paths of the whole kernel.
+    """The cells of all variables, and the paths of the whole kernel.
 
-    These are the longest path to any act (``LATEST``) and to an access to memory (``ACCESSED``), and the
-    path for which the next access waits (``FENCE``).
+    ``paths`` has the longest path to any operation (``LATEST``), the longest to an access to memory (``ACCESSED``), and
+    the path for which the next access waits (``FENCE``).
     """
 
     cells: dict[str, Cells] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
-    loose: set[str] = field(default_factory=set)  # variables of which different cells may be the same
+    ambiguous: set[str] = field(default_factory=set)  # variables of which differently named cells may be the same
     _named: dict[str, set[Cell]] = field(default_factory=dict)  # the cells that depend on an iname
-    _reads: dict[str, dict[Cell, list[CellValue]]] = field(default_factory=dict)  # since the last store to a variable
-    _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)  # since the last store, too
-    _by_first: dict[str, Groups] = field(default_factory=dict)  # since the last store, too
+    # results since the last store to a variable
+    _reads: dict[str, dict[Cell, list[CellValue]]] = field(default_factory=dict)
+    _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)
+    _by_first: dict[str, Groups] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
-        """Return a path of the whole."""
+        """Return one of the kernel's paths."""
         return self.paths.get(name, START)
 
-    def reach(self, name: str, path: Path) -> None:
-        """Make a path of the whole at least as long as ``path``."""
+    def raise_path(self, name: str, path: Path) -> None:
+        """Make one of the kernel's paths at least as long as ``path``."""
         self.paths[name] = longer(self.paths.get(name, START), path)
 
-    def hold(self, path: Path) -> None:
-        """Let all that follows wait for a path."""
+    def wait_for(self, path: Path) -> None:
+        """Make all following operations wait for a path."""
         for name in (FENCE, ACCESSED, LATEST):
             self.paths[name] = longer(path, self.path(name))
 
@@ -141,30 +145,30 @@ class State:
         cells = self.cells.get(variable)
         if not cells:
             return []
-        if variable not in self.loose and is_fixed(cell) and len(cell) == len(next(iter(cells))):
+        if variable not in self.ambiguous and is_fixed(cell) and len(cell) == len(next(iter(cells))):
             return [cells[cell]] if cell in cells else []
         reads = self._reads.setdefault(variable, {})
         if cell not in reads:
-            reads[cell] = [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
+            reads[cell] = [value for stored, value in self._candidates(variable, cell) if may_be_equal(cell, stored)]
         return reads[cell]
 
-    def _near(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
+    def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
         """Return the cells of a variable, in the order of the stores; of many, those whose first index may be equal."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()
         if variable not in self._by_first:
             groups: Groups = {}
-            for place, (stored, value) in enumerate(cells.items()):
+            for position, (stored, value) in enumerate(cells.items()):
                 constant, names = (stored[0] if stored else None) or (0, None)
-                groups.setdefault(names, {}).setdefault(constant, []).append((place, stored, value))
+                groups.setdefault(names, {}).setdefault(constant, []).append((position, stored, value))
             self._by_first[variable] = groups
         constant, names = cell[0]
-        near = []
+        candidates = []
         for stored_names, by_constant in self._by_first[variable].items():
             for group in [by_constant.get(constant, [])] if stored_names == names else by_constant.values():
-                near += group
-        return [(stored, value) for _, stored, value in sorted(near, key=itemgetter(0))]
+                candidates += group
+        return [(stored, value) for _, stored, value in sorted(candidates, key=itemgetter(0))]
 
     def longest(self, variable: str, cell: Cell) -> Path:
         """Return the longest path to a value that a cell may hold."""
@@ -177,20 +181,20 @@ class State:
         return longest[cell]
 
     def replace(self, variable: str, cells: Cells) -> None:
-        """Change all cells of a variable."""
+        """Replace all cells of a variable."""
         self.cells[variable] = cells
         self._named.pop(variable, None)
         self._forget_reads(variable)
 
-    def write(self, variable: str, cell: Cell, value: CellValue, surely: bool) -> None:
-        """Store a value; where the cell, or the store itself, is not sure, the cell may also keep the old value."""
+    def write(self, variable: str, cell: Cell, value: CellValue, certain: bool) -> None:
+        """Store a value; if the cell or the store itself is uncertain, the old value may remain too."""
         cells = self.cells.setdefault(variable, {})
         if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
-            self.loose.add(variable)
+            self.ambiguous.add(variable)
             if has_names(cell) and variable in self._named:
                 self._named[variable].add(cell)
         self._forget_reads(variable)
-        if cell in cells and (None in cell or not surely):
+        if cell in cells and (None in cell or not certain):
             value = cells[cell].merged(value)
         cells[cell] = value
 
@@ -199,38 +203,38 @@ class State:
         self._longest.pop(variable, None)
         self._by_first.pop(variable, None)
 
-    def blur(self, variables: frozenset[str], names: frozenset[str]) -> None:
-        """Forget which cells of some variables belong to which values of some inames."""
+    def forget_names(self, variables: frozenset[str], names: frozenset[str]) -> None:
+        """Make indices of some variables unknown where they depend on some inames."""
         for variable in self.cells.keys() & variables:
-            self.replace(variable, renamed(self.cells[variable], lambda cell: blurred(cell, names)))
+            self.replace(variable, renamed(self.cells[variable], lambda cell: without_names(cell, names)))
 
-    def age(self, variables: Iterable[str], latest: int) -> None:
-        """Let no store to some variables be later than ``latest``: an iteration of a loop, or the loop, has ended."""
+    def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
+        """Cap the store times of some variables: an iteration of a loop, or the loop, has ended."""
         for variable, cells in self._of(variables):
-            self.cells[variable] = {cell: value.aged(latest) for cell, value in cells.items()}
+            self.cells[variable] = {cell: value.capped(latest) for cell, value in cells.items()}
             self._forget_reads(variable)
 
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
-        """Return the values of some variables now; indices that depend on any of the names become unknown."""
+        """Return the current values of some variables; indices that depend on any of the names become unknown."""
         if not names:
             return {variable: dict(cells) for variable, cells in self._of(variables)}
-        return {variable: self._blurred(variable, cells, names) for variable, cells in self._of(variables)}
+        return {variable: self._without_names(variable, cells, names) for variable, cells in self._of(variables)}
 
-    def _blurred(self, variable: str, cells: Cells, names: frozenset[str]) -> Cells:
-        """Return the cells of a variable, indices that depend on names unknown; often only the last stored do."""
+    def _without_names(self, variable: str, cells: Cells, names: frozenset[str]) -> Cells:
+        # often only the cells that were stored last depend on the names: then the others are not looked at
         if variable not in self._named:
             self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
-        changed = {cell for cell in self._named[variable] if blurred(cell, names) != cell}
+        changed = {cell for cell in self._named[variable] if without_names(cell, names) != cell}
         if not changed:
             return dict(cells)
         last = list(islice(reversed(cells), len(changed)))
         if not changed.issuperset(last):
-            return renamed(cells, lambda cell: blurred(cell, names))
+            return renamed(cells, lambda cell: without_names(cell, names))
         result = dict(cells)
         for cell in last:
             del result[cell]
         for cell in reversed(last):
-            new = blurred(cell, names)
+            new = without_names(cell, names)
             result[new] = result[new].merged(cells[cell]) if new in result else cells[cell]
         return result
 
@@ -239,58 +243,55 @@ class State:
 
 
 class Tail(NamedTuple):
-    """Acts at the end of a path, and their cost."""
+    """Operations at the end of a path, and their cost."""
 
     terms: tuple[tuple[Term, int], ...]
     cost: Cost
 
 
 class Operand(NamedTuple):
-    """A value that a statement needs: the acts after it, its load from memory, whether its cell depends on inames."""
+    """A value that a statement needs."""
 
     variable: str
     cell: Cell
-    tail: Tail
-    load: Tail | None
-    named: bool
+    tail: Tail  # the operations between the value and the statement's result
+    load: Tail | None  # its load from memory
+    named: bool  # whether its cell depends on inames
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a walk is to measure."""
+    """What makes an operation wait, and the cost of each operation."""
 
     cost: Callable[[Act], Cost]
-    fenced: bool = False  # whether a barrier holds back everything; else it holds back only accesses to memory
+    fenced: bool = False  # whether all operations wait at a barrier; else only accesses to memory do
     in_order: bool = False  # whether each iteration of a loop that is not unrolled waits for the one before
     _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
-    _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by the identity of the step
-    _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by those of a path and a tail
+    _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by id(step)
+    _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by id(path) and id(tail)
 
-    def extended(self, path: Path, acts: tuple[Act, ...]) -> Path:
-        """Return a path with acts at its end."""
-        return self.plus(path, self.tail(acts))
+    def extended(self, path: Path, operations: tuple[Act, ...]) -> Path:
+        """Return a path with operations at its end."""
+        return self.plus(path, self.tail(operations))
 
     def plus(self, path: Path, tail: Tail) -> Path:
-        """Return a path with one of the tails at its end; the same one where both are the same as before."""
+        """Return a path with a tail at its end: the same object for the same path and tail."""
         key = (id(path), id(tail))
         if key not in self._longer:
             if len(self._longer) >= KEPT:
                 self._longer.clear()
-            self._longer[key] = (path, path.plus(*tail))  # that the path lives on keeps its identity
+            self._longer[key] = (path, path.plus(*tail))  # the reference to the path keeps its id from being reused
         return self._longer[key][1]
 
-    def tail(self, acts: tuple[Act, ...]) -> Tail:
-        """Return acts as the end of a path."""
-        if acts not in self._tails:
-            terms = tuple([((act, ()), amount) for act, amount in Counter(acts).items()])
-            self._tails[acts] = Tail(terms, sum([self.cost(act) for act in acts]))
-        return self._tails[acts]
+    def tail(self, operations: tuple[Act, ...]) -> Tail:
+        """Return operations as the end of a path."""
+        if operations not in self._tails:
+            terms = tuple([((operation, ()), amount) for operation, amount in Counter(operations).items()])
+            self._tails[operations] = Tail(terms, sum([self.cost(operation) for operation in operations]))
+        return self._tails[operations]
 
     def operands(self, step: Step) -> list[Operand]:
-        """Return the values that a statement needs, with the costs of the acts after them.
-
-        A reading is left out where an earlier one of the same cell takes as long: the first of two decides.
-        """
+        """Return the values that a statement needs, except readings that an earlier one of the same cell outlasts."""
         if id(step) not in self._operands:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}
@@ -310,28 +311,28 @@ class Position:
 
     loops: tuple[str, ...] = ()  # that are open, outermost first
     offsets: dict[str, Offset] = field(default_factory=dict)  # the value of each open loop in this iteration
-    runs: int = 1  # how often the present body is followed
+    runs: int = 1  # how often the walk executes the current body
     launched: bool = False  # whether it is inside a launch
-    _bound: dict[Cell, Cell] = field(default_factory=dict)
+    _cells: dict[Cell, Cell] = field(default_factory=dict)
 
-    def bound(self, cell: Cell) -> Cell:
+    def cell(self, cell: Cell) -> Cell:
         """Return a cell at this iteration of the open loops."""
-        if cell not in self._bound:
-            self._bound[cell] = bound(cell, self.offsets)
-        return self._bound[cell]
+        if cell not in self._cells:
+            self._cells[cell] = at_iteration(cell, self.offsets)
+        return self._cells[cell]
 
     def iteration(self, loop: str, offset: Offset, runs: int) -> Position:
-        """Return the position in one iteration of a loop whose body is followed ``runs`` times in all."""
+        """Return the position in one iteration of a loop whose body is executed ``runs`` times in all."""
         return Position((*self.loops, loop), {**self.offsets, loop: offset}, runs, self.launched)
 
     def carrier(self, time: int) -> str:
-        """Return the outermost loop whose iteration is another one than at a store's time, or ""."""
+        """Return the outermost loop whose iteration has changed since a store time, or ""."""
         return self.loops[time // 2] if time % 2 else ""
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A value that a statement (``source``) stores and another, or a later run of the same, (``target``) reads."""
+    """A dependence: statement ``source`` stores a value that statement ``target`` reads, perhaps an iteration later."""
 
     source: str
     target: str
@@ -340,22 +341,19 @@ class Arc:
     path: tuple[Act, ...]  # from the value to the target's result
 
 
-NO_ACTS = Tail((), 0)
+NO_OPERATIONS = Tail((), 0)
 Arcs = dict[tuple[str, str, str, str], Arc]  # by source, target, variable and loop
 
 
 def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | None) -> None:
-    """Execute a statement: its result is there when the last value that it needs has arrived.
-
-    Where ``arcs`` is None, no value's origin is followed.
-    """
+    """Execute a statement: its result is available when the last of its operands is. ``arcs`` collects dependences."""
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
-    start, end = fence if waits else START, NO_ACTS
+    start, end = fence if waits else START, NO_OPERATIONS
     for variable, cell, tail, load, named in rules.operands(step):
         path = START
         if variable in state.cells:
-            path = state.longest(variable, at.bound(cell) if named else cell)
+            path = state.longest(variable, at.cell(cell) if named else cell)
         if waits or load:
             path = longer(fence, path)
         if load and costlier(path, state.path(ACCESSED), load.cost):
@@ -364,28 +362,27 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
             start, end = path, tail
     if arcs is not None:
         for reading in step.readings:
-            _note_arcs(step, reading, state.read(reading.variable, at.bound(reading.cell)), at, arcs)
+            _record_arcs(step, reading, state.read(reading.variable, at.cell(reading.cell)), at, arcs)
     result = rules.plus(start, end)
-    state.reach(LATEST, result)
+    state.raise_path(LATEST, result)
     for writing in step.writings:
         _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: 2 * len(at.loops)})
 
 
-def meet_barrier(scope: str, rules: Rules, state: State) -> None:
-    """Execute a barrier: it waits for the accesses to memory before it, or for everything."""
+def execute_barrier(scope: str, rules: Rules, state: State) -> None:
+    """Execute a barrier: it waits for the accesses to memory before it, or for all operations."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
     after = rules.extended(before, ((scope, "barrier"),))
     state.paths[FENCE] = state.paths[ACCESSED] = after
-    state.reach(LATEST, after)
+    state.raise_path(LATEST, after)
 
 
 def _is_load(reading: Reading) -> bool:
     return bool(reading.path) and reading.path[0][0] in SHARED
 
 
-def _note_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
-    """Note from which statements a value that is read may come."""
-    # often many cells were stored by one statement
+def _record_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
+    # dict.fromkeys: often one statement stored many cells
     for source, time in dict.fromkeys(chain.from_iterable([value.sources.items() for value in values])):
         key = (source, step.name, reading.variable, at.carrier(time))
         if key not in arcs or len(arcs[key].path) < len(reading.path):
@@ -395,9 +392,8 @@ def _note_arcs(step: Step, reading: Reading, values: list[CellValue], at: Positi
 def _write(
     step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
 ) -> None:
-    """Store a result."""
     if writing.space in SHARED:
         path = rules.extended(longer(state.path(FENCE), path), ((writing.space, "store"),))
-        state.reach(ACCESSED, path)
-        state.reach(LATEST, path)
-    state.write(writing.variable, at.bound(writing.cell), CellValue(path, sources), not step.guarded)
+        state.raise_path(ACCESSED, path)
+        state.raise_path(LATEST, path)
+    state.write(writing.variable, at.cell(writing.cell), CellValue(path, sources), not step.guarded)

@@ -1,15 +1,18 @@
-"""The dataflow of a kernel: its longest chain, its parallelism within a work-item, its graph.
+"""The dataflow of one work-item: its longest dependence chain, its parallelism, and its graph.
+
+Input: a program with its dataflow and the sizes of its sets. Output: counts of operations on chains, ratios of counts,
+and a graph. "Operations" here include accesses to memory and barriers.
 
 Assumptions:
 
-- The number of registers has no limit and renaming is perfect, so that only the flow of values makes
-  one statement wait for another. The compiler keeps C's order of operations.
-- Every guard may let its statement through.
-- Arrays are followed cell by cell where indices differ by constants; otherwise any cell may be any
-  other. Cells of local and global memory that differ by the work-item are different until the next barrier.
+- Registers are unlimited and renaming is perfect: a statement waits for values only. The compiler keeps C's order of
+  operations.
+- Each guard may let its statement through.
+- Array cells are distinguished where indices differ by constants; otherwise any cell may be any other. Cells of local
+  and global memory that differ by the work-item are different until the next barrier.
 - A barrier waits for the accesses to memory before it, and accesses after it wait for it.
-- Chains are compared at large sizes (1024 and above where the assumptions allow); each is then a
-  function of the sizes. Where a loop runs no iteration, its first acts are still on the chain.
+- Chains are compared at large sizes (1024 and above where the assumptions allow); the longest is then a function of the
+  sizes. If a loop runs no iteration, its first operations are still on the chain.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
-from perfmodel.counts.flow.paths import Term
+from perfmodel.counts.flow.paths import Cost, Term
 from perfmodel.counts.flow.trips import LoopNest, Trips
-from perfmodel.counts.flow.walkthrough import Walkthrough, before_access, work_of
+from perfmodel.counts.flow.walk import Walk
+from perfmodel.counts.flow.work import before_access, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import CountError
@@ -37,7 +41,7 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True, eq=False)
 class ChainRow:
-    """Acts of one kind in one work-item.
+    """Operations of one kind in one work-item.
 
     Attributes
     ----------
@@ -46,7 +50,7 @@ class ChainRow:
     kind : str
         The kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``.
     count : Count
-        How many, of granularity ``"chain"``: those of one work-item, not of all.
+        Their number in one work-item, of granularity ``"chain"``.
     """
 
     where: str
@@ -55,18 +59,17 @@ class ChainRow:
 
     @property
     def is_operation(self) -> bool:
-        """Whether it is an operation, not an access or a barrier."""
         return self.where not in SHARED
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Acts of one work-item: those of its longest chain, or all of them."""
+    """The operations of one work-item that are on its longest chain, or all of them."""
 
     rows: tuple[ChainRow, ...]
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the operations of a type and kind; an argument left out sums over it."""
+        """Return the arithmetic operations of a type and kind; without an argument, of all types or kinds."""
         return self._sum(lambda row: row.is_operation and dtype in (None, row.where) and kind in (None, row.kind))
 
     def accesses(self, space: str | None = None, direction: str | None = None) -> Count:
@@ -77,7 +80,7 @@ class Chain:
         )
 
     def barriers(self, scope: str | None = None) -> Count:
-        """Return the barriers of a scope, ``"local"`` or ``"global"``; all of them if left out."""
+        """Return the barriers of a scope, ``"local"`` or ``"global"``, or of both."""
         return self._sum(lambda row: row.kind == "barrier" and scope in (None, row.where))
 
     def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
@@ -86,13 +89,13 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Parallelism:
-    """The ratio of all that a work-item does to what it does one after the other."""
+    """All operations of a work-item over those that wait for one another."""
 
     total: Count
     serial: Count
 
     def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at the given sizes; 1 where nothing is done."""
+        """Return the ratio at given sizes; 1 without operations."""
         serial = Fraction(self.serial(**sizes))
         return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
 
@@ -116,7 +119,7 @@ class FlowNode:
     loops : tuple of str
         The sequential loops around it, outermost first.
     executions : Count
-        How often one work-item executes it, of granularity ``"chain"``.
+        Executions by one work-item, of granularity ``"chain"``.
     steps : tuple of Step
         The statements of a run, in order.
     """
@@ -130,10 +133,7 @@ class FlowNode:
 
 @dataclass(frozen=True)
 class Transition:
-    """Control may pass from one node to another, which are given by their positions.
-
-    ``loop`` is the loop to whose beginning the arc leads back; "" for any other arc.
-    """
+    """Control may pass from one node to another; ``loop`` is the loop that starts its next iteration, or ""."""
 
     source: int
     target: int
@@ -147,29 +147,29 @@ class Recurrence:
     Attributes
     ----------
     loop, variable : str
-        The loop, and the variable that is carried.
-    acts : tuple of ((where, kind), loops), int
-        The acts that one iteration adds to the chain, each at every run of inner loops.
+        The loop, and the variable that it carries.
+    terms : tuple of ((where, kind), loops), int
+        The operations that one iteration adds to the chain, each in every iteration of the inner loops.
     chains : int
-        Cells of the variable that are carried side by side.
+        Cells of the variable that the loop carries independently.
     """
 
     loop: str
     variable: str
-    acts: tuple[tuple[Term, int], ...]
+    terms: tuple[tuple[Term, int], ...]
     chains: int
 
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:
-    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2.
+    """The work-flow graph of a kernel, without a device's latencies: Kim et al. 2012, section 4.2.2.
 
     Attributes
     ----------
     nodes : tuple of FlowNode
         Parts of the schedule, in its order.
     transitions : tuple of Transition
-        Control. There is no arc around a loop, also where it may run no iteration.
+        Control. No arc skips a loop, even if it may run no iteration.
     dependences : tuple of Arc
         Data, from the statement that stores a value to the statement that reads it.
     recurrences : tuple of Recurrence
@@ -183,14 +183,18 @@ class FlowGraph:
 
 
 Costs = Mapping[str | Act, float]
-TIE = 10**9  # what an operation costs over an access, which decides between equally many operations
+TIE = 10**9  # cost of an arithmetic operation; accesses cost 1 and so decide only between equal chains
 GLOBAL_LOAD: Act = ("global", "load")
-#: Rough latencies of a device that does not look ahead, over half that of an addition; stores are not waited for.
+#: Rough latencies of an in-order device over half that of an addition; no operation waits for a store.
 LATENCIES: Mapping[Act, int] = MappingProxyType(
     {GLOBAL_LOAD: 40, ("global", "store"): 0, ("local", "load"): 3, ("local", "store"): 0}
 )
 QUICK = ("add", "mul", "minmax", "shift", "bitwise", "barrier")
 ADDITION, SLOW = 2, 16  # a division or a function is slow
+
+
+def _rough_latency(operation: Act) -> Cost:
+    return LATENCIES.get(operation, ADDITION if operation[1] in QUICK else SLOW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +216,7 @@ class Flow(FrozenValue):
 
     dataflow: Dataflow
     cardinalities: Cardinalities
-    alike: Flow | None = field(default=None, compare=False, repr=False)  # of the same schedule: its walk is used
+    same_schedule: Flow | None = field(default=None, compare=False, repr=False)  # its walk is used again
 
     @cached_property
     def _trips(self) -> Trips:
@@ -222,26 +226,25 @@ class Flow(FrozenValue):
     def depth(self) -> Chain:
         """The longest chain of operations, with the accesses and barriers on it.
 
-        Sequential trips multiply, parallel inames enter once. Accesses and barriers decide only
-        between chains of equally many operations.
+        Trips of sequential loops multiply, parallel inames count once. Accesses and barriers decide only between chains
+        with equally many arithmetic operations.
         """
         return self._chain(self._by_operations.state.path(LATEST).terms)
 
     @cached_property
-    def _by_operations(self) -> Walkthrough:
-        """The walk of which both the depth and the graph are results."""
-        if self.alike is not None:
-            return self.alike._by_operations
-        return self._walk(Rules(lambda act: 1 if act[0] in SHARED else TIE), arcs={})
+    def _by_operations(self) -> Walk:
+        if self.same_schedule is not None:
+            return self.same_schedule._by_operations
+        return self._walk(Rules(lambda operation: 1 if operation[0] in SHARED else TIE), arcs={})
 
     def chain(self, costs: Costs | None = None) -> Chain:
-        """Return the longest chain of acts of a work-item, each of which waits for the one before.
+        """Return the longest chain of operations of a work-item, each of which waits for the one before.
 
         Parameters
         ----------
         costs : mapping, optional
-            What an act costs, by its kind (``"rsqrt"``) or, before that, by type or space and kind (``("global",
-            "load")``); 1 for an act that is not named. The longest chain is the costliest.
+            The cost of an operation by (type or space, kind), such as ``("global", "load")``, or by kind (``"rsqrt"``);
+            1 for operations that are not in it. The longest chain is the one with the largest total.
 
         Raises
         ------
@@ -249,43 +252,40 @@ class Flow(FrozenValue):
             A cost is negative or not finite.
         """
         costs = costs or {}
-        for act, cost in costs.items():
+        for operation, cost in costs.items():
             if not (math.isfinite(cost) and cost >= 0):
                 raise CountError(
-                    f"the cost of {act!r} is {cost!r}",
+                    f"the cost of {operation!r} is {cost!r}",
                     "give a finite number from 0 up, in any one unit, such as its latency in cycles",
                 )
-        exact = {act: Fraction(float(cost)) for act, cost in costs.items()}
+        exact = {operation: Fraction(float(cost)) for operation, cost in costs.items()}
         scale = math.lcm(*(cost.denominator for cost in exact.values()))
-        whole = {act: int(cost * scale) for act, cost in exact.items()}  # sums of integers are exact
-        return self._longest(Rules(lambda act: whole.get(act, whole.get(act[1], scale))))
+        whole = {operation: int(cost * scale) for operation, cost in exact.items()}  # sums of integers are exact
+        return self._longest(Rules(lambda operation: whole.get(operation, whole.get(operation[1], scale))))
 
     @cached_property
     def work(self) -> Chain:
-        """All that a work-item does, the one with the longest loops."""
+        """All operations of a work-item with the longest loops."""
         return self._chain(work_of(self.dataflow, self._trips))
 
     @cached_property
     def before_access(self) -> Chain:
-        """All that a work-item does before its first access to global memory, summed over launches."""
+        """All operations of a work-item before its first access to global memory, summed over launches."""
         return self._chain(before_access(self.dataflow, self._trips))
 
     @cached_property
     def between_barriers(self) -> Chain:
-        """The longest chain where nothing moves across a barrier: the sum over the parts between."""
-        return self._longest(Rules(lambda act: int(act[1] != "barrier"), fenced=True))
+        """The longest chain where no operation moves across a barrier: the sum over the parts between barriers."""
+        return self._longest(Rules(lambda operation: int(operation[1] != "barrier"), fenced=True))
 
     @cached_property
     def in_order(self) -> Chain:
-        """The longest chain on a device that does not look ahead, by rough latencies (:data:`LATENCIES`).
+        """The longest chain on a device that issues in order, by rough latencies (:data:`LATENCIES`).
 
-        A sub-group issues its instructions in order, and stops at the first that lacks an operand. So each iteration of
-        a loop that is not unrolled waits for the iteration before it, and what comes after a barrier waits for all that
-        is before it.
+        A sub-group stops at the first instruction that lacks an operand. So each iteration of a loop that is not
+        unrolled waits for the one before, and operations after a barrier wait for all before it.
         """
-        return self._longest(
-            Rules(lambda act: LATENCIES.get(act, ADDITION if act[1] in QUICK else SLOW), fenced=True, in_order=True)
-        )
+        return self._longest(Rules(_rough_latency, fenced=True, in_order=True))
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
@@ -296,21 +296,19 @@ class Flow(FrozenValue):
     def memory_parallelism(self) -> Parallelism:
         """Loads from global memory over the rounds in which they can be issued.
 
-        Two loads are in different rounds where the address of one depends on the other, or where a barrier, or the end
-        of an iteration of a loop that is not unrolled, lies between them. The ratio is the mean number of independent
-        loads before the first of them is used, if the compiler moves each load as far up as its address and the
-        straight-line code allow.
+        Two loads are in different rounds if the address of one depends on the other, or if a barrier or the end of an
+        iteration of a loop that is not unrolled lies between them. The ratio is the mean number of independent loads in
+        flight, if the compiler moves each load as far up as its address and the straight-line code allow.
         """
-        rounds = self._longest(Rules(lambda act: int(act == GLOBAL_LOAD), fenced=True, in_order=True))
+        rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property
     def graph(self) -> FlowGraph:
-        """The statements and barriers with the arcs of control and of data between them."""
         return _flow_graph(self._by_operations)
 
-    def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
-        walk = Walkthrough(self.dataflow, self._trips, rules, arcs=arcs)
+    def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walk:
+        walk = Walk(self.dataflow, self._trips, rules, arcs=arcs)
         walk.block(self.cardinalities.program.schedule, Position())
         return walk
 
@@ -319,18 +317,18 @@ class Flow(FrozenValue):
 
     def _chain(self, terms: Mapping[Term, int]) -> Chain:
         counts: dict[Act, Count] = {}
-        for (act, nest), amount in terms.items():
+        for (operation, nest), amount in terms.items():
             part = amount * self._trips.count(nest)
-            counts[act] = counts[act] + part if act in counts else part
-        return Chain(tuple(ChainRow(*act, count) for act, count in counts.items()))
+            counts[operation] = counts[operation] + part if operation in counts else part
+        return Chain(tuple(ChainRow(*operation, count) for operation, count in counts.items()))
 
 
 def _instructions(chain: Chain) -> Count:
     return chain.operations() + chain.accesses()
 
 
-def _flow_graph(walk: Walkthrough) -> FlowGraph:
-    """Return the graph of the kernel of a walk that noted arcs."""
+def _flow_graph(walk: Walk) -> FlowGraph:
+    """Return the graph of a kernel from a walk that recorded dependences."""
     control = _Control(walk)
     control.block(walk.trips.program.schedule, (), "", [])
     arcs = tuple((walk.arcs or {}).values())
@@ -346,14 +344,14 @@ def _flow_graph(walk: Walkthrough) -> FlowGraph:
 
 @dataclass
 class _Control:
-    """Collects nodes and transitions while the schedule is walked."""
+    """Collects nodes and transitions in the order of the schedule."""
 
-    walk: Walkthrough
+    walk: Walk
     nodes: list[FlowNode] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
 
     def block(self, nodes: tuple[Node, ...], loops: LoopNest, launch: str, last: list[int]) -> list[int]:
-        """Add siblings after the nodes ``last``; return the nodes after which control goes on."""
+        """Add sibling nodes after the nodes ``last``; return the nodes after which control continues."""
         steps: list[Step] = []
         for node in nodes:
             if isinstance(node, Run):
@@ -378,8 +376,7 @@ class _Control:
         return self.add("run", loops, launch, last, tuple(steps)) if steps else last
 
     def add(self, kind: str, loops: LoopNest, launch: str, last: list[int], steps: tuple[Step, ...] = ()) -> list[int]:
-        """Add a node after the nodes ``last``."""
-        place = len(self.nodes)
+        position = len(self.nodes)
         self.nodes.append(FlowNode(kind, launch, loops, self.walk.trips.count(loops), steps))
-        self.transitions += [Transition(k, place) for k in last]
-        return [place]
+        self.transitions += [Transition(k, position) for k in last]
+        return [position]

@@ -1,4 +1,14 @@
-"""Paths: acts that wait for one another, which one costs more, and what that rests on where a begin is not known."""
+"""Dependence paths: operations of one work-item, each of which waits for the one before, and what a path costs.
+
+Input: operations, appended one after the other. Output: the longer of two paths, and what an iteration added to one.
+
+A path has one amount for each (operation, loop nest), not a list of operations, because a loop of n iterations adds n
+times the same. Costs are integers or fractions, so that equally long paths compare equal wherever they begin.
+
+The walk (:mod:`perfmodel.counts.flow.walk`) executes a loop body once for many iterations. Its paths then start with a
+:class:`Prefix`: the operations before the body, which differ between iterations. Each decision that depends on a
+prefix is recorded in :class:`Choices`; the result is valid for all iterations that would decide the same.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +19,25 @@ from typing import NamedTuple
 from perfmodel.counts.flow.trips import LoopNest
 from perfmodel.counts.program.program import Act
 
-Term = tuple[Act, LoopNest]  # an act, executed in each run of a nest's body
-Cost = float  # an int, or a Fraction: exact, so that paths that cost the same tie wherever they begin
+Term = tuple[Act, LoopNest]  # an operation, executed once in each iteration of a loop nest
+Cost = float  # an int or a Fraction
 
 
-class UnknownBeginError(Exception):
-    """The acts of two paths of which only the ends are known cannot be compared."""
+class UnknownPrefixError(Exception):
+    """Two paths with different prefixes cannot be subtracted."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a walk from unknown begins chose, in dependence of what the begins are; these are given by their numbers.
+    """Decisions of a walk that depend on the prefixes, which are given by their numbers (-1: no prefix).
 
     Attributes
     ----------
     margins : dict
-        By the begin of the path that was chosen as the longer one, that of the other path, and whether it was longer or
-        as long: by how much the first begin has to cost more, at least or more than that. A known begin is -1.
+        By (prefix of the longer path, prefix of the other path, strict): how much more the first prefix has to cost
+        for the same decision. Strict if an equal cost would decide otherwise.
     kept : dict
-        By a begin, an act, and how often a path has it more than its begin: whether the path has the act at all.
+        By (prefix, operation, amount after the prefix): whether the whole path contains the operation.
     """
 
     margins: dict[tuple[int, int, bool], Cost] = field(default_factory=dict)
@@ -35,52 +45,48 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Begin:
-    """The unknown begin of paths, where a loop's body is walked for all of its iterations that do alike.
-
-    The walk takes it to have the terms and the cost that it has in one iteration, and notes for which others it would
-    choose the same.
-    """
+class Prefix:
+    """The operations of a path before a loop body; the walk uses those of one iteration to decide."""
 
     number: int
     terms: Mapping[Term, int]
     cost: Cost
     choices: Choices
 
-    def has(self, term: Term, more: int) -> bool:
-        """Whether a path has an act that it has so much more often than its begin."""
+    def contains(self, term: Term, more: int) -> bool:
+        """Return whether a path contains an operation that it has ``more`` times after the prefix."""
         kept = self.terms.get(term, 0) + more != 0
         self.choices.kept[self.number, term, more] = kept
         return kept
 
 
-class Path(NamedTuple):  # a walk makes tens of thousands, and of values
-    """Acts that wait for one another, and their total cost at large sizes.
+class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
+    """Operations that wait for one another, and their total cost at large sizes.
 
-    Of a path with an unknown begin the terms are those after it.
+    With a prefix, ``terms`` are the operations after it, and ``cost`` includes it.
     """
 
     terms: Mapping[Term, int]
     cost: Cost = 0
-    begin: Begin | None = None
+    prefix: Prefix | None = None
 
     def plus(self, terms: Iterable[tuple[Term, int]], cost: Cost) -> Path:
-        """Return the path with more acts at its end."""
+        """Return the path with more operations at its end."""
         longer = dict(self.terms)
         for term, amount in terms:
             longer[term] = longer.get(term, 0) + amount
             if not longer[term]:
                 del longer[term]
-        return Path(longer, self.cost + cost, self.begin)
+        return Path(longer, self.cost + cost, self.prefix)
 
     def since(self, earlier: Path) -> Mapping[Term, int]:
-        """Return the acts that were added since an earlier state of the path."""
-        if self.begin is not earlier.begin:
-            raise UnknownBeginError
+        """Return the operations that were added since an earlier state of the path."""
+        if self.prefix is not earlier.prefix:
+            raise UnknownPrefixError
         if self.terms is earlier.terms:
             return {}
-        before, begin = earlier.terms, self.begin
-        if begin is None:
+        before, prefix = earlier.terms, self.prefix
+        if prefix is None:
             return {
                 term: amount - before.get(term, 0) for term, amount in self.terms.items()
                 if amount > before.get(term, 0)
@@ -88,39 +94,39 @@ class Path(NamedTuple):  # a walk makes tens of thousands, and of values
         grown = {term: self.terms.get(term, 0) - before.get(term, 0) for term in {**self.terms, **before}}
         return {
             term: amount for term, amount in grown.items()
-            if amount > 0 and begin.has(term, self.terms.get(term, 0))
+            if amount > 0 and prefix.contains(term, self.terms.get(term, 0))
         }
 
     def amount(self, term: Term) -> int:
-        """Return how often the path has an act, with those that its begin is taken to have."""
-        return self.terms.get(term, 0) + (0 if self.begin is None else self.begin.terms.get(term, 0))
+        """Return how often the path has an operation, its prefix included."""
+        return self.terms.get(term, 0) + (0 if self.prefix is None else self.prefix.terms.get(term, 0))
 
     @property
     def all_terms(self) -> Mapping[Term, int]:
-        """The acts of the path, with those that its begin is taken to have."""
-        if self.begin is None:
+        """The operations of the path, its prefix included."""
+        if self.prefix is None:
             return self.terms
-        return {term: self.amount(term) for term in {**self.begin.terms, **self.terms}}
+        return {term: self.amount(term) for term in {**self.prefix.terms, **self.terms}}
 
 
-NO_BEGIN = Begin(-1, {}, 0, Choices())
+NO_PREFIX = Prefix(-1, {}, 0, Choices())
 START = Path({})
 
 
 def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0) -> bool:
-    """Whether a path costs more than another one, after something is added to both."""
+    """Return whether a path costs more than another, after a cost is added to each."""
     difference = path.cost + added - other.cost - added_to_other
-    if path.begin is not other.begin:
-        _note_margin(path.begin, other.begin, difference)
+    if path.prefix is not other.prefix:
+        _record_margin(path.prefix, other.prefix, difference)
     return difference > 0
 
 
-def _note_margin(begin: Begin | None, other: Begin | None, difference: Cost) -> None:
-    """Note that of two paths with these begins the first one costs so much more."""
-    margins = (begin or other or NO_BEGIN).choices.margins
+def _record_margin(prefix: Prefix | None, other: Prefix | None, difference: Cost) -> None:
+    """Record that a path with the first prefix costs ``difference`` more than one with the other."""
+    margins = (prefix or other or NO_PREFIX).choices.margins
     if difference <= 0:
-        begin, other = other, begin
-    chosen, left = begin or NO_BEGIN, other or NO_BEGIN
+        prefix, other = other, prefix
+    chosen, left = prefix or NO_PREFIX, other or NO_PREFIX
     key = (chosen.number, left.number, difference > 0)
     margin = chosen.cost - left.cost - abs(difference)
     margins[key] = max(margin, margins.get(key, margin))

@@ -1,4 +1,8 @@
-"""How often parts of the schedule are executed: trip counts of one work-item, and averages over sub-groups."""
+"""How often one work-item executes a loop nest, and averages over sub-groups.
+
+Input: the sets of executed instances of all statements. Output: counts of granularity ``"chain"``, and the values of
+loops whose trips do not depend on the sizes.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +40,9 @@ class Span:
 class Trips:
     """Trip counts of the loop nests of one program.
 
-    Work-items, and iterations of the loops outside the nest, may make different numbers of trips; the largest number
-    counts. It is exact where one of them makes all the trips that any makes. Otherwise it is the product of each loop's
-    largest number of trips, which is an upper bound.
+    Work-items, and iterations of loops outside the nest, may make different numbers of trips; the largest counts. It is
+    exact if one of them makes all trips that any makes. Otherwise it is the product of each loop's largest number of
+    trips, an upper bound.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
@@ -46,13 +50,13 @@ class Trips:
         self.program = cardinalities.program
         self.sizes = self._sizes()
         self.around: dict[str, LoopNest] = {}
-        self._place(self.program.schedule, ())
+        self._record_loops(self.program.schedule, ())
         self.count = cache(self._count)
         self.value = cache(self._value)
         self.span = cache(self._span)
 
     def _sizes(self) -> Mapping[str, int]:
-        """Large sizes that the assumptions allow."""
+        """Return large sizes that the assumptions allow."""
         assumptions = self.program.assumptions
         for least in LARGE:
             large = assumptions
@@ -68,17 +72,17 @@ class Trips:
             for index in range(large.dim(PARAM))
         }
 
-    def _place(self, nodes: tuple[Node, ...], loops: LoopNest) -> None:
-        """Note for each loop the loops around it."""
+    def _record_loops(self, nodes: tuple[Node, ...], loops: LoopNest) -> None:
+        """Record the loops around each loop."""
         for node in nodes:
             if isinstance(node, Loop):
                 self.around[node.iname] = loops
-                self._place(node.body, (*loops, node.iname))
+                self._record_loops(node.body, (*loops, node.iname))
             elif isinstance(node, DeviceKernel):
-                self._place(node.body, loops)
+                self._record_loops(node.body, loops)
 
     def _value(self, nest: LoopNest) -> int | Fraction:
-        """Return the runs of a nest's body at large sizes, where chains are compared."""
+        """Return the executions of a nest's body at large sizes, where chains are compared."""
         return self.count(nest)(**self.sizes)
 
     @cached_property
@@ -88,7 +92,7 @@ class Trips:
         return reduce(isl.Set.union, dict.fromkeys(sizes)).coalesce().intersect(self.program.assumptions)
 
     def _span(self, iname: str) -> Span | None:
-        """Return the values of a loop where they are the same for all sizes that execute anything, else None."""
+        """Return the values of a loop if they are the same for all sizes that execute anything, else None."""
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
@@ -104,7 +108,7 @@ class Trips:
         return Span(low.to_python(), max(step, 1), trips)
 
     def _around(self, nest: LoopNest) -> list[Domain]:
-        """Return the domains of what is executed inside the nest."""
+        """Return the domains of the statements inside the nest."""
         domains = list(dict.fromkeys(statement.domain for statement in self.program.statements))
         inside = [domain for domain in domains if set(nest) <= set(domain.names)]
         if inside:
@@ -116,7 +120,7 @@ class Trips:
         return sites or [domain for domain in domains if domain.trips is not None]
 
     def _count(self, nest: LoopNest) -> Count:
-        """Return how often one work-item runs the body of a nest, for one iteration of the loops outside it."""
+        """Return how often one work-item executes the body of a nest, in one iteration of the loops outside it."""
         domains = self._around(nest) if nest else []
         if not domains:
             return Count.constant(1, "chain")
@@ -136,17 +140,17 @@ class Trips:
         reasons = [reason for domain in domains if not domain.exact for reason in domain.doubts]
         if not number.exact:
             number, exact = replace(number, exact=True), False
-            reasons.append("work-items or iterations make different numbers of trips; the most of each loop count")
+            reasons.append("work-items or iterations make different numbers of trips; the most of each loop counts")
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the longest trips along the first dimensions, or a simple bound where these take too much work."""
+        """Return the longest trips along the first dimensions, or a simple bound if these take too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
-        """Whether no condition couples the first dimensions with the others."""
+        """Return whether no condition couples the first dimensions with the others."""
         whole = self.cardinalities.sets.factored(points)
         nest = {variable(k) for k in range(dims)}
         return whole is not None and all(
@@ -157,7 +161,7 @@ class Trips:
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
     """Return the points over the nest and the inames on which its bounds may depend, and the number of these inames.
 
-    These inames are the hardware axes and the loops around the nest. Loops inside it are projected out.
+    These inames are the hardware axes and the loops around the nest. Inner loops are projected out.
     """
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {
@@ -177,7 +181,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Whether for some values of the other dimensions the first ones have all values that they have anywhere."""
+    """Return whether for some values of the other dimensions the first have all values that they have anywhere."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))
@@ -197,7 +201,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
-    """Return the product over the first dimensions of the most values that each takes in any line, or else in all."""
+    """Return the product over the first dimensions of the most values on any line, or else of their whole range."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
         lines = _lines(points, dims, k)
@@ -212,7 +216,7 @@ def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
-    """Return the values of a dimension where the loops before it and the inames outside the nest are fixed."""
+    """Return the values of a dimension for fixed loops before it and fixed inames outside the nest."""
     lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1))
     lines = lines.move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)
@@ -222,7 +226,7 @@ class Averages:
     """Executions by the sub-groups of one launch over their number, at fixed sizes.
 
     A loop nest counts as often as its most executed statement. A guarded statement counts as often as its accesses to
-    global memory; without such accesses it counts as often as its nest.
+    global memory, or, without such accesses, as often as its nest.
     """
 
     def __init__(self, cardinalities: Cardinalities, sizes: Mapping[str, int]) -> None:
@@ -236,7 +240,7 @@ class Averages:
     def _executions(self, launch: str, loops: LoopNest, statement: str = "") -> float:
         """Return the average of a nest of the launch, or of a guarded statement in it."""
         number = self.launches.get(launch)
-        if number is None:  # the nest stands between two launches
+        if number is None:  # the nest is outside of launches
             return float(self.trips.count(loops)(**self.sizes))
         places = [place for place in self.places[number] if statement and place.statement == statement]
         guarded = {id(place.domain): place.domain for place in places}

@@ -352,6 +352,6 @@ class _Nests(FrozenValue):
 
 def _chain_acts(recurrence: Recurrence) -> dict[program.Act, int]:
     amounts: dict[program.Act, int] = defaultdict(int)
-    for (act, _), amount in recurrence.acts:
+    for (act, _), amount in recurrence.terms:
         amounts[act] += amount
     return amounts

@@ -1,8 +1,10 @@
-"""What one statement or barrier does to the state of a walk, by hand; every act costs 1."""
+"""The state of a walk after statements, barriers, stores and reads, by hand; every operation costs 1."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+import pytest
 
 from perfmodel.counts.flow.execution import (
     ACCESSED,
@@ -10,20 +12,23 @@ from perfmodel.counts.flow.execution import (
     LATEST,
     Arc,
     Arcs,
+    CellValue,
     Position,
     Rules,
     State,
     execute,
-    meet_barrier,
+    execute_barrier,
+    may_be_equal,
 )
-from perfmodel.counts.program.program import Act, Reading, Step, Writing
+from perfmodel.counts.flow.paths import Path
+from perfmodel.counts.program.program import Act, Cell, Reading, Step, Writing
 
 LOAD: Act = ("global", "load")
 STORE: Act = ("local", "store")
 BARRIER: Act = ("local", "barrier")
 ADD: Act = ("float32", "add")
 MUL: Act = ("float32", "mul")
-RULES = Rules(lambda act: 1.0)
+RULES = Rules(lambda operation: 1.0)
 # t = a*b + c: the product stands above a and b only
 FIRST = Step(
     "first", tuple(Reading(name, (), path) for name, path in (
@@ -33,8 +38,8 @@ FIRST = Step(
 SECOND = Step("second", (Reading("t", (), (ADD,)),), (Writing("tile", (), "local"),), ((ADD, 1), (STORE, 1)))
 
 
-def acts(state: State, name: str) -> dict[Act, int]:
-    return {act: amount for (act, _), amount in state.path(name).terms.items()}
+def operations(state: State, name: str) -> dict[Act, int]:
+    return {operation: amount for (operation, _), amount in state.path(name).terms.items()}
 
 
 def run(*steps: Step, rules: Rules = RULES) -> tuple[State, Arcs]:
@@ -47,14 +52,14 @@ def run(*steps: Step, rules: Rules = RULES) -> tuple[State, Arcs]:
 
 def test_a_result_waits_for_the_costliest_value() -> None:
     state, arcs = run(FIRST)
-    assert {LOAD: 1, MUL: 1, ADD: 1} == acts(state, LATEST)
-    assert {LOAD: 1} == acts(state, ACCESSED)
+    assert {LOAD: 1, MUL: 1, ADD: 1} == operations(state, LATEST)
+    assert {LOAD: 1} == operations(state, ACCESSED)
     assert {} == arcs  # nothing was stored before
 
 
 def test_a_reader_goes_on_where_the_writer_ended() -> None:
     state, arcs = run(FIRST, SECOND)
-    assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == acts(state, LATEST)
+    assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == operations(state, LATEST)
     assert [Arc("first", "second", "t", "", (ADD,))] == list(arcs.values())
 
 
@@ -62,7 +67,7 @@ def test_a_guarded_store_may_leave_the_old_value() -> None:
     # the short guarded step is not the end of the chain: t may still be what the first step stored
     short = Step("short", (Reading("d", (), ()),), FIRST.writings, (), guarded=True)
     state, arcs = run(FIRST, short, SECOND)
-    assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == acts(state, LATEST)
+    assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == operations(state, LATEST)
     assert {"first", "short"} == {arc.source for arc in arcs.values()}
     # where it is executed for sure, the chain is an addition and the store
     certain, _ = run(FIRST, replace(short, guarded=False), SECOND)
@@ -73,21 +78,12 @@ def test_a_guarded_store_may_leave_the_old_value() -> None:
 def test_a_barrier_waits_for_accesses_and_not_for_operations() -> None:
     # the path to the store is longer than that to the load, and the barrier waits for the store
     state, _ = run(FIRST)
-    meet_barrier("local", RULES, state)
-    assert {LOAD: 1, BARRIER: 1} == acts(state, FENCE)
-    assert {LOAD: 1, MUL: 1, ADD: 1} == acts(state, LATEST)  # still the longest: 3 acts over 2
+    execute_barrier("local", RULES, state)
+    assert {LOAD: 1, BARRIER: 1} == operations(state, FENCE)
+    assert {LOAD: 1, MUL: 1, ADD: 1} == operations(state, LATEST)  # still the longest: 3 operations over 2
     fenced, _ = run(FIRST, rules=Rules(RULES.cost, fenced=True))
-    meet_barrier("local", Rules(RULES.cost, fenced=True), fenced)
-    assert {LOAD: 1, MUL: 1, ADD: 1, BARRIER: 1} == acts(fenced, FENCE)
-
-
-def test_an_access_waits_for_the_barrier_before_it() -> None:
-    state, arcs = run(FIRST)
-    meet_barrier("local", RULES, state)
-    again = Step("again", (Reading("d", (), (LOAD,)),), (Writing("e", (), "private"),), ((LOAD, 1),))
-    execute(again, Position(), RULES, state, arcs)
-    (value,) = state.read("e", ())
-    assert {(LOAD, ()): 2, (BARRIER, ()): 1} == dict(value.path.terms)
+    execute_barrier("local", Rules(RULES.cost, fenced=True), fenced)
+    assert {LOAD: 1, MUL: 1, ADD: 1, BARRIER: 1} == operations(fenced, FENCE)
 
 
 def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
@@ -96,11 +92,73 @@ def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
     outer = Position().iteration("j", (True, 0), 1)
     carry = Step("carry", (Reading("s", (), (ADD,)),), (Writing("s", (), "private"),), ((ADD, 1),))
     execute(carry, outer.iteration("k", (True, 0), 1), RULES, state, arcs)
-    state.age(["s"], 3)  # an iteration of k, the second loop, has ended
+    state.cap_store_times(["s"], 3)  # an iteration of k, the second loop, has ended
     execute(carry, outer.iteration("k", (True, 1), 1), RULES, state, arcs)
-    state.age(["s"], 2)  # k has ended
-    state.age(["s"], 1)  # an iteration of j has ended
+    state.cap_store_times(["s"], 2)  # k has ended
+    state.cap_store_times(["s"], 1)  # an iteration of j has ended
     execute(carry, Position().iteration("j", (True, 1), 1).iteration("k", (True, 0), 1), RULES, state, arcs)
     assert ["k", "j"] == [arc.carried for arc in arcs.values()]
     (value,) = state.read("s", ())
     assert 3 == value.path.cost
+
+
+I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
+ONE, TWO = Path({}, 1.0), Path({}, 2.0)
+
+
+def test_a_sure_store_replaces_and_an_unsure_one_merges() -> None:
+    state = State()
+    state.write("a", (I0,), CellValue(TWO), certain=True)
+    state.write("a", (I0,), CellValue(ONE), certain=False)
+    assert [TWO] == [value.path for value in state.read("a", (I0,))]
+    state.write("a", (I0,), CellValue(ONE), certain=True)
+    assert [ONE] == [value.path for value in state.read("a", (I0,))]
+
+
+def test_a_store_to_a_cell_that_is_not_known_may_leave_the_old_value() -> None:
+    state = State()
+    state.write("a", (None,), CellValue(TWO), certain=True)
+    state.write("a", (None,), CellValue(ONE), certain=True)
+    assert [TWO] == [value.path for value in state.read("a", (I0,))]
+
+
+def test_a_read_finds_every_cell_that_it_may_be() -> None:
+    state = State()
+    state.write("a", (I0,), CellValue(ONE), certain=True)
+    state.write("a", (I1,), CellValue(TWO), certain=True)
+    assert [ONE] == [value.path for value in state.read("a", (I0,))]
+    assert [ONE, TWO] == [value.path for value in state.read("a", (None,))]
+    assert [] == list(state.read("b", ()))
+
+
+def test_a_read_at_constants_finds_that_cell_unless_others_may_be_it() -> None:
+    first, second = ((0, ()),), ((1, ()),)
+    state = State()
+    state.write("a", first, CellValue(ONE), certain=True)
+    state.write("a", second, CellValue(TWO), certain=True)
+    assert [TWO] == [value.path for value in state.read("a", second)]
+    assert [] == state.read("a", ((2, ()),))
+    assert [ONE, TWO] == [value.path for value in state.read("a", ())]  # a C instruction names no cell
+    state.write("a", (None,), CellValue(ONE), certain=True)
+    assert [TWO, ONE] == [value.path for value in state.read("a", second)]
+
+
+def test_a_read_looks_only_at_cells_whose_first_index_may_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[tuple[Cell, Cell]] = []
+
+    def noted(left: Cell, right: Cell) -> bool:
+        looked.append((left, right))
+        return may_be_equal(left, right)
+
+    monkeypatch.setattr("perfmodel.counts.flow.execution.may_be_equal", noted)
+    state, n = State(), (0, (("n", 1),))
+    paths = [Path({}, float(k)) for k in range(200)]
+    for k, path in enumerate(paths):
+        state.write("a", ((k, ()), None), CellValue(path), certain=True)
+    state.write("a", (n, None), CellValue(ONE), certain=True)
+    assert [paths[7], ONE] == [value.path for value in state.read("a", ((7, ()), I0))]
+    assert 2 == len(looked)
+    state.write("a", (None, I0), CellValue(TWO), certain=True)  # what is stored later is found too, in order
+    assert [paths[7], ONE, TWO] == [value.path for value in state.read("a", ((7, ()), I0))]
+    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (None, I0))]
+    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (n, I0))]

@@ -1,16 +1,16 @@
-"""Paths, and what is noted where their begins are not known, by hand."""
+"""Paths, and the choices that depend on their prefixes, by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from perfmodel.counts.flow.paths import START, Begin, Choices, Path, Term, UnknownBeginError, costlier, longer
+from perfmodel.counts.flow.paths import START, Choices, Path, Prefix, Term, UnknownPrefixError, costlier, longer
 
 ADD: Term = (("float32", "add"), ())
 MUL: Term = (("float32", "mul"), ("k",))
 
 
-def test_acts_are_added_and_told_apart_from_earlier_ones() -> None:
+def test_operations_are_added_and_subtracted() -> None:
     first = START.plus([(ADD, 1)], 1)
     second = first.plus([(ADD, 2), (MUL, 1)], 10)
     assert Path({ADD: 3, MUL: 1}, 11) == second
@@ -24,26 +24,26 @@ def test_the_first_of_equally_costly_paths_is_kept() -> None:
     assert longer(one, Path({}, 2)) == Path({}, 2)
 
 
-def test_margins_say_for_which_costs_a_choice_is_the_same() -> None:
+def test_margins_are_the_costs_with_the_same_choice() -> None:
     choices = Choices()
-    first, second = (Path({}, cost, Begin(k, {}, cost, choices)) for k, cost in enumerate((10, 7)))
+    first, second = (Path({}, cost, Prefix(k, {}, cost, choices)) for k, cost in enumerate((10, 7)))
     assert not costlier(second, first, added=2)  # so while the first costs at least 2 more
     assert costlier(second, first, added=4)  # and the second more than it less 4
     assert costlier(first, START)
     assert {(0, 1, False): 2, (1, 0, True): -4, (0, -1, True): 0} == choices.margins
 
 
-def test_acts_of_paths_with_different_begins_cannot_be_compared() -> None:
-    first, second = (Path({}, 0, Begin(k, {}, 0, Choices())) for k in range(2))
-    with pytest.raises(UnknownBeginError):
+def test_paths_with_different_prefixes_cannot_be_subtracted() -> None:
+    first, second = (Path({}, 0, Prefix(k, {}, 0, Choices())) for k in range(2))
+    with pytest.raises(UnknownPrefixError):
         first.since(second)
     longer = first.plus([(ADD, 2)], 4)
     assert {ADD: 2} == longer.since(first)
 
 
-def test_whether_a_path_has_an_act_at_all_may_rest_on_its_begin() -> None:
+def test_a_prefix_may_cancel_an_operation() -> None:
     choices = Choices()
-    begin = Path({}, 0, Begin(0, {MUL: -1}, 0, choices))  # a loop of few trips took off more than there was
-    assert {ADD: 2} == begin.plus([(ADD, 2), (MUL, 1)], 0).since(begin)  # there is no product left that could be added
+    prefix = Path({}, 0, Prefix(0, {MUL: -1}, 0, choices))  # a loop of few trips took off more than there was
+    assert {ADD: 2} == prefix.plus([(ADD, 2), (MUL, 1)], 0).since(prefix)
     assert {(0, ADD, 2): True, (0, MUL, 1): False} == choices.kept
-    assert {MUL: 1} == begin.plus([(MUL, 2)], 0).all_terms
+    assert {MUL: 1} == prefix.plus([(MUL, 2)], 0).all_terms

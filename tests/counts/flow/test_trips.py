@@ -18,16 +18,6 @@ def test_a_triangle_below_the_work_item_is_as_deep_as_its_longest_row() -> None:
     assert {LOAD: 1, ADD: 48, STORE: 1} == at(flow.depth, n=48)
 
 
-def test_a_sequential_triangle_is_counted_point_by_point() -> None:
-    flow = flow_of(kernel("{[i, j]: 0 <= i < n and 0 <= j <= i}", "out = sum((i, j), a[i, j])"))
-    assert 48 * 49 // 2 == flow.depth.operations(kind="add")(n=48)
-
-
-def test_a_band_is_as_deep_as_its_width() -> None:
-    unit = kernel("{[i, j]: 0 <= i < n and i <= j < i + 9}", "out[i] = sum(j, a[j])")
-    assert 9 == flow_of(in_lanes(unit)).depth.operations()(n=48)
-
-
 def test_statistics_give_the_trips_that_data_decide() -> None:
     unit = kernel(
         ["{[i]: 0 <= i < n}", "{[j]: first <= j < last}"],

@@ -7,11 +7,6 @@ import loopy as lp
 from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, STORE, at, flow_of, kernel
 
 
-def test_loops_multiply_what_is_in_them() -> None:
-    flow = flow_of(kernel("{[i, j]: 0 <= i < n and 0 <= j < 5}", "x[i, j] = 2*x[i, j] + y[i]"))
-    assert {LOAD: 2 * 5 * 7, MUL: 5 * 7, ADD: 5 * 7, STORE: 5 * 7} == at(flow.work, n=7)
-
-
 def test_short_nests_are_multiplied_out_and_long_ones_keep_their_loops() -> None:
     # a walk follows 4*3 runs one by one, but not 4*n: all of both are work
     flow = flow_of(kernel("{[i, j, k]: 0 <= i < 4 and 0 <= j < 3 and 0 <= k < n}", """

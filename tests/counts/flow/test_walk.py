@@ -18,7 +18,7 @@ def test_dot_product_is_a_chain_of_additions() -> None:
     assert {"mul": 1, "add": 1000} == {row.kind: row.count(n=1000) for row in counts.depth()}
     assert "n" == str(counts.flow.depth.operations(kind="add"))
     (recurrence,) = counts.flow.graph.recurrences
-    assert ("i", (((ADD, ()), 1),), 1) == (recurrence.loop, recurrence.acts, recurrence.chains)
+    assert ("i", (((ADD, ()), 1),), 1) == (recurrence.loop, recurrence.terms, recurrence.chains)
 
 
 def test_recurrence_through_a_function() -> None:
@@ -32,7 +32,7 @@ def test_recurrence_through_a_function() -> None:
     flow = flow_of(unit)
     assert {LOAD: 1, ADD: 50, RSQRT: 50, STORE: 1} == at(flow.depth, n=50)
     (recurrence,) = flow.graph.recurrences
-    assert (((ADD, ()), 1), ((RSQRT, ()), 1)) == recurrence.acts
+    assert (((ADD, ()), 1), ((RSQRT, ()), 1)) == recurrence.terms
 
 
 def test_a_scan_passes_through_memory() -> None:

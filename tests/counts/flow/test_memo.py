@@ -1,4 +1,4 @@
-"""What is recalled of a loop's body is what following it again gives."""
+"""The kept effect of a loop body equals that of executing it again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from perfmodel.counts.flow import execution, walkthrough
+from perfmodel.counts.flow import execution, walk as walk_module
 from perfmodel.counts.flow.execution import Position, Rules
 from perfmodel.counts.flow.trips import LoopNest, Span
-from perfmodel.counts.flow.walkthrough import Walkthrough
+from perfmodel.counts.flow.walk import Walk
 from perfmodel.counts.program.program import (
     Act,
     Cell,
@@ -28,7 +28,7 @@ from perfmodel.counts.program.program import (
     Writing,
 )
 
-ACTS: tuple[Act, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
+OPERATIONS: tuple[Act, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
 SPACES = {"g": "global", "t": "local", "p": "private", "q": "private"}
 COSTS = {"add": 2, "mul": 3, "exp": 7, "load": 5, "store": 1, "barrier": 0}
 
@@ -79,7 +79,7 @@ class MadeUp:
         for _ in range(self.random.randint(0, 3)):
             name = self.random.choice(list(SPACES))
             load: tuple[Act, ...] = () if SPACES[name] == "private" else ((SPACES[name], "load"),)
-            path = (*load, *self.random.choices(ACTS, k=self.random.randint(0, 2)))
+            path = (*load, *self.random.choices(OPERATIONS, k=self.random.randint(0, 2)))
             readings.append(Reading(name, self.cell(name, around), path))
         name = self.random.choice(list(SPACES))
         writing = Writing(name, self.cell(name, around), SPACES[name])
@@ -94,14 +94,14 @@ class MadeUp:
         inames = self.random.sample((*around, "lane"), k=1) if kind < 0.6 else []
         return ((self.random.randint(0, 2), tuple((iname, self.random.choice((1, 2))) for iname in inames)),)
 
-    def walked(self, **rules: bool) -> Walkthrough:
+    def walked(self, **rules: bool) -> Walk:
         trips: Any = self.trips
-        walk = Walkthrough(self.dataflow, trips, Rules(lambda act: COSTS[act[1]], **rules), arcs={})
+        walk = Walk(self.dataflow, trips, Rules(lambda operation: COSTS[operation[1]], **rules), arcs={})
         walk.block(self.schedule, Position())
         return walk
 
 
-def results(walk: Walkthrough) -> tuple[Any, ...]:
+def results(walk: Walk) -> tuple[Any, ...]:
     cells = {
         (name, cell): (dict(value.path.terms), value.path.cost, dict(value.sources))
         for name, cells in walk.state.cells.items() for cell, value in cells.items()
@@ -111,29 +111,29 @@ def results(walk: Walkthrough) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("rules", [{}, {"fenced": True}, {"fenced": True, "in_order": True}], ids=str)
-def test_a_walk_that_recalls_gives_what_a_walk_without_does(
+def test_walks_with_and_without_kept_effects_agree(
     rules: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recalled = 0
+    kept = 0
     for seed in range(50):
         program = MadeUp(seed)
-        monkeypatch.setattr(walkthrough, "WORTH_RECALLING", 2)
+        monkeypatch.setattr(walk_module, "WORTH_KEEPING", 2)
         walk = program.walked(**rules)
-        recalled += sum(outcome is not None for outcomes in walk._outcomes.values() for outcome in outcomes)
-        monkeypatch.setattr(walkthrough, "WORTH_RECALLING", 10**9)
+        kept += sum(outcome is not None for outcomes in walk._effects.values() for outcome in outcomes)
+        monkeypatch.setattr(walk_module, "WORTH_KEEPING", 10**9)
         assert results(program.walked(**rules)) == results(walk), f"seed {seed}"
-    assert recalled > 200
+    assert kept > 200
 
 
 def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     # 16 sums in registers, of which each iteration of k adds to all
     cell: Cell = ((0, (("u", 1),)),)
-    readings = (Reading("q", cell, (ACTS[0],)), Reading("a", (), (("global", "load"), ACTS[0])))
+    readings = (Reading("q", cell, (OPERATIONS[0],)), Reading("a", (), (("global", "load"), OPERATIONS[0])))
     add = Step("add", readings, (Writing("q", cell, "private"),), ())
 
     def executions(trips: int) -> int:
         hand: Any = ByHand({"k": trips, "u": 16}, frozenset("ku"))
-        walk = Walkthrough(Dataflow((add,), ("u",)), hand, Rules(lambda act: COSTS[act[1]]))
+        walk = Walk(Dataflow((add,), ("u",)), hand, Rules(lambda operation: COSTS[operation[1]]))
         executions = followed(walk, Loop("k", (Loop("u", (Run("add"),)),)), monkeypatch)
         load, additions = 5, 2 * trips
         assert {load + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
@@ -146,16 +146,16 @@ def test_iterations_that_fetch_anew_are_walked_a_few_times(monkeypatch: pytest.M
     # each iteration of k fetches two tiles, and 4 sums read them from registers: no new value follows from an old one
     total: Cell = ((0, (("r", 1),)),)
     steps = (
-        *fetched("s", "p", (("global", "load"), ACTS[2])), *fetched("t", "o", (("global", "load"),)),
-        Step("add", (Reading("q", total, (ACTS[0],)), Reading("p", REGISTER, (ACTS[0],)),
-                     Reading("o", REGISTER, (ACTS[0],))), (Writing("q", total, "private"),), ()),
+        *fetched("s", "p", (("global", "load"), OPERATIONS[2])), *fetched("t", "o", (("global", "load"),)),
+        Step("add", (Reading("q", total, (OPERATIONS[0],)), Reading("p", REGISTER, (OPERATIONS[0],)),
+                     Reading("o", REGISTER, (OPERATIONS[0],))), (Writing("q", total, "private"),), ()),
     )  # fmt: skip
     registers = [Loop("u", (Run(name),)) for name in ("read_s", "read_t", "add")]
     nest = Loop("k", (Wait("local"), Run("fetch_s"), Run("fetch_t"), Wait("local"), Loop("r", tuple(registers))))
 
     def executions(trips: int) -> int:
         hand: Any = ByHand({"k": trips, "r": 4, "u": 16}, frozenset("kru"))
-        walk = Walkthrough(Dataflow(steps, ("u",)), hand, Rules(lambda act: COSTS[act[1]]), arcs={})
+        walk = Walk(Dataflow(steps, ("u",)), hand, Rules(lambda operation: COSTS[operation[1]]), arcs={})
         executions = followed(walk, nest, monkeypatch)
         first, additions = 5 + 7 + 1 + 5, 2 * 16 * trips
         assert {first + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
@@ -175,7 +175,7 @@ def fetched(tile: str, register: str, path: tuple[Act, ...]) -> tuple[Step, Step
     )
 
 
-def followed(walk: Walkthrough, nest: Loop, monkeypatch: pytest.MonkeyPatch) -> int:
+def followed(walk: Walk, nest: Loop, monkeypatch: pytest.MonkeyPatch) -> int:
     """Walk through a launch of a nest, and return how many executions of statements are followed."""
     executed, executions = execution.execute, []
 
@@ -189,15 +189,15 @@ def followed(walk: Walkthrough, nest: Loop, monkeypatch: pytest.MonkeyPatch) -> 
     return len(executions)
 
 
-@pytest.mark.parametrize("worth_recalling", [2, 10**9])
-def test_a_loop_of_two_trips_is_followed_twice(worth_recalling: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("worth_keeping", [2, 10**9])
+def test_a_loop_of_two_trips_is_followed_twice(worth_keeping: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # each of 4 sums gets 36*2 additions; the innermost loop runs too often in all to be followed, were it longer
-    monkeypatch.setattr(walkthrough, "WORTH_RECALLING", worth_recalling)
+    monkeypatch.setattr(walk_module, "WORTH_KEEPING", worth_keeping)
     cell: Cell = ((0, (("r", 1),)),)
-    add = Step("add", (Reading("q", cell, (ACTS[0],)),), (Writing("q", cell, "private"),), ())
+    add = Step("add", (Reading("q", cell, (OPERATIONS[0],)),), (Writing("q", cell, "private"),), ())
     nest = Loop("o", (Loop("r", (Loop("k", (Run("add"),)),)),))
     hand: Any = ByHand({"o": 36, "r": 4, "k": 2}, frozenset("ork"))
-    walk = Walkthrough(Dataflow((add,)), hand, Rules(lambda act: COSTS[act[1]]))
+    walk = Walk(Dataflow((add,)), hand, Rules(lambda operation: COSTS[operation[1]]))
     walk.block((DeviceKernel("sums", (nest,)),), Position())
-    expected = {((r, ()),): {(ACTS[0], ()): 72} for r in range(4)}
+    expected = {((r, ()),): {(OPERATIONS[0], ()): 72} for r in range(4)}
     assert expected == {cell: dict(value.path.terms) for cell, value in walk.state.cells["q"].items()}
