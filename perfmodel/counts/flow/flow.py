@@ -185,7 +185,7 @@ class FlowGraph:
 Costs = Mapping[str | Act, float]
 TIE = 10**9  # cost of an arithmetic operation; accesses cost 1 and so decide only between equal chains
 GLOBAL_LOAD: Act = ("global", "load")
-#: Rough latencies of an in-order device over half that of an addition; no operation waits for a store.
+#: Rough latencies of an in-order device, in units of half an addition; no operation waits for a store.
 LATENCIES: Mapping[Act, int] = MappingProxyType(
     {GLOBAL_LOAD: 40, ("global", "store"): 0, ("local", "load"): 3, ("local", "store"): 0}
 )

@@ -1,4 +1,4 @@
-"""All operations of one work-item, without a walk: their number does not depend on what waits for what.
+"""All operations of one work-item. This needs no walk: their number does not depend on dependences.
 
 Input: a program's schedule, dataflow and trip counts. Output: the amount of each operation in each loop nest.
 """

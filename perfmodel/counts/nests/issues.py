@@ -14,26 +14,15 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import takewhile
 
-import islpy as isl
 import numpy as np
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.compiled import LoopTrips, takes_each, written_loops
+from perfmodel.counts.nests.digits import Digits, address_by_digits, hardware_place_values
 from perfmodel.counts.nests.folded import Changes
-from perfmodel.counts.nests.nest import (
-    IN,
-    NO_BYTES,
-    PARAM,
-    SET,
-    Address,
-    Issue,
-    IssuedAccess,
-    Move,
-    PrivateAccess,
-    address_of,
-)
+from perfmodel.counts.nests.nest import NO_BYTES, PARAM, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
 from perfmodel.counts.nests.nests import (
     Surroundings,
     bounds,
@@ -49,14 +38,11 @@ from perfmodel.counts.nests.nests import (
     without,
     written_out,
 )
-from perfmodel.counts.program.program import SHARED, Access, Domain, Statement
+from perfmodel.counts.program.program import Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.values import FrozenValue
 
 APART = 2**40  # bytes: further than equal addresses can be
-SAMPLES = 8  # places at which the digits of a group's number are tried
-
-Digits = tuple[tuple[int, Count], ...]  #: for each digit of a group's number its place value, and the address's step
 
 
 def issues_of(flow: Flow) -> tuple[Issue, ...]:
@@ -189,12 +175,12 @@ class _Issues(FrozenValue):
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
         """Return the place values of a number's digits; the only one is 1 where parameters bound the number."""
         axis = domain.axes[domain.names.index(name)]
-        radices = () if domain.points.dim(PARAM) else self._radices.get((domain.launch, axis), ())
+        units = () if domain.points.dim(PARAM) else self._place_values.get((domain.launch, axis), ())
         items = 0  # a group's number may end within a digit, the lanes along an axis may not
         if axis.startswith("l"):
             items = self.cardinalities.program.launches[domain.launch].group_shape[int(axis.partition(".")[2])]
         values = values_of(domain, name)
-        return (1, *(radix for radix in radices if radix < values and items % radix == 0))
+        return (1, *(unit for unit in units if unit < values and items % unit == 0))
 
     def _number(self, domain: Domain, name: str) -> Count:
         values = line_of(domain.points, domain.names.index(name))
@@ -249,58 +235,17 @@ class _Issues(FrozenValue):
 
     # }}}
 
-    # {{{ numbers of groups and lanes that the code takes apart
-
     @cached_property
-    def _radices(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        """The place values, above 1, of the digits into which code takes the number along a group or local axis."""
-        found: dict[tuple[int, str], set[int]] = defaultdict(set)
-        for statements in self.nests.values():
-            for statement in statements:
-                for access in statement.accesses:
-                    for name, divisors in _divisors(access, statement.domain).items():
-                        axis = statement.domain.axes[statement.domain.names.index(name)]
-                        found[statement.domain.launch, axis] |= divisors
-        return {key: _chain(divisors) for key, divisors in found.items()}
+    def _place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
+        """The place values, above 1, of the digits of group and local ids that indices take."""
+        return hardware_place_values(statement for statements in self.nests.values() for statement in statements)
 
     def _by_digits(self, access: Access, domain: Domain) -> tuple[Address | None, Mapping[str, Digits]]:
-        """Return the address of an access that is affine but for digits of groups' and lanes' numbers, if it is one.
-
-        A compiler's ``g / 36 % 4`` is such a digit. The steps are those between addresses at the digits' values, and
-        some other numbers are tried.
-        """
-        functions = _functions(access)
-        pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]
-        first = [0 if low is None else low for low, _ in (bounds(domain.points, k) for k in range(len(domain.names)))]
-        start = _address_at(functions, pitches, first)
-        if start is None:
-            return None, {}
-        steps: dict[str, Count] = {}
-        digits: dict[str, Digits] = {}
-        last, expected = list(first), start
-        for position, name in enumerate(domain.names):
-            units, extent = self._units(domain, name), values_of(domain, name)
-            numbers: list[tuple[int, int]] = []
-            for unit in units:
-                moved = _address_at(functions, pitches, _moved(first, position, unit)) if unit < extent else start
-                if moved is None:
-                    return None, {}
-                numbers.append((unit, moved - start))
-            for number in np.linspace(0, extent - 1, SAMPLES).astype(int):
-                address = _address_at(functions, pitches, _moved(first, position, int(number)))
-                if address is not None and address - start != _of_digits(int(number), numbers):
-                    return None, {}
-            last[position] += extent - 1
-            expected += _of_digits(extent - 1, numbers)
-            if len(units) > 1:
-                digits[name] = tuple((unit, Count.constant(step, "byte")) for unit, step in numbers)
-            elif numbers[0][1]:
-                steps[name] = Count.constant(numbers[0][1], "byte")
-        if _address_at(functions, pitches, last) not in (None, expected):
-            return None, {}
-        return Address(Count.constant(start, "byte"), steps), digits
-
-    # }}}
+        lows = (bounds(domain.points, k)[0] for k in range(len(domain.names)))
+        return address_by_digits(
+            access, domain, [0 if low is None else low for low in lows],
+            [values_of(domain, name) for name in domain.names], [self._units(domain, name) for name in domain.names],
+        )
 
     # {{{ private arrays
 
@@ -336,63 +281,3 @@ class _Issues(FrozenValue):
         return still
 
     # }}}
-
-
-def _functions(access: Access) -> list[isl.PwAff]:
-    """Return the index along each axis of an array, as a function of a domain's inames; nothing where data decide.
-
-    It is not restricted to the domain: isl takes seconds to write the pieces of some restrictions.
-    """
-    if access.cells is None:
-        return []
-    function = isl.PwMultiAff.from_map(access.cells)
-    return [function.get_pw_aff(axis) for axis in range(len(access.strides))]
-
-
-def _divisors(access: Access, domain: Domain) -> Mapping[str, set[int]]:
-    """Return the numbers by which the index of an access divides the inames of group and lane axes."""
-    divisors: dict[str, set[int]] = defaultdict(set)
-    hardware = [k for k, axis in enumerate(domain.axes) if axis]
-    for function in _functions(access) if access.space in SHARED else ():
-        for _, form in function.get_pieces():
-            for number in range(form.dim(isl.dim_type.div)):
-                quotient = form.get_div(number)
-                for k in hardware:
-                    if not quotient.get_coefficient_val(IN, k).is_zero():
-                        divisors[domain.names[k]].add(quotient.get_denominator_val().to_python())
-    return divisors
-
-
-def _chain(divisors: set[int]) -> tuple[int, ...]:
-    """Return the divisors, from the least on, of which each divides the next."""
-    chain: list[int] = []
-    for divisor in sorted(divisors - {1}):
-        if not chain or divisor % chain[-1] == 0:
-            chain.append(divisor)
-    return tuple(chain)
-
-
-def _moved(point: Sequence[int], position: int, distance: int) -> list[int]:
-    moved = list(point)
-    moved[position] += distance
-    return moved
-
-
-def _address_at(functions: Sequence[isl.PwAff], pitches: Sequence[int], point: Sequence[int]) -> int | None:
-    """Return the address of an access at a point, None outside of its domain."""
-    place = isl.Point.zero(functions[0].get_domain_space())
-    for position, value in enumerate(point):
-        place = place.set_coordinate_val(SET, position, isl.Val(value))
-    indices = [function.eval(place) for function in functions]
-    if any(not index.is_int() for index in indices):
-        return None
-    return sum(pitch * index.to_python() for pitch, index in zip(pitches, indices, strict=True))
-
-
-def _of_digits(number: int, steps: Sequence[tuple[int, int]]) -> int:
-    """Return how far an address moves to a number whose digits have these place values and steps."""
-    distance = 0
-    for unit, step in reversed(steps):
-        digit, number = divmod(number, unit)
-        distance += digit * step
-    return distance

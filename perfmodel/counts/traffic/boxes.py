@@ -1,16 +1,21 @@
-"""How many lines, and how many sets of a cache, a few references to one array touch, in numbers.
+"""How many cache lines, and how many cache sets, a few references to one array touch.
 
-The picture is a *box*: a start, and a step and an extent for each loop. What its innermost loops touch without a gap
-is a *run* of bytes; the runs repeat at pitches. Boxes of equal steps are one box, widened by the distances between
-their starts::
+Input: the loops that move the references (step and extent) and their start addresses. Output: a :class:`Box` with its
+lines, and the sets of a cache that these fall into.
+
+What the innermost loops touch without a gap is a *run* of bytes; outer loops repeat the run at a *pitch*. References
+with equal steps are one box, widened by the distances between their starts::
 
     start
     |== run ==|        |== run ==|        |== run ==|
     |<---- pitch ----->|
 
+Sets matter because a power-of-two pitch puts all runs into few of them: a cache then holds far fewer lines than its
+capacity. A line stays as long as its set receives no more lines than it has ways (:func:`chance_to_stay`).
+
 Examples
 --------
-A tile of 16 rows of 64 bytes, the rows 4096 bytes apart, is 16 lines, which all fall into one of 64 sets; with rows of
+A tile of 16 rows of 64 bytes, one every 4096 bytes, is 16 lines, which all fall into one of 64 sets; with rows of
 4160 bytes they fall into 16.
 
 >>> row = Sweep(4, 16)
@@ -19,8 +24,6 @@ A tile of 16 rows of 64 bytes, the rows 4096 bytes apart, is 16 lines, which all
 ...     print(tile.lines, tile.in_sets(64).reached)
 16.0 1.0
 16.0 16.0
-
-A set keeps a line as long as it receives no more lines than it has ways (:func:`chance_to_stay`).
 """
 
 from __future__ import annotations
@@ -35,30 +38,30 @@ import numpy.typing as npt
 
 
 class Sweep(NamedTuple):
-    """A loop that moves an address: by how many bytes, and how often it is executed."""
+    """A loop that moves an address: the bytes of a step, and the number of iterations."""
 
     step: int
     extent: float
 
 
 class Repeat(NamedTuple):
-    """Equal runs: the bytes from each to the next, and how many there are."""
+    """Equal runs: the bytes from one to the next, and their number."""
 
     pitch: int
     number: float
 
 
 class Interval(NamedTuple):
-    """A run: where it begins, and its length; both in bytes, in lines, or in repeats."""
+    """A run by its start and length, both in bytes, in lines, or in repeats."""
 
-    begin: int
+    start: int
     length: float
 
 
 def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
-    """Return the mean number of lines that contiguous bytes touch, from any start on a grid of bytes.
+    """Return the mean number of lines L that r contiguous bytes touch: 1 + floor((s + r - 1)/a) a/L.
 
-    The starts are ``start mod grid + k*grid``, where the grid divides the line: 1 + floor((s + r - 1)/a) a/L.
+    The runs start at ``s = start mod grid``, plus any multiple of the grid a, which divides the line.
 
     Examples
     --------
@@ -69,16 +72,16 @@ def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
 
 
 class BoxSets(NamedTuple):
-    """Where a box lies in the sets of a cache."""
+    """The sets of a cache that a box touches."""
 
     reached: float  # sets that its lines fall into
     run: float  # sets that a contiguous run reaches, or the neighbouring runs of a stencil together
-    period: int  # bytes: runs this far apart fall into sets that the boxes reach anyway
+    period: int  # bytes: runs at this distance fall into sets that the boxes touch anyway
     pitches: tuple[int, ...]  # bytes between runs, where they don't reach the same sets again
 
 
 class Box:
-    """What equal boxes touch, whatever the cache: lines, from one byte to another."""
+    """The bytes and lines that equal boxes touch, independent of the cache."""
 
     __slots__ = ("_sets", "high", "line", "lines", "low", "repeats", "runs")
 
@@ -92,7 +95,7 @@ class Box:
         self._sets: dict[int, BoxSets] = {}
 
     def in_sets(self, sets: int) -> BoxSets:
-        """Return where the box lies in a cache with so many sets."""
+        """Return the sets that the box touches in a cache with so many sets."""
         box_sets = self._sets.get(sets)
         if box_sets is None:
             box_sets = self._sets[sets] = self._in_sets(sets)
@@ -104,7 +107,7 @@ class Box:
         cycle, runs = sets * self.line, self.runs
         run = runs[0].length
         if len(runs) > 1:
-            run = mean_sets([begin for begin, _ in runs], max(length for _, length in runs), sets)
+            run = mean_sets([start for start, _ in runs], max(length for _, length in runs), sets)
         reached, period, pitches = run, cycle, []
         for pitch, number in self.repeats:
             reached = sets_reached(pitch, ceil(number), reached, sets, self.line)
@@ -116,30 +119,28 @@ class Box:
 
 
 class BoxLines(NamedTuple):
-    """Those lines of a box that count, which may be some of them, and the number of a reference in it."""
+    """The lines of a box that count, which may be a part of them, and one of its references."""
 
     box: Box
     lines: float
     reference: int = 0
 
     def sets_reached(self, sets: int) -> float:
-        """Return the sets of a cache that the lines fall into."""
         return min(self.box.in_sets(sets).reached, max(self.lines, 1.0))
 
     def lines_per_set(self, sets: int) -> float:
-        """Return the lines in each set that is reached."""
+        """Return the lines in each set that is touched."""
         return self.lines / max(min(self.box.in_sets(sets).reached, self.lines), 1.0)
 
     def part(self, factor: float) -> BoxLines:
-        """Return a part of the lines."""
         return BoxLines(self.box, self.lines * factor, self.reference)
 
 
 @lru_cache(maxsize=4096)  # tiles are the same at all sizes
 def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
-    """Return what equal boxes touch that begin at some bytes of an array, which rise as the steps of the sweeps do.
+    """Return the box of references that start at some bytes of an array; starts and steps ascend.
 
-    Sizes of an access and of a line are in bytes. The grid divides the distances between the places of the box.
+    ``size`` and ``line`` are bytes of an access and of a line. The grid divides all distances between executions.
     """
     run, repeats = _run_and_repeats(sweeps, size, line)
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in repeats)
@@ -149,7 +150,7 @@ def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: 
         return Box(lines_each * number_of_runs, low, high, line, (Interval(low // line, lines_each),), tuple(repeats))
     numbers, intervals = _widened(run, repeats, starts, line)
     runs = tuple(
-        Interval((low + begin) // line, lines_of_run(length, line, grid, low + begin)) for begin, length in intervals
+        Interval((low + start) // line, lines_of_run(length, line, grid, low + start)) for start, length in intervals
     )
     lines = min(sum(run.length for run in runs) * prod(numbers), len(starts) * lines_each * number_of_runs)
     widened = tuple(Repeat(repeat.pitch, number) for repeat, number in zip(repeats, numbers, strict=True))
@@ -157,7 +158,7 @@ def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: 
 
 
 def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[float, list[Repeat]]:
-    """Return the bytes of a contiguous run, and how the run repeats in each direction."""
+    """Return the bytes of a contiguous run, and its repeats in each direction."""
     run: float = size
     repeats: list[Repeat] = []
     for step, extent in sweeps:
@@ -174,27 +175,27 @@ def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[flo
 def _widened(
     run: float, repeats: Sequence[Repeat], starts: Sequence[int], line: int
 ) -> tuple[list[float], list[Interval]]:
-    """Return of several boxes together the numbers of runs in each direction, and the parts of a run, in bytes."""
-    places: list[set[int]] = [set() for _ in repeats]
+    """Return for several boxes together the numbers of runs in each direction, and the parts of a run in bytes."""
+    offsets: list[set[int]] = [set() for _ in repeats]  # in repeats of each direction
     rests = set()
     for start in starts:
         rest = start - starts[0]
         for k in range(len(repeats) - 1, -1, -1):
             pitch = repeats[k].pitch
             number = (rest + pitch // 2) // pitch
-            places[k].add(number)
+            offsets[k].add(number)
             rest -= number * pitch
         rests.add(rest)
-    unions = (_union(place, repeat.number, 0) for place, repeat in zip(places, repeats, strict=True))
+    unions = (_union(offset, repeat.number, 0) for offset, repeat in zip(offsets, repeats, strict=True))
     return [sum(interval.length for interval in union) for union in unions], _union(rests, run, line)
 
 
 def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
-    """Return equal intervals together; gaps that are smaller than the given one are filled."""
+    """Return equal intervals joined; gaps smaller than ``gap`` are filled."""
     parts: list[Interval] = []
     for start in sorted(starts):
         if parts and start - sum(parts[-1]) < max(gap, 1):
-            parts[-1] = Interval(parts[-1].begin, start + length - parts[-1].begin)
+            parts[-1] = Interval(parts[-1].start, start + length - parts[-1].start)
         else:
             parts.append(Interval(start, length))
     return parts
@@ -202,35 +203,35 @@ def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
 
 @lru_cache(maxsize=65536)
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
-    """Return how many sets equal runs of lines fall into that begin a pitch apart.
+    """Return how many sets equal runs of lines touch whose starts are one pitch from each other.
 
-    Where some sets receive more runs than others it is the number that as many sets with equal numbers would have,
+    If some sets receive more runs than others, it is the number of equally filled sets with the same mean square,
     (sum n)^2/sum n^2.
 
     Examples
     --------
-    A cache of 64 sets: rows of 4096 bytes begin in one set, of 4160 bytes in 16; those of 1032 bytes drift,
-    two into each of 8.
+    A cache of 64 sets: rows of 4096 bytes start in one set, of 4160 bytes in 16; rows of 1032 bytes drift, two into
+    each of 8.
 
     >>> [round(sets_reached(pitch, 16, 1.0, 64, 64), 1) for pitch in (4096, 4160, 1032)]
     [1.0, 16.0, 8.0]
     """
     cycle = sets * line
-    apart = gcd(pitch, cycle)
-    number = min(number, cycle // apart)
-    if apart >= run * line or number == 1 or run >= sets:
+    distance = gcd(pitch, cycle)  # between neighbouring starts, after all turns around the sets
+    number = min(number, cycle // distance)
+    if distance >= run * line or number == 1 or run >= sets:
         return min(number * run, sets)
-    if number * apart == cycle:
+    if number * distance == cycle:
         return sets
     return mean_sets(np.arange(number) * (pitch % cycle) % cycle // line, run, sets)
 
 
-def mean_sets(begins: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
-    """Return how many sets equal runs reach that begin at these lines, as in :func:`sets_reached`."""
+def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
+    """Return how many sets equal runs touch that start at these lines, as in :func:`sets_reached`."""
     turns, length = divmod(ceil(run), sets)
-    starts = np.asarray(begins, dtype=np.int64) % sets
+    starts = np.asarray(first_lines, dtype=np.int64) % sets
     ends = starts + length
-    # where runs begin and end on the circle of sets, and how many lines a set receives from there on
+    # the circle of sets is cut where runs start and end; the number of lines in a set is constant between two cuts
     borders = np.concatenate([[0], starts, ends % sets])
     order = np.argsort(borders)
     received = np.repeat([int((ends >= sets).sum()) + turns * len(starts), 1, -1], [1, len(starts), len(starts)])
@@ -239,10 +240,10 @@ def mean_sets(begins: Sequence[int] | npt.NDArray[np.int64], run: float, sets: i
 
 
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
-    """Return the share of lines whose sets receive no more lines than they have ways.
+    """Return the share of a box's lines whose sets receive no more lines than they have ways.
 
-    ``lines`` are those of the same box in each set that it reaches; of each other box these, and its chance to reach a
-    set, are in ``others``.
+    ``lines`` are the box's lines in each set that it touches; ``others`` has, for each other box, its lines in a set
+    and its chance to touch the same set.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
 def _with_lines(
     chances: Mapping[int, float], more: Sequence[tuple[int, float]], none: float, ways: int
 ) -> dict[int, float]:
-    """Return the distribution with lines added, each number by its chance; what exceeds the ways is left out."""
+    """Return the distribution of lines in a set after more are added; numbers above the ways are dropped."""
     result = {lines: none * chance for lines, chance in chances.items()} if none else {}
     for lines, chance in chances.items():
         for added, share in more:

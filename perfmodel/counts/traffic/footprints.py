@@ -1,14 +1,18 @@
-"""The footprints of a launch's loops at given sizes: the lines that their iterations touch, in caches of any size.
+"""The lines that the loops of a launch touch, at given sizes and for caches with lines of some bytes.
 
-The picture is a loop that is cut open at a depth: what all loops from there inwards touch is a footprint, the boxes of
-each array. Row sums of 128 rows of 64 float32, read in groups of 64 rows::
+Input: the tree of loops and its references at one size. Output: for any loop, as a whole or in one iteration, the
+touched lines of each array (its *footprint*), as boxes.
+
+The loop tree is cut at a depth: all loops from there inwards form the footprint. Row sums of 128 rows of 64 float32,
+in groups of 64 rows::
 
     depth 0   the launch         a: 128 rows of 256 bytes, 512 lines     out: 8 lines
     depth 1   a group            a: 64 rows, 256 lines                   out: 4 lines
     depth 2   a work-item        a: a row, 4 lines                       out: a line
     depth 3   an iteration of j  a: a line
 
-The numbers of references are those of the launch; a tuple of them rises.
+References are given by their numbers in the launch; tuples of them ascend. Footprints are kept by (references, depth),
+because the layer conditions of all caches ask for the same ones.
 """
 
 from __future__ import annotations
@@ -29,14 +33,14 @@ ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache that replaces the line least recently used.
+    """A cache that replaces the least recently used line.
 
     Attributes
     ----------
     lines, line_bytes : int
         Number of lines, and the bytes of one.
     sets : int
-        Number of sets; 0 where every line may be anywhere.
+        Number of sets; 0 if fully associative.
     """
 
     lines: int
@@ -45,12 +49,11 @@ class Cache:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all lines."""
         return self.lines * self.line_bytes
 
 
 class ArrayLines:
-    """Boxes of one array, and the lines of all; they do not change."""
+    """The boxes of one array and their lines; immutable."""
 
     __slots__ = ("_most_in_a_set", "boxes", "lines")
 
@@ -60,19 +63,18 @@ class ArrayLines:
         self._most_in_a_set: dict[int, int] = {}
 
     def most_in_a_set(self, sets: int) -> int:
-        """Return the most lines that a set of a cache receives."""
+        """Return the most lines that any set of a cache receives."""
         most = self._most_in_a_set.get(sets)
         if most is None:
             most = self._most_in_a_set[sets] = sum([ceil(box.lines_per_set(sets)) for box in self.boxes])
         return most
 
     def part(self, factor: float) -> ArrayLines:
-        """Return a part of the lines."""
         return ArrayLines([box.part(factor) for box in self.boxes])
 
 
 class TouchedLines:
-    """The lines that are touched, by array; they do not change."""
+    """The touched lines of each array; immutable."""
 
     __slots__ = ("_half", "by_array")
 
@@ -82,19 +84,18 @@ class TouchedLines:
 
     @property
     def half(self) -> TouchedLines:
-        """Half of what is touched of each array."""
         if self._half is None:
             self._half = TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
         return self._half
 
     def fits(self, cache: Cache) -> bool:
-        """Whether no set of a cache receives more lines than it has ways."""
+        """Return whether no set of a cache receives more lines than it has ways."""
         sets = cache.sets
         if not sets:
             return sum([array.lines for array in self.by_array.values()]) <= cache.lines
         free, most = cache.lines // sets, cache.lines + 1
         for array in self.by_array.values():
-            if array.lines > most:  # so that there is a set with too many
+            if array.lines > most:  # then some set has too many
                 return False
             free -= array.most_in_a_set(sets)
             if free < 0:
@@ -103,31 +104,31 @@ class TouchedLines:
 
 
 class Sweeps(NamedTuple):
-    """The loops that move an address, the steps rising, and how far from the start they reach down."""
+    """The loops that move an address, steps ascending, and the lowest distance from the start that they reach."""
 
     loops: tuple[Sweep, ...]
     lowest: int
 
 
 class ReferenceMotion:
-    """How a reference moves at given sizes."""
+    """A reference at given sizes: the extents of its loops, and the bytes by which each moves it."""
 
     __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "starts", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
         iterations = list(reference.iterations)
-        for depth, _ in reference.blocks:  # a number may have fewer values than a block
+        for depth, _ in reference.blocks:  # an iname may have fewer values than a block
             iterations[depth + 1] = max(iterations[depth + 1], iterations[depth])
-        self.iterations = iterations  # as in the reference
+        self.iterations = iterations
         self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(iterations)]
         self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
-        # for each depth what divides the distances between the places of the box of the loops inwards [B]
+        # for each depth a divisor of all distances in the box of the loops inwards [B]
         self.grids = [line] * (len(self.extents) + 1)
-        self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may do so
-        self.moves.append(True)  # what is inside of all loops
+        self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may move it
+        self.moves.append(True)  # the body inside all loops
         if self.steps is not None:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
@@ -140,7 +141,7 @@ class ReferenceMotion:
         return self.reference.window is not None
 
     def sweeps(self, depth: int) -> Sweeps:
-        """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
+        """Return the loops from a depth inwards that move the address."""
         if not self._sweeps:
             steps, coupled = self.steps or [], self.reference.coupled
             if coupled is None:
@@ -153,7 +154,7 @@ class ReferenceMotion:
     def extent(self, depth: int, level: int) -> float:
         """Return the extent of a loop among those from a depth inwards.
 
-        Where a guard cuts the last group off, the lanes of a group are as many as in a whole one, and the groups fewer.
+        If a guard cuts off the last group, lanes count as in a full group, and the groups are fewer.
         """
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
@@ -161,7 +162,7 @@ class ReferenceMotion:
         return self.extents[level]
 
     def _coupled_extent(self, loop: CoupledLoop[float]) -> float:
-        """Return the extent of a coupled loop; 0 where nothing is executed around it."""
+        """Return the extent of a coupled loop; 0 if nothing is executed around it."""
         extent = loop.inside / loop.outside if loop.outside else 0.0
         for around, inside in self.reference.blocks:
             if loop.depth == around:
@@ -171,9 +172,9 @@ class ReferenceMotion:
         return extent
 
     def lines_at_random(self, depth: int, line: int) -> float:
-        r"""Return the lines where data decide: one for each access, or for a line's length of those side by side.
+        """Return the lines of data-dependent accesses: one each, or one for a line's length of neighbouring cells.
 
-        Of L lines, a accesses to any of them touch :math:`L (1 - (1 - 1/L)^a)`.
+        a accesses to any of L lines touch :math:`L (1 - (1 - 1/L)^a)` lines.
         """
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
@@ -200,7 +201,7 @@ class ReferenceMotion:
         return max(lines * min(share, 1.0), 1.0)
 
     def lines_to_choose(self, line: int) -> float:
-        """Return the lines of an array that data index; of unknown shape it has a cell for each work-item."""
+        """Return the lines of an array that data index; one of unknown shape gets a cell for each work-item."""
         if self.reference.span is not None:
             return max(float(-(-self.reference.span // line)), 1.0)
         moving = self.reference.window.moving if self.reference.window else ()
@@ -208,10 +209,10 @@ class ReferenceMotion:
         return max(items * self.reference.size / line, 1.0)
 
     def jump_share(self, line: int, depth: int) -> float:
-        """Return the share of the lines that are not next to the line before: the first of each run.
+        """Return the share of lines that do not follow the line before: the first of each run.
 
-        A run goes on as long as each loop continues where the loops inside of it end. Where data index, the lines that
-        a window reaches as it moves on are next to each other.
+        A run continues as long as each loop starts where the loops inside it end. For data-dependent indices, the lines
+        that a window reaches as it moves on follow one another.
         """
         run = float(self.reference.size)
         if self.steps is None:
@@ -236,7 +237,7 @@ def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
 
 
 class Footprints:
-    """What the loops of a launch touch at given sizes, in lines of some bytes."""
+    """The footprints of a launch's loops at given sizes, in lines of some bytes."""
 
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
@@ -248,18 +249,17 @@ class Footprints:
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
-        """How each reference moves."""
         return [ReferenceMotion(reference, self.line) for reference in self.references]
 
     @cached_property
     def most_lines(self) -> float:
-        """Lines of all arrays, which no footprint exceeds; infinite where the shape of one is not known."""
+        """The lines of all arrays, an upper bound of any footprint; infinite if the shape of an array is unknown."""
         spans = {reference.array: reference.span for reference in self.references}
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
 
     def jump_share(self, k: int, depth: int) -> float:
-        """Return the share of a reference's lines, in the loops from a depth inwards, that are not next to the last."""
+        """Return the share of a reference's lines, from a depth inwards, that do not follow the line before."""
         key = k, depth if self.references[k].window else 0
         share = self._jump_shares.get(key)
         if share is None:
@@ -267,7 +267,7 @@ class Footprints:
         return share
 
     def of_loop(self, loop: int, whole: bool) -> TouchedLines:
-        """Return what is touched in the whole of a loop, or in one of its iterations."""
+        """Return the lines that a loop touches, as a whole or in one iteration."""
         touched = self._by_loop.get((loop, whole))
         if touched is None:
             tree_loop = self.tree.loops[loop]
@@ -275,7 +275,7 @@ class Footprints:
         return touched
 
     def of(self, references: frozenset[int], depth: int) -> TouchedLines:
-        """Return what references touch in all loops from a depth inwards."""
+        """Return the lines that references touch in all loops from a depth inwards."""
         key = references, depth
         touched = self._touched.get(key)
         if touched is None:
@@ -286,9 +286,9 @@ class Footprints:
         return touched
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        """Return the references of an array that usual iterations of the loops outside of a depth execute.
+        """Return the references of an array in usual iterations of the loops outside of a depth.
 
-        Others, as those at a border, are in less than half as many iterations as the array's most frequent one.
+        References at a border are executed in less than half as many iterations as the array's most frequent one.
         """
         if len(references) == 1:
             return references
@@ -299,7 +299,7 @@ class Footprints:
         return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
     def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
-        """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
+        """Return the lines of an array that references touch; with ``store``, only of stores or only of loads."""
         key = references, depth, store
         lines = self._array_lines.get(key)
         if lines is None:
@@ -311,9 +311,9 @@ class Footprints:
         return lines
 
     def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
-        """Return the boxes of references of one array; those of equal steps are one."""
+        """Return the boxes of references to one array; references with equal steps share a box."""
         if len(references) == 1 and store is None and self.references[references[0]].steps is not None:
-            return [self._box(references[0], depth)]  # by far the most frequent case
+            return [self._box(references[0], depth)]  # the usual case
         alike: dict[tuple[tuple[Sweep, ...], int], tuple[list[int], list[int]]] = {}
         boxes: list[BoxLines] = []
         for k in references:
@@ -337,16 +337,15 @@ class Footprints:
         return boxes
 
     def _box(self, k: int, depth: int) -> BoxLines:
-        """Return the box of one reference."""
         motion = self.motions[k]
         sweeps, lowest = motion.sweeps(depth)
         starts = motion.starts
-        places = (starts[0] + lowest,) if len(starts) == 1 else tuple(sorted({start + lowest for start in starts}))
-        box = box_of(sweeps, places, motion.reference.size, self.line, motion.grids[depth])
+        moved = (starts[0] + lowest,) if len(starts) == 1 else tuple(sorted({start + lowest for start in starts}))
+        box = box_of(sweeps, moved, motion.reference.size, self.line, motion.grids[depth])
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return boxes of one array, together no more than what is between their ends, nor than the array."""
+        """Return boxes of one array, scaled so that they have at most the lines between their ends and of the array."""
         boxes = array.boxes
         if not boxes:
             return array
@@ -363,22 +362,22 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def distances(self, k: int) -> Collection[int]:
-        """Return the distances to a reference's starts from those of all that move alike in its loops, in bytes.
+        """Return the distances [B] to a reference's starts from the starts of all references with the same motion.
 
-        Guards make several references of them. Less than a line is none.
+        Guards split such references. Distances below a line are left out, except 0.
         """
         if k not in self._distances:
             reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
             for alike, motion in zip(self.references, self.motions, strict=True):
                 if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
                     starts.update(motion.starts)
-            apart = (start - start_alike for start in self.motions[k].starts for start_alike in starts)
-            self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
+            differences = (start - other for start in self.motions[k].starts for other in starts)
+            self._distances[k] = {0, *(distance for distance in differences if abs(distance) >= self.line)}
         return self._distances[k]
 
 
 def joined(parts: Sequence[TouchedLines]) -> TouchedLines:
-    """Return touched lines together; of an array that is in several the largest number counts."""
+    """Return touched lines together; of an array in several parts the largest counts."""
     by_array = dict(parts[0].by_array)
     for part in parts[1:]:
         for name, array in part.by_array.items():

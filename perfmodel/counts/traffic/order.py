@@ -1,8 +1,10 @@
-"""The order in which a device runs the instances of a launch's statements.
+"""The order in which a device executes the statements of a launch.
 
-The picture is the loops as they are nested when a kernel runs, those over groups and work-items among them. Without
-barriers, one work-item after another (``serial``), one vector of 8 neighbours after another (``vectors``) or all lanes
-along l.0 together (``lockstep``)::
+Input: the schedule, and the kind of device. Output: for each schedule position the loops around it, those over groups
+and work-items included, as the device nests them.
+
+Without barriers a device runs one work-item after another (``serial``), vectors of neighbours one after another
+(``vectors``), or all lanes along l.0 together (``lockstep``)::
 
     serial                    vectors                    lockstep
     g.0                       g.0                        g.0
@@ -11,7 +13,8 @@ along l.0 together (``lockstep``)::
                 s += a[...]               l.0                        s += a[...]
                                               s += a[...]
 
-Between barriers, a serial device runs all work-items inside of each loop that contains them: g.0, k, l.0.
+With barriers, a serial device runs all work-items inside each loop that contains a barrier: g.0, k, l.0. A cache sees
+different reuse in each order.
 """
 
 from __future__ import annotations
@@ -22,19 +25,20 @@ from dataclasses import dataclass
 from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Place, Wait, has_barrier
 
 ORDERS = ("serial", "vectors", "lockstep")
-#: Loops (group and lane axes too) by their names and positions among siblings by their numbers, outermost first.
+#: Names of loops (group and lane axes too) and numbers of positions among siblings, outermost first.
 Path = tuple[int | str, ...]
 
 
 def paths(
     device: DeviceKernel, launch: Launch, unrolled: Container[str], order: str, lanes: int = 1
 ) -> Mapping[Place, Path]:
-    """Return, for each place of a launch, the loops around it and its positions in them as the device runs them.
+    """Return, for each schedule position of a launch, the loops around it and its positions in them.
 
-    Work-groups run one after another, g.0 fastest. ``"serial"``: so do the work-items of a group, l.0 fastest. Where
-    the launch has barriers, a loop over the work-items is inside each runtime loop; else it is outside of all loops.
-    ``"lockstep"``: each instance is run by all lanes along l.0 together, and the other lanes are as far outside as
-    barriers permit. ``"vectors"``: so many lanes along l.0 run together, and vectors are as far outside.
+    Work-groups run one after another, g.0 fastest. ``"serial"``: so do the work-items of a group, l.0 fastest. If the
+    launch has barriers, the loop over work-items is inside each runtime loop; else it is outside of all loops.
+    ``"lockstep"``: all lanes along l.0 execute each statement together; loops over the other local axes are as far
+    outside as barriers permit. ``"vectors"``: the same for ``lanes`` neighbours along l.0; loops over vectors are as
+    far outside.
 
     Examples
     --------
@@ -59,9 +63,31 @@ def paths(
     return dict(walk.region(places, groups))
 
 
+def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
+    """Return a path with a loop for each digit of an iname, larger place values outside.
+
+    Examples
+    --------
+    Vectors of 16 lanes, in blocks of 4:
+
+    >>> with_digit_loops(("g.0", "l.0/16", 0, "l.0"), {"l.0": (64, 4)})
+    ('g.0', 'l.0/64', 'l.0/16', 0, 'l.0/4', 'l.0')
+    """
+    result: list[int | str] = []
+    for entry in path:
+        if isinstance(entry, str):
+            axis, _, width = entry.partition("/")
+            outside = {str(other) for other in result}
+            for value in digits.get(axis, ()):
+                if value > int(width or 1) and f"{axis}/{value}" not in outside:
+                    result.append(f"{axis}/{value}")
+        result.append(entry)
+    return tuple(result)
+
+
 @dataclass(frozen=True)
 class _DeviceOrder:
-    """Loops over work-items around and inside of what each work-item passes without a stop."""
+    """Loops over work-items around and inside each barrier interval."""
 
     around: Path
     inside: Path
@@ -69,7 +95,7 @@ class _DeviceOrder:
     serial: bool
 
     def between_barriers(self, nodes: tuple[Node, ...], parent: Place, outside: Path) -> Iterator[tuple[Place, Path]]:
-        """Yield the places below a node that is or contains a barrier, and what is around them."""
+        """Yield the positions below a node that is or contains a barrier, and the loops around them."""
         region = 0
         for k, node in enumerate(nodes):
             place = (*parent, 2 * k)
@@ -84,7 +110,7 @@ class _DeviceOrder:
                 yield from self.region(_places(node, place), (*outside, region))
 
     def region(self, places: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
-        """Yield places that each work-item passes without a stop, and what is around them."""
+        """Yield positions in one barrier interval, and the loops around them."""
         depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)  # entries of a place
         return ((place, (*outside, *self.around, *place[depth:], *self.inside)) for place in places)
 
@@ -93,7 +119,7 @@ class _DeviceOrder:
 
 
 def _places(node: Node, place: Place) -> Iterator[Place]:
-    """Yield the place of a node and those of all nodes below it, each with that before it."""
+    """Yield the positions of a node and of all nodes below it, each after the position before it."""
     yield place
     if isinstance(node, Loop):
         for k, child in enumerate(node.body):

@@ -1,7 +1,9 @@
-"""The tree of a launch's loops, and the references in it: what of its traffic is the same at all sizes.
+"""The loop tree of a launch, and the references in it: the part of its traffic that is the same at all sizes.
 
-The picture is the loops in the order in which the device runs them (:mod:`~perfmodel.counts.traffic.order`), with the
-references where they stand. Row sums in groups of 64, on a device that runs one work-item after another::
+Input: a program and the order of the device (:mod:`~perfmodel.counts.traffic.order`). Output: a tree of loops with
+references as leaves; steps, starts and iterations are counts, to be evaluated at sizes.
+
+Row sums in groups of 64, on a device that runs one work-item after another::
 
     launch              loop 0, depth -1
         g.0             loop 1, depth 0
@@ -10,9 +12,10 @@ references where they stand. Row sums in groups of 64, on a device that runs one
                     a   reference 0: steps 64*4*m, 4*m, 4; iterations 1, n/64, n, n*m
                 out     reference 1: steps 64*4, 4;        iterations 1, n/64, n
 
-A *reference* stands for accesses to one array that move alike, as ``a[i - 1]`` and ``a[i + 1]``: a box for each start.
-A loop's extent is the ratio of iterations in it to those around it: n*m/n = m for j. At n = 128, m = 64 the steps of
-``a`` are 16384, 256 and 4 bytes and its extents 2, 64 and 64.
+A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``, with one start
+for each. A loop's extent is the ratio of its iterations to the iterations around it, here n*m/n = m for j; so a
+triangular loop has its mean extent. At n = 128, m = 64 the steps of ``a`` are 16384, 256 and 4 bytes, its extents 2, 64
+and 64.
 """
 
 from __future__ import annotations
@@ -30,13 +33,13 @@ import islpy as isl
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.digits import StepsByDigits, place_values
 from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
-from perfmodel.counts.traffic.digits import StepsByDigits, by_digits, digits_of
-from perfmodel.counts.traffic.order import Path, paths
+from perfmodel.counts.traffic.order import Path, paths, with_digit_loops
 from perfmodel.values import FrozenValue
 
 SET = isl.dim_type.set
@@ -47,7 +50,7 @@ Number = TypeVar("Number", Count, float)
 
 @dataclass(frozen=True)
 class CoupledLoop(Generic[Number]):
-    """A loop around a reference by its depth, and the iterations outside of it and in it."""
+    """A loop around a reference by its depth, with the iterations outside of it and in it."""
 
     depth: int
     outside: Number
@@ -56,48 +59,48 @@ class CoupledLoop(Generic[Number]):
 
 @dataclass(frozen=True)
 class Window(Generic[Number]):
-    """Indices that data give: those of a work-item lie in a window of so many, which moves on with the work-items."""
+    """Data-dependent indices: those of one work-item lie in a window, which moves with the work-items."""
 
-    width: Number | None  # None where nothing says that it is not all indices
-    indices: Number | None  # from the first to the last; None where the array's shape is not known
-    moving: tuple[bool, ...]  # which of the loops move it: those over work-items, else the outermost
+    width: Number | None  # None if it may be all indices
+    indices: Number | None  # of the array; None if its shape is unknown
+    moving: tuple[bool, ...]  # whether each loop moves it: those over work-items, else the outermost
 
 
 @dataclass(frozen=True)
 class Reference(Generic[Number]):
-    """Accesses that move alike: one box for each start.
+    """Accesses with the same motion: one box for each start.
 
-    Where a guard couples loops, ``coupled`` has for each depth the loops from there inwards, the smallest steps first.
-    The order decides which of them is the shorter. It is None where the loops do not depend on each other.
+    If a guard couples loops, ``coupled`` has for each depth the loops from there inwards, smallest steps first; the
+    order decides which of two coupled loops is the shorter one. It is None if no condition couples loops.
     """
 
     array: str
     size: int  # bytes of one access
     loops: tuple[int, ...]  # around it, outermost first
-    iterations: tuple[Number, ...]  # how often their bodies are executed: first outside of all, then in each
-    blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, as vectors, and of those over what is in them
-    steps: tuple[Number, ...] | None  # how far each moves the address [B]; None where data, or no affine form, give it
+    iterations: tuple[Number, ...]  # executions outside of all loops, then in each loop
+    blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, such as vectors, and of those inside blocks
+    steps: tuple[Number, ...] | None  # bytes by which each loop moves the address; None if not affine
     coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
-    starts: tuple[Number, ...]  # where the boxes begin, in bytes from the array's first cell
-    stores: tuple[bool, ...]  # which of them are stored to
-    span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
-    walked: int | None  # the depth of a loop that data bounds, and that goes from each cell to the next
-    paged: bool  # whether the array lies in global memory, where it begins on a page
-    window: Window[Number] | None  # where data index, what is known of how local the indices are
+    starts: tuple[Number, ...]  # of the boxes, in bytes from the array's first cell
+    stores: tuple[bool, ...]  # whether each start is of a store
+    span: Number | None  # bytes of the array; None if its shape is unknown
+    walked: int | None  # the depth of a data-bounded loop over neighbouring cells
+    paged: bool  # whether the array is in global memory and so starts on a page
+    window: Window[Number] | None  # of data-dependent indices
 
 
 @dataclass(frozen=True)
 class TreeLoop:
     """A loop of the tree."""
 
-    depth: int  # how many loops are around it
-    children: tuple[int, ...]  # loops by their numbers, and references, each as ~number, which is negative; in order
+    depth: int  # loops around it
+    children: tuple[int, ...]  # in order: numbers of loops, and ~number of references (negative)
     references: frozenset[int]  # all below
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Two children of a loop that use an array one after the other, and the references between them."""
+    """Two children of a loop with consecutive uses of an array, and the references between them."""
 
     before: int
     reference_before: int  # to the array, below the child
@@ -108,7 +111,7 @@ class Gap:
 
 @dataclass(frozen=True, eq=False)
 class LoopTree(FrozenValue):
-    """The loops of a launch, the first of which stands for the launch itself, and the arrays of its references."""
+    """The loops of a launch, of which the first is the launch itself, and the arrays of its references."""
 
     loops: tuple[TreeLoop, ...]
     arrays: tuple[str, ...]
@@ -127,7 +130,7 @@ class LoopTree(FrozenValue):
         return self._by_array[references]
 
     def gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
-        """Return the gaps between uses of reference k's array in a loop; the last is that to the next iteration."""
+        """Return the gaps between uses of reference k's array in a loop; the last is the gap to the next iteration."""
         key = loop, k
         if key not in self._gaps:
             self._gaps[key] = tuple(self._make_gaps(self.loops[loop].children, k))
@@ -143,7 +146,7 @@ class LoopTree(FrozenValue):
             yield Gap(children[before], user_before, children[after], user_after, between)
 
     def _user(self, child: int, k: int) -> int | None:
-        """Return the reference itself, or else one to the same array, where it is below a child."""
+        """Return the reference itself, else another one to the same array, if it is below a child."""
         below, array = self.below(child), self.arrays[k]
         return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
 
@@ -158,7 +161,7 @@ class LoopTree(FrozenValue):
 
 @dataclass(frozen=True)
 class LaunchReferences(Generic[Number]):
-    """A launch: the tree of its loops and its references, in the order of the device."""
+    """The loop tree of a launch and its references, in the order of the device."""
 
     tree: LoopTree
     references: tuple[Reference[Number], ...]
@@ -169,21 +172,20 @@ class _Frame:
     """The loops around a statement, outermost first."""
 
     path: Path
-    loops: tuple[Path, ...]  # the paths to them
-    names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
-    widths: tuple[int, ...]  # values of the iname in an iteration: lanes of a vector, or the place value of a digit
-    scales: tuple[Fraction, ...]  # of the iterations, by which each loop makes fewer or more than its number has values
-    iterations: tuple[Count, ...]  # as in a reference
+    loops: tuple[Path, ...]
+    names: tuple[str, ...]  # "" if the statement does not depend on the loop
+    widths: tuple[int, ...]  # values of the iname per iteration: lanes of a vector, or a digit's place value
+    scales: tuple[Fraction, ...]  # iterations of each loop over values of its iname
+    iterations: tuple[Count, ...]  # as in Reference
     data_loop: int | None  # the depth of the loop whose trips statistics give
 
     def loops_of(self, domain: Domain) -> tuple[str, ...]:
-        """Return the inames, also of the loop whose trips statistics give."""
+        """Return the inames, including the loop whose trips statistics give."""
         (data,) = [name for name, _ in domain.means] if len(domain.means) == 1 else [""]
         return tuple(data if depth == self.data_loop else name for depth, name in enumerate(self.names))
 
     @property
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        """As in a reference."""
         entries = [str(path[-1]).partition("/")[0] for path in self.loops]
         around = (depth for depth, width in enumerate(self.widths) if width > 1)
         return tuple([(depth, entries.index(entries[depth], depth + 1)) for depth in around])
@@ -191,7 +193,7 @@ class _Frame:
 
 @dataclass(frozen=True, eq=False)
 class _Box:
-    """An access as a reference of one start."""
+    """An access as a reference with one start."""
 
     access: Access
     frame: _Frame
@@ -202,7 +204,7 @@ class _Box:
 
     @property
     def motion(self) -> tuple[object, ...]:
-        """What accesses that move alike have in common."""
+        """The key of all accesses with the same motion."""
         steps = None if self.steps is None else tuple(str(step.polynomial) for step in self.steps)
         return self.access.array, self.access.bits // 8, id(self.frame), steps, self.access.walks
 
@@ -217,13 +219,13 @@ def references_of(
 ) -> tuple[LaunchReferences[Count], bool]:
     """Return the references of a launch in the order of the device, and whether all of them are exact.
 
-    Registers (private arrays) are left out. ``spans`` are the bytes of each array where they are known. A
-    reference is not exact where its executed instances are only bounded.
+    Private arrays are left out (registers). ``spans`` are the bytes of each array, if known. A reference is not exact
+    if its executions are only bounded.
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
     around = paths(device, program.launches[launch], unrolled, order, lanes)
-    frames = _Frames(cardinalities, launch, digits_of(program, launch))
+    frames = _Frames(cardinalities, launch, place_values(program, launch))
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in program.statements:
         domain = statement.domain
@@ -247,9 +249,9 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
         names = frame.loops_of(domain)
         steps = tuple(width * address.step(name) for name, width in zip(names, frame.widths, strict=True))
         start = address.start
-    elif steps_by_digits := StepsByDigits.of(access, domain):
-        steps = tuple(starmap(steps_by_digits.step, zip(frame.names, frame.widths, strict=True)))
-        start = steps_by_digits.start
+    elif by_digits := StepsByDigits.of(access, domain):
+        steps = tuple(starmap(by_digits.step, zip(frame.names, frame.widths, strict=True)))
+        start = by_digits.start
     else:
         return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
     exact = domain.exact and domain.factor == 1 and address is not None
@@ -257,7 +259,7 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
-    """Return what is known of the indices that data give; None where they don't, or where a loop goes along cells."""
+    """Return the window of data-dependent indices; None for other indices, or a loop over neighbouring cells."""
     if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
         return None
     over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
@@ -310,7 +312,7 @@ def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
 
 @dataclass
 class _Frames:
-    """The loops around the statements of one launch; those of one domain at one place are made once."""
+    """The loops around the statements of one launch; kept by domain and path."""
 
     cardinalities: Cardinalities
     launch: int
@@ -325,7 +327,7 @@ class _Frames:
     def of(self, domain: Domain, path: Path) -> _Frame:
         """Return the loops around the statement at a path."""
         if (domain, path) not in self.frames:
-            whole = by_digits(self._with_copies(domain, path), self.digits)
+            whole = with_digit_loops(self._with_copies(domain, path), self.digits)
             self.frames[domain, path] = self._frame(domain, whole)
         return self.frames[domain, path]
 
@@ -335,7 +337,7 @@ class _Frames:
         return [name for name in names if name in domain.names]
 
     def _with_copies(self, domain: Domain, path: Path) -> Path:
-        """Return a path with the inames that have no loop in the schedule: a copy of the statement for each value."""
+        """Return a path with the inames that have no loop in the schedule: the code has a copy for each value."""
         pairs, host = zip(domain.names, domain.axes, strict=True), self._host_names_of(domain)
         copies = [name for name, axis in pairs if not axis and name not in path and name not in host]
         last = len(path) - (path[-1] == "l.0")
@@ -351,14 +353,14 @@ class _Frames:
         iterations = [self._iterations(domain, inside, factor)]
         loops, names, widths = list[Path](), list[str](), list[int]()
         data_loop: int | None = None
-        taken: dict[str, int] = {}  # of a number's values those that an iteration takes
+        taken: dict[str, int] = {}  # values of an iname per iteration of the innermost loop so far
         scales = list[Fraction]()
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
                 axis, _, width = entry.partition("/")
                 name = by_axis.get(axis, axis)
                 if axis in taken:
-                    pass  # the loops of one number make its iterations together
+                    pass  # the loops of one iname make its iterations together
                 elif name in domain.names:
                     inside.append(name)
                 elif entry[:2] in ("g.", "l."):
@@ -375,14 +377,14 @@ class _Frames:
         return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
-        """Return the values that the inames inside take in a domain, times a factor."""
+        """Return the number of values of the inames inside, in a domain, times a factor."""
         key = (domain, frozenset(inside), id(factor))
         if key not in self.iterations:
             number = factor
             if inside:
                 points = domain.points.project_out_except(inside, [SET]).coalesce()
                 number = self.cardinalities.size(points).times(factor)
-            self.iterations[key] = (factor, self.cardinalities.wrap(number))  # that the factor lives keeps its identity
+            self.iterations[key] = (factor, self.cardinalities.wrap(number))  # keeps id(factor) in use
         return self.iterations[key][1]
 
     def _axis_extent(self, axis: str) -> isl.PwQPolynomial:
@@ -394,7 +396,7 @@ class _Frames:
     def coupled(
         self, domain: Domain, frame: _Frame, steps: Sequence[Count]
     ) -> tuple[tuple[CoupledLoop[Count], ...], ...] | None:
-        """Return the coupled loops of a reference, or None where the loops of its domain are not coupled."""
+        """Return the coupled loops of a reference, or None if no loops of its domain are coupled."""
         if self.is_box(domain):
             return None
         sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self.large_sizes))) for step in steps]
@@ -415,7 +417,7 @@ class _Frames:
         for k in order:
             if k >= depth:
                 scale *= frame.scales[k]
-                if frame.names.index(frame.names[k]) == k:  # else the loop goes over a smaller digit
+                if frame.names.index(frame.names[k]) == k:  # else it is the loop of a smaller digit
                     inside.append(frame.names[k])
                 iterations = scale * self._iterations(domain, inside, UNIT)
                 loops.append(CoupledLoop(k, outside, iterations))
@@ -423,7 +425,7 @@ class _Frames:
         return tuple(loops)
 
     def is_box(self, domain: Domain) -> bool:
-        """Whether no condition couples the inames of a domain."""
+        """Return whether no condition couples the inames of a domain."""
         if domain not in self.uncoupled:
             box = isl.Set("{ [] }")
             number = len(domain.axes)
@@ -439,7 +441,7 @@ class _Frames:
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
-    """Return whether coupled loops are, at each depth, the loops as they are nested, with their iterations."""
+    """Return whether coupled loops are, at each depth, the nested loops with their iterations."""
     position = DistinctCounts()
     nested = [(k, position(outside), position(inside)) for k, (outside, inside) in enumerate(pairwise(iterations))]
     return all(

@@ -1,26 +1,24 @@
-"""Traffic: the lines that a cache must fetch, as a value that is called with sizes.
+"""The lines that a cache fetches while a kernel runs: layer conditions for any loop nest, cache size and associativity.
 
-The picture is a cache between a launch, whose loops run in the order of the device, and the memory::
+Input: a program, the order in which a device executes it, and a cache. Output: :class:`Traffic`, a value that is called
+with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
 
-    launch   loads and stores of a[i, j], out[i] in the order of its loops
-    cache    512 lines of 64 bytes; lines stay until too many others are touched
-    memory   delivers the lines that are fetched, and takes those that were stored to
+:func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
+loops give what is touched between two uses of a line (:class:`ReuseDistances`); if that exceeds the cache, the line is
+evicted (:class:`LineReuse`). For each reference there is an outermost loop between whose iterations its lines stay;
+what it touches in that loop as a whole is fetched once per execution of the loop (:class:`LayerConditions`). This
+extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
 
-What is the same at all sizes is prepared once (:func:`traffic_plan`): the tree of loops and its references. At sizes
-follow footprints and what is touched between a use of a line in an iteration of a loop and the next
-(:class:`ReuseDistances`). That drives the line out, or leaves it in the cache (:class:`LineReuse`). For each reference
-there is an outermost loop between whose iterations its lines stay (:class:`LayerConditions`); what it touches in that
-loop as a whole is fetched once for each execution of the loop. A matrix of 64 rows is read column by column::
+A matrix of 64 rows that is read column by column::
 
     j               16 columns in each line of a row
-        i           64 rows: between two uses of a line, a column, 64 lines are touched
+        i           64 rows: between two uses of a line, a column is touched, 64 lines
             a[i, j]
 
-A cache of 128 lines holds them: the loop j fetches what it touches, 256 lines, once. In a cache of 32 lines they do not
-stay, and each of 4096 accesses fetches a line. A copy of 1024 float32 fetches 64 lines for the loads and 64 for the
-stores, whatever the cache.
+A cache of 128 lines holds a column: the loop j fetches what it touches, 256 lines, once. In a cache of 32 lines no line
+stays, and each of 4096 accesses fetches one.
 
-References and loops are given by their numbers; ``k`` is a reference's.
+Loops and references are given by their numbers in the tree; ``k`` is the number of a reference.
 """
 
 from __future__ import annotations
@@ -45,30 +43,30 @@ from perfmodel.counts.traffic.boxes import BoxLines, BoxSets, chance_to_stay, ov
 from perfmodel.counts.traffic.footprints import Cache, Footprints, TouchedLines, joined
 from perfmodel.counts.traffic.references import Gap, LaunchReferences, references_of
 
-SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
-PAGE = 4096  # bytes; arrays in global memory begin on a page
-LEAST = 1e-3  # smaller shares of the sets are not followed
+SAME = 1.25  # below this ratio of lines (loop over iteration) the iterations share their lines
+PAGE = 4096  # bytes; arrays in global memory start on a page
+LEAST = 1e-3  # smaller shares of the sets are ignored
 STEPS = 20  # most steps of Newton's method
-CLOSE = 1e-4  # relative step at which it ends
-HALF = 0.5  # what stays in most sets is taken to stay
+CLOSE = 1e-4  # relative step at which it stops
+HALF = 0.5  # lines that stay in this share of the sets are taken to stay
 
 
 class ReuseDistances:
-    """What is touched between uses of a line by an array's references that follow each other in a loop.
+    """The lines touched between consecutive uses of a line in a loop.
 
-    A child of the loop touches half of what it touches, on average, after it uses a line or before.
+    Of a child of the loop, half of its lines count before or after its use of the line: the mean over its lines.
     """
 
     def __init__(self, footprints: Footprints) -> None:
         self.footprints, self.tree = footprints, footprints.tree
         self._between_uses: dict[tuple[int, int], tuple[TouchedLines, ...]] = {}
         self._between_iterations: dict[tuple[int, int, int], TouchedLines] = {}
-        self.held: dict[str | None, MovedLines] = {}  # what a cache fetches that holds everything, by array
+        self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
     def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
         """Return what is touched between each use of a reference's lines in a loop and the next.
 
-        The last one is between the last use in an iteration and the first in the next.
+        The last entry is between the last use in an iteration and the first use in the next.
         """
         key = loop, k
         if key not in self._between_uses:
@@ -79,9 +77,9 @@ class ReuseDistances:
         return self._between_uses[key]
 
     def _in_last_gap(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return what is touched from the last use in an iteration to the first in the next.
+        """Return what is touched from the last use in one iteration to the first in the next.
 
-        The iterations of the loop at the depth, around this one, follow one another.
+        ``depth`` is the depth of the loop, around this one, whose iterations follow one another.
         """
         key = loop, k, depth
         if key not in self._between_iterations:
@@ -94,7 +92,7 @@ class ReuseDistances:
         return self._between_iterations[key]
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return the same where any line is used: what so many iterations touch as have an access for each line."""
+        """Return what is touched between two random choices of a line: as many iterations as make one access per line."""
         whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
         turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)
@@ -113,7 +111,7 @@ class ReuseDistances:
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
-        """Return what a child of a loop touches between uses of a line in iterations of a loop at a depth around it."""
+        """Return what a child touches between uses of a line in consecutive iterations of a loop around it."""
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
@@ -125,7 +123,7 @@ class ReuseDistances:
         return self._without_share(child, self._skipped_share(k, depth, child_depth))
 
     def _without_share(self, loop: int, share: float) -> TouchedLines:
-        """Return what a loop touches where a share of its iterations is skipped."""
+        """Return what a loop touches if a share of its iterations is skipped."""
         whole = self.footprints.of_loop(loop, whole=True)
         if not share:
             return whole
@@ -138,10 +136,10 @@ class ReuseDistances:
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
         """Return the share of an inner loop's iterations that are skipped between uses of a line.
 
-        What the reference touches in iteration ``i`` of the inner loop, it has touched in iteration ``i + m`` before
-        the outer loop went on; nothing is skipped where the inner loop has no such iterations. With another start it
-        may have touched the same in an iteration before that one, which counts where it is the last use for more of
-        the ``i``. Runs that follow one another share a line.
+        What the reference touches in iteration ``i`` of the inner loop, it touched in iteration ``i + m`` before the
+        outer loop went on; if the inner loop has no such iteration, nothing is skipped. A reference with another start
+        may have touched it in an iteration before that one, which counts if it is the last use for more of the ``i``.
+        Consecutive runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -155,7 +153,7 @@ class ReuseDistances:
         return firsts[lasts.index(max(lasts))] / extent
 
     def _shares_lines(self, k: int, step: int, depth: int) -> bool:
-        """Whether each iteration of a loop touches about the same lines as all of them."""
+        """Return whether each iteration of a loop touches about the same lines as all iterations together."""
         if abs(step) >= self.footprints.line:
             return False
         loop, iteration = (self.footprints.array_lines((k,), depth + inside).lines for inside in (0, 1))
@@ -165,19 +163,19 @@ class ReuseDistances:
 def iterations_that_fill(
     capacity: float, lines: float, chosen: float, others: Sequence[tuple[float, float]], extent: float
 ) -> float:
-    """Return after how many iterations, at most an extent, a cache of so many lines is full.
+    """Return after how many iterations, at most ``extent``, a cache with a capacity in lines is full.
 
-    Each iteration chooses a share of the lines at random. ``others`` touch so many new lines in each, up to their most.
+    Each iteration chooses a share of ``lines`` at random; each of ``others`` adds new lines up to a maximum.
 
     Examples
     --------
-    Of 1000 lines each iteration chooses one; after 693 iterations half of them were chosen.
+    Each iteration chooses one of 1000 lines; after 693 iterations half of the lines were chosen.
 
     >>> round(iterations_that_fill(500, 1000, 1e-3, [], 1e6), 1)
     693.1
     """
     filled = 0.0
-    for _ in range(STEPS):  # the number of touched lines is concave, so that Newton's method comes from below
+    for _ in range(STEPS):  # the number of touched lines is concave: Newton's method converges from below
         touched = -lines * expm1(-chosen * filled) + sum([min(filled * new, most) for new, most in others])
         slope = lines * chosen * exp(-chosen * filled) + sum([new for new, most in others if filled * new < most])
         if slope * extent < capacity - touched:
@@ -189,19 +187,19 @@ def iterations_that_fill(
 
 
 class LineReuse:
-    """The share of each reference's lines that stay in a cache from iteration to iteration of each loop."""
+    """The share of each reference's lines that stay in a cache between iterations of each loop."""
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
         self.distances, self.cache = distances, cache
         self.footprints, self.tree = distances.footprints, distances.tree
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
-            self.footprints.of_loop(0, whole=False).fits(cache)  # what the launch touches
+            self.footprints.of_loop(0, whole=False).fits(cache)  # all lines of the launch
         )
         self._shares: dict[int, list[float]] = {}
         self._holds: dict[int, bool] = {}
 
     def share(self, depth: int, k: int) -> float:
-        """Return the share of a reference's lines that stay between the iterations of a loop and of all inside it."""
+        """Return the share of a reference's lines that stay between iterations of a loop and of all loops inside it."""
         if self.holds_everything:
             return 1.0
         shares = self._shares.get(k)
@@ -228,12 +226,11 @@ class LineReuse:
         return shares
 
     def _share_at_random(self, loop: int, k: int, inside: float) -> float:
-        r"""Return the share of lines that data choose which stay between iterations; in one iteration a share stays.
+        """Return the share of randomly chosen lines that stay between iterations; ``inside`` is that in one iteration.
 
-        Of L lines each iteration chooses a, some of them again. After the T iterations that fill the cache,
-        :math:`1 - e^{-a T/L}` of the lines have been chosen again: they have stayed. Source: H. Che, Y. Tung, Z. Wang,
-        *Hierarchical web caching systems*, IEEE JSAC 20 (2002), section III. That is of all choices, and those that
-        repeat others of the same iteration find their line by the share inside.
+        Each iteration chooses a of L lines, with repetition. Of the choices, :math:`1 - e^{-a T/L}` find their line in
+        a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE JSAC 20
+        (2002), section III. Repeated choices within an iteration find it with the share inside.
         """
         motion, depth = self.footprints.motions[k], self.tree.loops[loop].depth
         lines = motion.window_lines(self.footprints.line)
@@ -252,13 +249,13 @@ class LineReuse:
         return holds
 
     def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
-        """Return the share of a reference's lines that stay while it and others touch theirs from a depth inwards."""
+        """Return the share of a reference's lines that stay while some references are executed from a depth inwards."""
         if self.holds_everything:
             return 1.0
         return self._share_staying(k, depth, self.footprints.of(references, depth))
 
     def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
-        """Return the share of a reference's lines that stay while others, and its own, are touched."""
+        """Return the share of a reference's lines that stay while some lines, its own included, are touched."""
         lines, sets = self.cache.lines, self.cache.sets
         if touched.fits(self.cache):
             return 1.0
@@ -271,9 +268,9 @@ class LineReuse:
         return chance_to_stay(first.lines_per_set(sets), loads, lines // sets)
 
     def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
-        """Return the share of the sets reached by a box that another box reaches too.
+        """Return the share of the sets with lines of a box that another box touches too.
 
-        It is known of boxes that move alike, as arrays begin on pages; else each set is as likely as any other.
+        It is known if both boxes move alike, because arrays start on pages; else all sets are equally likely.
         """
         sets, line = self.cache.sets, self.cache.line_bytes
         here, there = box.box.in_sets(sets), other.box.in_sets(sets)
@@ -285,7 +282,7 @@ class LineReuse:
         return min(other.sets_reached(sets) / sets, 1.0)
 
     def _move_alike(self, box: BoxLines, other: BoxLines, period: int, depth: int) -> bool:
-        """Whether boxes lie on pages and the loops outside of a depth move them by as many bytes, but for periods."""
+        """Return whether boxes are on pages and outer loops move both by the same bytes, modulo a period."""
         motion, other_motion = self.footprints.motions[box.reference], self.footprints.motions[other.reference]
         if not (motion.reference.paged and other_motion.reference.paged):
             return False
@@ -294,14 +291,14 @@ class LineReuse:
 
 
 def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
-    """Whether boxes repeat in the sets of a cache as pages do, in the same directions."""
+    """Return whether boxes repeat in the sets of a cache as pages do, in the same directions."""
     if not there.period or PAGE % there.period or here.period % there.period:
         return False
     return there.pitches in ((), here.pitches[:1])
 
 
 class Fetch(NamedTuple):
-    """References, a depth, and how often what they touch from there inwards is fetched."""
+    """References, a depth, and how often their lines from there inwards are fetched."""
 
     references: tuple[int, ...]
     depth: int
@@ -309,11 +306,11 @@ class Fetch(NamedTuple):
 
 
 class LayerConditions:
-    """What a cache fetches in a launch at given sizes.
+    """The lines that a cache fetches in a launch at given sizes.
 
-    For each reference the outermost loop is found between whose iterations its lines stay. What the references touch
-    in that loop as a whole is fetched once for each execution of the loop. Sets differ in how crowded they are: in a
-    share of them lines stay in a loop further out than in the others.
+    For each reference it finds the outermost loop between whose iterations the lines stay; the loop's lines are fetched
+    once per execution of the loop. Sets receive different numbers of lines, so that in a share of them lines stay in a
+    loop further out than in the others.
     """
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
@@ -321,16 +318,16 @@ class LayerConditions:
         self.reuse = LineReuse(distances, cache)
 
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
-        """Yield what is fetched of an array, or of all arrays."""
+        """Yield the fetches of an array, or of all arrays."""
         for name, references in self.tree.by_array(self.tree.loops[0].references).items():
             if array in (None, name):
                 yield from self._of_iterations(0, references, 0.0, 1.0)
 
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
-        """Yield what a loop fetches into a part of the sets: the most crowded first, between two shares."""
+        """Yield the fetches of a loop into a part of the sets, between two shares; the fullest sets come first."""
         depth = self.tree.loops[loop].depth
         shares = {k: min(self.reuse.share(depth, k), most) for k in references}
-        if max(shares.values()) - least < LEAST <= most - least:  # by far the most frequent case
+        if max(shares.values()) - least < LEAST <= most - least:  # the usual case
             yield from self._of_iterations(loop, references, least, most)
             return
         for share in sorted({*shares.values(), most}):
@@ -345,7 +342,7 @@ class LayerConditions:
             least = share
 
     def _of_iterations(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
-        """Yield the same for the iterations of a loop, none of which finds what the one before has left."""
+        """Yield the fetches of a loop in which no line survives an iteration."""
         depth, clusters = self.tree.loops[loop].depth + 1, self._clusters(loop, references)
         for cluster in clusters:
             members = references
@@ -358,7 +355,7 @@ class LayerConditions:
                 yield Fetch(members, depth, (most - least) * self._executions(members, depth))
 
     def _clusters(self, loop: int, references: tuple[int, ...]) -> list[list[int]]:
-        """Return the children of a loop, neighbours together between which an array's lines stay."""
+        """Return the children of a loop in groups of neighbours between which an array's lines stay."""
         tree_loop = self.tree.loops[loop]
         clusters = [[tree_loop.children[0]]]
         for child in tree_loop.children[1:]:
@@ -379,20 +376,20 @@ Number = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and what is behind it, over all launches.
+    """Lines between a cache and the memory behind it, over all launches.
 
     Attributes
     ----------
     fetched : float or array
-        Lines that come into the cache, for loads and for stores: ``streams + jumps``.
+        Lines that enter the cache, for loads and stores: ``streams + jumps``.
     loads, stores : float or array
-        Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
-        A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
+        Lines that are loaded from, or stored to, each time that they are in the cache. Stored lines are written back.
+        A line with both counts in both, and is fetched once.
     streams, jumps : float or array
-        Lines fetched that are next to the line that the same reference fetched before, and those that are not: the
-        first of each run of lines.
+        Fetched lines that follow the line which the same reference fetched before, and lines that do not: the first of
+        each run.
     stored_jumps : float or array
-        Of the stores, those of lines that are not next to the one before.
+        Lines of ``stores`` that do not follow the line before.
     """
 
     fetched: Number
@@ -405,14 +402,14 @@ class MovedLines:
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """What is prepared once for a kernel and an order: the references of each launch, with counts for all sizes."""
+    """A kernel's references in one order, with counts for all sizes."""
 
     launches: NamedCounts
     exact: bool
     _latest: dict[tuple[object, ...], list[TrafficAt]] = field(default_factory=dict, compare=False, repr=False)
 
     def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> list[TrafficAt]:
-        """Return what gives the lines of caches at each of the sizes; those of the latest sizes are kept."""
+        """Return the traffic at each of the sizes; the result for the latest sizes is kept."""
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
         if key not in self._latest:
@@ -422,7 +419,6 @@ class TrafficPlan:
         return self._latest[key]
 
     def _launches_at(self, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Sequence[LaunchReferences[float]]]:
-        """Yield the launches at each of the sizes."""
         shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
         if not shape:
             yield self.launches.at({name: values.item() for name, values in arrays.items()})
@@ -433,14 +429,13 @@ class TrafficPlan:
 
     @property
     def arrays(self) -> tuple[str, ...]:
-        """The arrays in memory, sorted."""
         launches: tuple[LaunchReferences[Count], ...] = self.launches.tree
         return tuple(sorted({array for launch in launches for array in launch.tree.arrays}))
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache of some size must fetch: a model, not an exact count.
+    """The lines that a cache fetches: a model, not an exact count.
 
     Attributes
     ----------
@@ -449,7 +444,7 @@ class Traffic:
     cache : Cache
         The cache.
     array : str or None
-        Of which array; None for all.
+        The array; None for all.
     """
 
     plan: TrafficPlan
@@ -458,19 +453,19 @@ class Traffic:
 
     @property
     def exact(self) -> bool:
-        """Whether all addresses and executions are known; not where data decide, or an index is not affine.
+        """Whether all addresses and executions are known: no index depends on data or is not affine.
 
-        Each execution with an address that is not known chooses a line of its array, or of its window, at random; a
-        loop that data bounds and that goes along a row needs the lines of the row.
+        Otherwise each execution chooses a line of its array, or of its window, at random; a data-bounded loop along a
+        row needs the lines of the row.
         """
         return self.plan.exact
 
     def __call__(self, **sizes: int) -> MovedLines:
-        """Return the lines at one size; errors are those of a :class:`~perfmodel.counts.quasipoly.count.Count`."""
+        """Return the lines at one size; raises as :class:`~perfmodel.counts.quasipoly.count.Count` does."""
         return self.at(sizes).lines(self.cache, self.array)
 
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
-        """Return what gives the lines of all caches with lines of this length at one size; errors as of a call."""
+        """Return the traffic at one size for all caches with lines of this length; raises as a call does."""
         return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
@@ -483,7 +478,7 @@ class Traffic:
 
 
 class TrafficAt:
-    """The loops of a kernel at one size, with lines of some bytes: what caches of any size have in common."""
+    """The traffic of a kernel at one size with lines of some bytes, for caches of any capacity."""
 
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
         self.references = launches
@@ -492,13 +487,13 @@ class TrafficAt:
         self._moved: dict[tuple[Cache, str | None], MovedLines] = {}
 
     def in_lines(self, line: int) -> TrafficAt:
-        """Return the same with lines of another length, such as pages [B]."""
+        """Return the traffic with lines of another length, such as pages [B]."""
         if line not in self._in_lines:
             self._in_lines[line] = TrafficAt(self.references, line)
         return self._in_lines[line]
 
     def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
-        """Return the lines of a cache, of an array or of all."""
+        """Return the lines of a cache, of one array or of all."""
         moved = self._moved.get((cache, array))
         if moved is None:
             moved = self._moved[cache, array] = self._lines(cache, array)
@@ -518,7 +513,7 @@ class TrafficAt:
         conditions = LayerConditions(distances, cache)
         if not conditions.reuse.holds_everything:
             return _moved(distances.footprints, conditions.fetches(array))
-        if array not in distances.held:  # by every cache that is large enough
+        if array not in distances.held:  # for every cache that is large enough
             distances.held[array] = _moved(distances.footprints, conditions.fetches(array))
         return distances.held[array]
 
@@ -538,7 +533,7 @@ def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
 
 
 def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tuple[float, float]:
-    """Return how many of the lines of a fetch are loaded from, and how many are stored to."""
+    """Return how many lines of a fetch are loaded from, and how many are stored to."""
     directions = set[bool]().union(*[footprints.references[k].stores for k in fetch.references])
     if len(directions) == 1:
         return (0.0, lines) if True in directions else (lines, 0.0)
@@ -549,9 +544,9 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
-    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items in vectors of lanes.
+    """Prepare the traffic of a program for an order of the work-items in vectors of ``lanes``.
 
-    ``parameters`` are the sizes that counts depend on: a size that only the extent of an array has is not needed.
+    ``parameters`` are the sizes that counts depend on; a size that only an array's extent has is not needed.
     """
     program = cardinalities.program
     unrolled = program.dataflow.unrolled
@@ -566,14 +561,14 @@ def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameter
 
 
 def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
-    """Return the bytes of each array, from its first cell to its last; None where its shape is not known."""
+    """Return the bytes of each array; None if its shape is unknown."""
     accesses = [access for statement in cardinalities.program.statements for access in statement.accesses]
     return {access.array: _span(cardinalities, access) for access in accesses if access.space != "private"}
 
 
 def _span(cardinalities: Cardinalities, access: Access) -> Count | None:
     if access.shape is None or not all(extent.is_bounded() for extent in access.shape):
-        return None  # the slowest extent of an array of one axis whose index was taken apart is not known
+        return None  # a flattened array that was split into axes has an unknown slowest extent
     number = Count.constant(1, "byte")
     for stride, extent in zip(access.strides, access.shape, strict=True):
         longest = cardinalities.wrap(cardinalities.size(extent), granularity="byte") + Count.constant(-1, "byte")

@@ -29,7 +29,7 @@ BARRIER: Act = ("local", "barrier")
 ADD: Act = ("float32", "add")
 MUL: Act = ("float32", "mul")
 RULES = Rules(lambda operation: 1.0)
-# t = a*b + c: the product stands above a and b only
+# t = a*b + c: only a and b enter the product
 FIRST = Step(
     "first", tuple(Reading(name, (), path) for name, path in (
         ("a", (LOAD, MUL, ADD)), ("b", (LOAD, MUL, ADD)), ("c", (LOAD, ADD)),

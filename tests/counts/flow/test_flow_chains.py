@@ -26,7 +26,7 @@ CHAIN = Chain((
 
 
 def test_sums_over_a_chain() -> None:
-    # the factors are primes (and 1): a sum tells which rows are in it
+    # the factors are primes (and 1): a sum shows which rows are in it
     operations = [{}, {"dtype": "float32"}, {"kind": "add"}, {"dtype": "int32", "kind": "mul"}]
     assert [60, 30, 40, 0] == [CHAIN.operations(**given)(n=10) for given in operations]
     accesses = [{}, {"space": "local"}, {"direction": "load"}, {"direction": "store"}]

@@ -1,4 +1,4 @@
-"""Trip counts of loops: those of the work-item with the longest loops, by hand."""
+"""Trip counts of loops for the work-item with the longest loops, by hand."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_launches_follow_one_another() -> None:
 
 
 def test_a_loop_looks_at_what_it_stores_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is stored before a nest is no work in its loops, however much it is."""
+    """A loop copies only the cells that it stores, not those stored before it."""
 
     def cells_looked_at(others: int) -> int:
         before = "\n".join(f"p{k}[0] = {k} {{id=p{k}}}" for k in range(others))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.traffic.digits import by_digits
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.order import with_digit_loops
 from tests.counts.traffic.simulation import simulated
 
 pytestmark = [
@@ -76,4 +76,4 @@ def test_an_index_that_sizes_take_apart_stays_a_bound() -> None:
     ],
 )  # fmt: skip
 def test_a_digit_is_a_loop(digits: Mapping[str, tuple[int, ...]], path: tuple[int | str, ...]) -> None:
-    assert path == by_digits(("g.0", "l.0/16", 0, "k", 0, "l.0"), digits)
+    assert path == with_digit_loops(("g.0", "l.0/16", 0, "k", 0, "l.0"), digits)
