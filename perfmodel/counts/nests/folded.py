@@ -1,17 +1,19 @@
-"""What a compiler leaves of the operations of the generated code. Counts are those of the code, quantities use these.
+"""The operations that remain after a compiler's constant folding, reuse of values and loop-invariant code motion.
 
-- An operation on literals alone is none: ``1.0/4.0``.
+Input: the statements of a nest. Output: the remaining operations, with the loops that do not change them. Counts are of
+the generated code; quantities use the remaining operations.
+
+- An operation on literals alone is folded: ``1.0/4.0``.
 - A quotient by a power of two is a product: ``x/2.0``. A quotient or remainder of an integer by a literal is a product
-  and a shift, or one of them. Factors and divisors 1 and -1 are free; so is 0 added to an
-  integer.
-- A power with a whole exponent is products, and a division where the exponent is negative: ``x**3`` is two products.
-  Loopy calls a function that squares in a loop, and the compiler knows the loop's trips.
-- A function of vectors is its operations: ``dot`` of two float4 is four products and three sums.
-- What is computed again from the same values is computed once, in an instruction or in several of one domain.
-- What a loop does not change is computed before the loop, and copies of a written-out loop share it.
+  and a shift, or one of them. Factors and divisors 1 and -1 are free; so is 0 added to an integer.
+- A power with an integer literal is products, and a division if it is negative: ``x**3`` is two products. Loopy
+  calls a function that squares in a loop, and the compiler knows the loop's trips.
+- A vector function is its operations: ``dot`` of two float4 is four products and three sums.
+- Equal values are computed once, in an instruction or in several of one domain.
+- What a loop does not change is computed before the loop, and copies of an unrolled loop share it.
 
-Other divisions of floats stay, and a float plus 0: compilers keep the rounding and the sign of zero. A power with an
-exponent such as 3.0 is a call. So are the sine and the cosine of one angle, one each, in PoCL's library.
+Other float divisions stay, and so does adding 0 to a float: compilers keep rounding and the sign of zero. A power with
+an exponent such as 3.0 is a call. So are the sine and the cosine of one angle, one each, in PoCL's library.
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ MADE_OF: Mapping[str, Amounts] = {
     "fma": (("mul", 1), ("add", 1)), "mad": (("mul", 1), ("add", 1)), "mix": (("mul", 1), ("add", 2)),
     "clamp": (("minmax", 2),), "step": (("minmax", 1),), "degrees": (("mul", 1),), "radians": (("mul", 1),),
 }  # fmt: skip
-"""What functions do with each component of a vector."""
+"""Operations of functions, for each component of a vector."""
 ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
-"""What functions across a vector do beside the sum of its products."""
+"""Operations of functions across a vector, in addition to the sum of products."""
 COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds of several operations, of which none is known to be another
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -56,7 +58,7 @@ CONSTANT = math.nan  # a constant that no rule looks at
 
 
 def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
-    """Return what a compiler makes of an operation; operands that are no literals are None.
+    """Return the operations that remain of one; operands that are not literals are None.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def _power(exponent: int, lanes: int) -> Amounts:
 
 
 def literal_of(text: str) -> float | None:
-    """Return the number that a text writes, None of any other text."""
+    """Return the number that a text is a literal of, else None."""
     try:
         return None if NAME.search(text) else float(text)
     except ValueError:
@@ -110,7 +112,7 @@ def names_in(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class LeftOperation:
-    """An operation as a compiler leaves it."""
+    """A remaining operation."""
 
     dtype: str
     amounts: Amounts
@@ -120,10 +122,7 @@ class LeftOperation:
 
 @dataclass(frozen=True)
 class Changes(FrozenValue):
-    """What loops change.
-
-    Arrays do not overlap: Loopy says so to the compiler.
-    """
+    """Which loops change which values. Arrays do not overlap: Loopy's code declares it to the compiler."""
 
     program: Program
     known: dict[tuple[str, str], bool] = field(default_factory=dict)  # by loop and name
@@ -136,7 +135,7 @@ class Changes(FrozenValue):
 
     @cached_property
     def writers(self) -> Mapping[str, Sequence[tuple[int, tuple[str, ...], Step, str]]]:
-        """By variable: the instructions that write to it, as in :attr:`runs`, with their steps, and the space."""
+        """By variable: the instructions that write it, as in :attr:`runs`, with their steps, and the space."""
         writers: dict[str, list[tuple[int, tuple[str, ...], Step, str]]] = defaultdict(list)
         for step in self.program.dataflow.steps:
             for writing in step.writings if step.name in self.runs else ():
@@ -144,7 +143,7 @@ class Changes(FrozenValue):
         return writers
 
     def changes(self, loop: str, name: str) -> bool:
-        """Whether the value of an iname, variable or argument may differ between iterations of a loop."""
+        """Return whether an iname, variable or argument may differ between iterations of a loop."""
         key = loop, name
         if key not in self.known:
             self.known[key] = True  # what depends on its own value in the iteration before
@@ -168,7 +167,7 @@ class Changes(FrozenValue):
 
 @dataclass
 class Values:
-    """The values of a part of the program, whose instructions are read in the order of the schedule."""
+    """The values known so far, while instructions are read in the order of the schedule."""
 
     changes: Changes
     number: int = 0  # of the instruction in the schedule
@@ -177,10 +176,7 @@ class Values:
     known: set[tuple[int, Domain]] = field(default_factory=set)  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
-        """Yield the operations of statements that a compiler leaves.
-
-        Where operands are not recorded, they are those of the generated code.
-        """
+        """Yield the remaining operations of statements; if operands are not recorded, all of the generated code."""
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)
             self.number = self.changes.runs.get(instruction, (self.number, ()))[0]
@@ -193,7 +189,7 @@ class Values:
                         yield LeftOperation(operation.dtype, amounts, statement.domain)
 
     def _left(self, statements: Sequence[Statement]) -> Iterator[LeftOperation]:
-        """Yield the operations of an instruction, or of a test."""
+        """Yield the remaining operations of an instruction, or of a test."""
         literals: dict[int, float] = {}
         names: dict[int, frozenset[str]] = {}
         values: dict[int, object] = {}
@@ -227,7 +223,7 @@ class Values:
         return self.names[text]
 
     def _version(self, text: str) -> object:
-        """Return what identifies the value of a text now: how often its variables have been written to."""
+        """Return a key of a text's current value: it changes with each write to one of its variables."""
         writers = self.changes.writers
         written = ((name, writers[name]) for name in sorted(self._names(text)) if name in writers)
         return text, *((name, sum(number < self.number for number, *_ in each)) for name, each in written)

@@ -1,29 +1,28 @@
-"""What sub-groups issue, nest by nest, of the code that a GPU's compiler makes.
+"""The nests of a program, with counts by sub-groups of the code that a GPU's compiler makes.
 
-Such a compiler writes short loops out. Then it knows equal addresses of a tile, which it accesses once, and private
-arrays whose indices are constants, which it keeps in registers. A private array that a loop indexes which it does not
-write out lies in memory.
+Input: the dataflow of a program. Output: one :class:`Issue` for each nest.
+
+The compiler unrolls short loops (:mod:`~perfmodel.counts.nests.unrolling`). It then knows which addresses of a register
+tile are equal, and accesses these once, and keeps private arrays with constant indices in registers. A private array
+that a remaining loop indexes is in memory.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import takewhile
 
 import numpy as np
 
-from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.compiled import LoopTrips, takes_each, written_loops
 from perfmodel.counts.nests.digits import Digits, address_by_digits, hardware_place_values
-from perfmodel.counts.nests.folded import Changes
 from perfmodel.counts.nests.nest import NO_BYTES, PARAM, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
 from perfmodel.counts.nests.nests import (
+    NestTable,
     Surroundings,
     bounds,
     compiled,
@@ -32,51 +31,32 @@ from perfmodel.counts.nests.nests import (
     domains_of,
     line_of,
     rolled,
-    statements_by_nest,
     union_of,
     values_of,
     without,
     written_out,
 )
+from perfmodel.counts.nests.unrolling import LoopTrips, takes_each, written_loops
 from perfmodel.counts.program.program import Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.values import FrozenValue
 
-APART = 2**40  # bytes: further than equal addresses can be
+FAR = 2**40  # bytes: more than between any two addresses of an array
 
 
 def issues_of(flow: Flow) -> tuple[Issue, ...]:
-    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule."""
+    """Return what the sub-groups of a kernel issue in each nest, in the order of the schedule."""
     issues = _Issues(flow)
-    return tuple(issues.issue(around, statements) for (around, _), statements in issues.nests.items())
+    return tuple(issues.issue(around, statements) for (around, _), statements in issues.statements.items())
 
 
-@dataclass(frozen=True)
-class _Issues(FrozenValue):
-    flow: Flow
-
-    @cached_property
-    def nests(self) -> Mapping[tuple[Surroundings, tuple[str, ...]], list[Statement]]:
-        return statements_by_nest(self.flow)
-
-    @property
-    def cardinalities(self) -> Cardinalities:
-        return self.flow.cardinalities
-
-    @cached_property
-    def changes(self) -> Changes:
-        return Changes(self.cardinalities.program)
-
-    @cached_property
-    def sizes(self) -> Mapping[str, int]:
-        """Large sizes, at which addresses are compared."""
-        return Trips(self.cardinalities).sizes
+class _Issues(NestTable):
+    """Makes the nests by sub-groups."""
 
     def count(self, domain: Domain) -> Count:
         return self.cardinalities.count(domain, "subgroup")
 
     def issue(self, around: Surroundings, statements: list[Statement]) -> Issue:
-        """Return what is issued in a nest."""
+        """Return what sub-groups issue in a nest."""
         written = written_loops(around, statements)
         loops = (*around.outer, *around.inner)
         left = tuple(loop for loop in loops if loop not in written)
@@ -98,7 +78,7 @@ class _Issues(FrozenValue):
     def _tests(
         self, loops: tuple[str, ...], statements: Sequence[Statement], written: Mapping[str, LoopTrips]
     ) -> Count:
-        """Return the tests of written-out loops of varying trips: one for each iteration of the innermost of them."""
+        """Return the tests of unrolled loops of varying trips: one for each iteration of the innermost of them."""
         inside = set(takewhile(lambda loop: not written[loop].varying, written))
         if len(inside) == len(written):
             return Count.constant(0)
@@ -109,7 +89,6 @@ class _Issues(FrozenValue):
     def _issued(
         self, domain: Domain, access: Access, loops: tuple[str, ...], copied: Mapping[str, int]
     ) -> IssuedAccess:
-        """Return an access as each of its executions makes it."""
         launch = self.cardinalities.program.launches[domain.launch]
         address = address_of(access, domain)
         digits: Mapping[str, Digits] = {}
@@ -132,7 +111,7 @@ class _Issues(FrozenValue):
     def _lanes(
         domain: Domain, group_shape: tuple[int, ...], steps: Mapping[str, Count], digits: Mapping[str, Digits]
     ) -> tuple[tuple[int, ...], list[Count]]:
-        """Return the work-items along each local axis, or along its digits, and how far an address moves with them."""
+        """Return the work-items along each local axis, or its digits, and the bytes by which each moves the address."""
         by_axis = dict(zip(domain.axes, domain.names, strict=True))
         shape, lanes = [], []
         for axis, items in enumerate(group_shape):
@@ -173,10 +152,10 @@ class _Issues(FrozenValue):
             yield Move(axis if unit == 1 else f"{axis}/{unit}", step, values, False)
 
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
-        """Return the place values of a number's digits; the only one is 1 where parameters bound the number."""
+        """Return the place values of an iname's digits; only 1 if parameters bound the iname."""
         axis = domain.axes[domain.names.index(name)]
         units = () if domain.points.dim(PARAM) else self._place_values.get((domain.launch, axis), ())
-        items = 0  # a group's number may end within a digit, the lanes along an axis may not
+        items = 0  # a group id may end within a digit, a local id may not
         if axis.startswith("l"):
             items = self.cardinalities.program.launches[domain.launch].group_shape[int(axis.partition(".")[2])]
         values = values_of(domain, name)
@@ -187,7 +166,7 @@ class _Issues(FrozenValue):
         return self.cardinalities.wrap(self.cardinalities.size(values), granularity="value")
 
     def _guarded(self, domain: Domain) -> bool:
-        """Whether a domain has fewer points than the box around it, at some sizes."""
+        """Return whether a domain has fewer points than the box around it, at some sizes."""
         if domain not in self._guards:
             number = self.cardinalities.wrap(self.cardinalities.size(domain.points))
             box = Count.constant(1)
@@ -198,7 +177,7 @@ class _Issues(FrozenValue):
 
     @staticmethod
     def _tested(domain: Domain, name: str) -> bool:
-        """Whether a test depends on an iname: some of its values are left out where others are not."""
+        """Return whether a test depends on an iname: it excludes some values in some cases only."""
         position = domain.names.index(name)
         return not takes_each(domain.points, position, *bounds(domain.points, position))
 
@@ -207,7 +186,7 @@ class _Issues(FrozenValue):
         return {}
 
     def _deduplicated(self, accesses: Sequence[IssuedAccess]) -> Iterator[IssuedAccess]:
-        """Yield the accesses, each with the share of its executions that is left where equal addresses are one."""
+        """Yield the accesses with the share of executions that remains if equal addresses are accessed once."""
         alike: dict[object, list[int]] = defaultdict(list)
         for position, access in enumerate(accesses):
             moving = tuple((move.name, str(move.step)) for move in access.moves if not move.written)
@@ -224,13 +203,13 @@ class _Issues(FrozenValue):
             yield replace(access, fresh=shares[position])
 
     def _offsets(self, access: IssuedAccess) -> np.ndarray:
-        """Return where the copies of an access begin, far apart where they stand behind different tests."""
-        offsets, apart = np.array([int(access.start(**self.sizes))]), APART
+        """Return the start addresses of the copies of an access; copies behind different tests get distant ones."""
+        offsets, distance = np.array([int(access.start(**self.sizes))]), FAR
         for move in access.moves:
             if move.written:
                 step, values = (int(count(**self.sizes)) for count in (move.step, move.values))
-                offsets = (offsets[:, None] + (step + apart * move.tested) * np.arange(values)).ravel()
-                apart *= values if move.tested else 1
+                offsets = (offsets[:, None] + (step + distance * move.tested) * np.arange(values)).ravel()
+                distance *= values if move.tested else 1
         return offsets
 
     # }}}
@@ -238,7 +217,7 @@ class _Issues(FrozenValue):
     @cached_property
     def _place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
         """The place values, above 1, of the digits of group and local ids that indices take."""
-        return hardware_place_values(statement for statements in self.nests.values() for statement in statements)
+        return hardware_place_values(statement for statements in self.statements.values() for statement in statements)
 
     def _by_digits(self, access: Access, domain: Domain) -> tuple[Address | None, Mapping[str, Digits]]:
         lows = (bounds(domain.points, k)[0] for k in range(len(domain.names)))
@@ -268,7 +247,7 @@ class _Issues(FrozenValue):
     def _still(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
         """Return the innermost loops that do not move an address: a compiler keeps its value in a register there.
 
-        Of data that registers do not hold it keeps none around statements that the code itself holds several times.
+        Data that registers do not hold is loaded again around statements of which the code has several copies.
         """
         if address is None:
             return set()

@@ -1,4 +1,8 @@
-"""The values of the table of nests, and what sub-groups issue; an access's address is an affine form of the inames."""
+"""The values of nests: instructions with the same loops and barriers, with counts of all that they execute.
+
+:class:`Nest` counts executions by work-items (CPUs), :class:`Issue` executions by sub-groups after a GPU's compiler has
+unrolled loops. An access has an :class:`Address`, affine in the inames.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from perfmodel.values import FrozenValue
 
 IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
 PARAM = isl.dim_type.param
-LINE = 512  # points along an iname that are looked at
+LINE = 512  # most points along an iname that are evaluated
 NO_BYTES = Count.constant(0, "byte")
 
 
@@ -27,16 +31,16 @@ class Address(FrozenValue):
     """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell."""
 
     start: Count  # where all inames are 0; it may be negative
-    steps: Mapping[str, Count]  # how far it moves where an iname rises by 1; without those on which it does not depend
-    drifts: bool = False  # whether data decide where a loop of the steps begins
+    steps: Mapping[str, Count]  # bytes for each iname on which it depends
+    drifts: bool = False  # whether data decide where a loop of the steps starts
 
     def step(self, iname: str) -> Count:
-        """Return how far the address moves with an iname."""
+        """Return the bytes by which the address moves when an iname rises by 1."""
         return self.steps.get(iname, NO_BYTES)
 
     @cached_property
     def base(self) -> str:
-        """The start without its constant, as text: addresses of one base start a constant number of bytes apart."""
+        """The start without its constant, as text: addresses with one base differ by a constant number of bytes."""
         pieces = []
         for domain, value in self.start.polynomial.get_pieces():
             constant = isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val())
@@ -46,7 +50,7 @@ class Address(FrozenValue):
 
     @cached_property
     def degree(self) -> int:
-        """The largest number of parameters that the start multiplies: 1 for rows of a matrix, 2 for planes of rows."""
+        """The largest number of parameters in a product of the start: 1 for rows of a matrix, 2 for planes of rows."""
         degrees = [0]
         for _, value in self.start.polynomial.get_pieces():
             names = range(value.dim(PARAM))
@@ -55,7 +59,7 @@ class Address(FrozenValue):
 
     @cached_property
     def constant(self) -> Fraction | None:
-        """The constant of the start [B], which :attr:`base` leaves out; None where the start has several pieces."""
+        """The constant of the start [B], which :attr:`base` leaves out; None if the start has several pieces."""
         values = {str(value.get_constant_val()) for _, value in self.start.polynomial.get_pieces()}
         return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
 
@@ -64,7 +68,7 @@ _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] 
 
 
 def address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access in the points of a domain; None where it is not affine there.
+    """Return the address of an access in the points of a domain; None if it is not affine there.
 
     It is kept as long as the domain.
 
@@ -74,15 +78,15 @@ def address_of(access: Access, domain: Domain) -> Address | None:
     """
     known = _addresses.setdefault(domain, {})
     if id(access) not in known:
-        # that the access lives on keeps its identity
+        # keeps id(access) in use
         known[id(access)] = (access, _address(access, access.cells, domain.points))
     return known[id(access)][1]
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the same as :func:`address_of`, and the address where loops that data bound move an access.
+    """Return the address of an access, including how data-bounded loops move it.
 
-    The start is that at 0, also where data decide where the loop begins.
+    The start is the address at 0, even if data decide where the loop starts.
     """
     if access.moves is None:
         return address_of(access, domain)
@@ -114,7 +118,7 @@ def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address 
 
 
 def _bends(cells: isl.Map, points: isl.Set) -> bool:
-    """Whether an index with floors is seen not to be affine, by its values along each iname through one point.
+    """Return whether values along each iname, through one point, show that an index with floors is not affine.
 
     isl takes seconds to write some of these as pieces that are affine.
     """
@@ -133,7 +137,7 @@ def _bends(cells: isl.Map, points: isl.Set) -> bool:
 
 
 def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
-    """Whether an index has two slopes on a line of points along its dimension k."""
+    """Return whether an index has two slopes on a line of points along its dimension k."""
     if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
         return False
     slope: Fraction | None = None
@@ -169,11 +173,11 @@ class NestAccess:
     count : Count
         Executions by work-items.
     address : Address or None
-        Where it is in the array; None where the index depends on data or is not affine.
+        Its address; None if the index depends on data or is not affine.
     lanes : tuple of LaneStride
-        Distances between neighbouring lanes; empty where data decide.
+        Distances between neighbouring lanes; empty if data decide.
     copies : mapping of str to int
-        The inames of loops that the generated code writes out, each with its number of values.
+        The inames of loops that the generated code unrolls, each with its number of values.
     """
 
     space: str
@@ -187,10 +191,7 @@ class NestAccess:
     copies: Mapping[str, int]
 
     def step(self, loop: str) -> Count | None:
-        """Return the distance in bytes between two iterations of a loop; None where it is not known.
-
-        It is 0 where the loop does not change the address: a compiler loads such a value once for the loop.
-        """
+        """Return the bytes between two iterations of a loop; None if unknown, 0 if it does not move the access."""
         if self.address is None or (self.address.drifts and loop not in self.address.steps):
             return None
         return self.address.step(loop)
@@ -205,11 +206,11 @@ class NestChain:
     variable : str
         The variable.
     operations : tuple of OperationCount
-        The operations of the chain, over all work-items: each waits for the one before.
+        The operations of the chain over all work-items; each waits for the one before.
     loads : int
-        The loads on the chain in each iteration: where they load from waits for the operation before.
+        The loads on the chain in each iteration, whose address waits for the operation before.
     chains : int
-        How many such chains run side by side, in cells of the variable.
+        Independent chains of this kind, in cells of the variable.
     loops : tuple of str
         The loops, sorted, that carry the variable from iteration to iteration.
     """
@@ -223,49 +224,47 @@ class NestChain:
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """Instructions between the same barriers, in the same sequential loops and on the same lanes.
+    """Instructions in the same barrier interval, in the same sequential loops and on the same lanes.
 
     Attributes
     ----------
     launch : str
         Name of the device kernel.
-    stretch : int
-        Number of the part of the launch between two barriers.
+    interval : int
+        Number of the barrier interval in the launch.
     outer, inner : tuple of str
-        The sequential loops around the stretch, and those inside it, outermost first. Only the outer ones contain
-        barriers. Loops that are unrolled are left out.
+        The sequential loops around the interval, which contain barriers, and those inside it, outermost first. Unrolled
+        loops are left out.
     lanes : tuple of str
         The axes ``l.0``, ``l.1``, ... on which the instructions depend.
     iterations : Count
-        (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
-        the inner loops, the code holds the instructions once for each of its values, and the iterations of all are
-        counted.
+        (work-item, iteration) pairs that execute at least one of the instructions, summed over the copies that an
+        unrolled loop around the inner loops makes.
     box : Count
-        What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
-        larger where a guard, or a loop whose bounds vary, leaves some out.
+        ``iterations`` if every work-item made all iterations of the box around the loops. It is larger if a guard, or a
+        loop of varying bounds, leaves some out.
     entered : tuple of Count
-        How often each of the inner loops is entered, outermost first: (work-item, iteration) pairs of the loops around
-        it.
+        Entries of each inner loop, outermost first: (work-item, iteration) pairs of the loops around it.
     trips : int or None
-        Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
-        None. A compiler writes a loop of few such iterations out.
+        Iterations of the innermost loop per entry, if they are one number at all sizes and on all lanes. A compiler
+        unrolls a loop of few such iterations.
     executions : Count
-        The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
+        As ``iterations``, with each copy of an unrolled loop counted by itself.
     operations : tuple of OperationCount
-        Operations, as in the table of all.
+        Operations of the generated code.
     compiled : tuple of OperationCount
-        What a compiler leaves of them (:mod:`perfmodel.counts.nests.folded`).
+        Operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
     accesses : tuple of NestAccess
         Accesses, one for each expression.
     kept : Count
-        Loads and stores of private values that live over a barrier. A device that runs the work-items of a group one
-        after the other keeps these in memory.
+        Loads and stores of private values that are live across a barrier; a device that runs work-items one after the
+        other keeps these in memory.
     chains : tuple of NestChain
-        What its innermost loop carries from one iteration to the next.
+        Variables that the innermost loop carries from one iteration to the next.
     """
 
     launch: str
-    stretch: int
+    interval: int
     outer: tuple[str, ...]
     inner: tuple[str, ...]
     lanes: tuple[str, ...]
@@ -282,27 +281,26 @@ class Nest:
 
     @property
     def entries(self) -> Count:
-        """How often the innermost loop is entered; :attr:`iterations` where there is no inner loop."""
+        """Entries of the innermost loop; :attr:`iterations` without an inner loop."""
         return self.entered[-1] if self.entered else self.iterations
 
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """How far an address moves with a number that a group axis, a loop or the copies of a written-out loop take.
+    """How an address moves with a group axis, a loop, or the copies of an unrolled loop.
 
     Attributes
     ----------
     name : str
-        The axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: a digit of the group's number along the axis,
-        which code takes apart, and how many groups share its value.
+        The axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id.
     step : Count
-        Bytes for each step of the number.
+        Bytes for each step.
     values : Count
-        How many values the number has; of the last digit of a group's number perhaps a fraction.
+        Number of values; of the last digit of a group id perhaps a fraction.
     written : bool
         Whether the compiled code has a copy for each value.
     tested : bool
-        Whether the copies stand behind different tests.
+        Whether the copies are behind different tests.
     """
 
     name: str
@@ -314,7 +312,7 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class IssuedAccess:
-    """One expression that accesses an array.
+    """One expression that accesses an array, executed by sub-groups.
 
     Attributes
     ----------
@@ -325,24 +323,23 @@ class IssuedAccess:
     items : Count
         Executions by work-items.
     shape : tuple of int
-        Work-items of a group along l.0, l.1, ..., or along the digits into which the index takes their numbers apart.
+        Work-items of a group along l.0, l.1, ..., or along the digits of local ids in the index.
     start : Count
         The address where all inames are 0, in bytes from the array's first cell.
     lanes : tuple of Count or None
-        How far the address moves along each axis of ``shape`` [B]; None where data decide. Where the index is not
-        affine it is the smallest distance between neighbours along l.0, and 0 along the others.
+        Bytes by which the address moves along each axis of ``shape``; None if data decide. If the index is not affine,
+        the smallest distance between neighbours along l.0, and 0 along the others.
     moves : tuple of Move
-        How it moves with all else: group axes, loops from the outermost on, and copies. Empty where the index is not
-        affine.
+        How it moves with group axes, loops from the outermost on, and copies. Empty if the index is not affine.
     addressed : bool
-        Whether the address is known: affine, but for digits of groups' and lanes' numbers.
+        Whether the address is affine in the inames or in digits of group and local ids.
     guarded : bool
-        Whether a test leaves some instances out of the box of lanes, groups, loops and copies around it.
+        Whether a test excludes instances from the box of lanes, groups, loops and copies.
     fresh : Fraction
-        The share of the executions that compiled code makes, which accesses equal addresses of copies once where they
-        do not stand behind different tests.
+        The share of executions that compiled code makes: copies with equal addresses access once, unless they are
+        behind different tests.
     site : (Domain, Access, Launch) or None
-        Where and how the program has it.
+        The access in the program.
     """
 
     space: str
@@ -370,13 +367,13 @@ class PrivateAccess:
     array, bits
         As in :class:`~perfmodel.counts.rows.AccessCount`.
     count : Count
-        Executions by sub-groups, those of the innermost loops that do not move the address counted once.
+        Executions by sub-groups, once for all iterations of innermost loops that do not move the address.
     reloads : Count
-        The same where registers do not hold the data: a value is not kept around code that moves the address.
+        As ``count``, if registers do not hold the data: a value is not kept around code that moves the address.
     indexed : bool
-        Whether a loop that is not written out indexes it: then the array cannot lie in registers.
+        Whether a loop that is not unrolled indexes it: then the array cannot be in registers.
     tested : bool
-        Whether a number indexes it on which a test around the access depends.
+        Whether an index depends on an iname of a test around the access.
     """
 
     array: str
@@ -389,24 +386,24 @@ class PrivateAccess:
 
 @dataclass(frozen=True, eq=False)
 class Issue:
-    """What sub-groups issue in one nest: operations and accesses counted once for all lanes that execute together.
+    """Operations and accesses that sub-groups issue in one nest, once for all lanes that execute together.
 
     Attributes
     ----------
     launch : int
         The launch's position in the program.
     loops : tuple of str
-        The sequential loops around it that a compiler leaves, outermost first.
+        The sequential loops around it that a compiler keeps, outermost first.
     turns : Count
         (sub-group, iteration) pairs that execute at least one of its instructions.
     operations : tuple of OperationCount
-        Executions by sub-groups of what a compiler leaves of them.
+        Executions by sub-groups of the operations that remain after compilation.
     accesses : tuple of IssuedAccess
-        To global and local memory, one for each expression.
+        To global, constant and local memory, one for each expression.
     private : tuple of PrivateAccess
         To private arrays, one for each expression.
     tests : Count
-        Tests by sub-groups, between the iterations of loops of varying trips that are written out.
+        Tests by sub-groups between iterations of unrolled loops of varying trips.
     """
 
     launch: int

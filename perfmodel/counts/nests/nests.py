@@ -1,7 +1,9 @@
-"""Makes the table of nests of a program, and of what its sub-groups issue in each.
+"""The nests of a program, with counts by work-items.
 
-A launch is divided into stretches without barriers, these into nests of sequential loops; each nest gets its
-statements and their domains.
+Input: the dataflow of a program, whose statements have schedule positions. Output: one :class:`Nest` for each set of
+statements in the same barrier interval, in the same loops and on the same lanes, in the order of the schedule.
+
+Barriers matter because a device that runs work-items one after the other loops over them in each barrier interval.
 """
 
 from __future__ import annotations
@@ -31,54 +33,54 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands around a place of the schedule; loops are sequential, by their inames, outermost first."""
+    """The loops and barriers around a schedule position; loops are sequential, by their inames, outermost first."""
 
     launch: int  # its position
-    stretch: int  # number of the part of the launch between two barriers, in the order of the schedule
-    outer: tuple[str, ...]  # loops around the stretch, which therefore contain barriers
-    inner: tuple[str, ...]  # loops inside the stretch; loops that are unrolled are left out
-    loop: Place  # the place of the innermost of these loops; that of the stretch if there is none
-    repeated: tuple[str, ...] = ()  # unrolled loops around an inner loop: the code holds it once for each value
-    unrolled: tuple[str, ...] = field(default=(), compare=False)  # all unrolled loops of the stretch that are met
+    interval: int  # number of the barrier interval in the launch
+    outer: tuple[str, ...]  # loops around the interval, which contain barriers
+    inner: tuple[str, ...]  # loops inside the interval, without unrolled ones
+    loop: Place  # the position of the innermost of these loops, or of the interval
+    repeated: tuple[str, ...] = ()  # unrolled loops around an inner loop: the code has a copy of it for each value
+    unrolled: tuple[str, ...] = field(default=(), compare=False)  # all unrolled loops around the position
 
 
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
-    """Return what stands around each place of each launch, those before a node included."""
+    """Return the surroundings of each schedule position of each launch, positions before a node included."""
     return {
         (launch, place): around
         for launch, device in enumerate(program.device_kernels(schedule))
-        for place, around in _Division(launch, unrolled).block(device.body, (), ())
+        for place, around in _Intervals(launch, unrolled).block(device.body, (), ())
     }
 
 
 @dataclass
-class _Division:
-    """Numbers the stretches of one launch while its schedule is walked."""
+class _Intervals:
+    """Numbers the barrier intervals of one launch in the order of its schedule."""
 
     launch: int
     unrolled: Container[str]
-    stretch: int = 0
+    interval: int = 0
 
     def block(
         self, nodes: tuple[Node, ...], parent: Place, outer: tuple[str, ...]
     ) -> Iterator[tuple[Place, Surroundings]]:
-        """Yield the places of siblings of which one is, or contains, a barrier, or of a whole launch."""
+        """Yield the positions of siblings with a barrier among or below them, or of a whole launch."""
         for k, node in enumerate(nodes):
-            around = Surroundings(self.launch, self.stretch, outer, (), parent)
+            around = Surroundings(self.launch, self.interval, outer, (), parent)
             if isinstance(node, program.Wait):
-                self.stretch += 1
+                self.interval += 1
             elif isinstance(node, program.Loop) and program.has_barrier(node):
                 yield (*parent, 2 * k - 1), around
-                self.stretch += 1
+                self.interval += 1
                 yield from self.block(node.body, (*parent, 2 * k, node.iname), (*outer, node.iname))
-                self.stretch += 1
+                self.interval += 1
             else:
-                yield from self.free((node,), k, parent, around)
+                yield from self.without_barriers((node,), k, parent, around)
 
-    def free(
+    def without_barriers(
         self, nodes: tuple[Node, ...], first: int, parent: Place, around: Surroundings
     ) -> Iterator[tuple[Place, Surroundings]]:
-        """Yield the places of siblings without barriers."""
+        """Yield the positions of siblings without barriers."""
         for k, node in enumerate(nodes, first):
             yield (*parent, 2 * k - 1), around
             yield (*parent, 2 * k), around
@@ -88,10 +90,10 @@ class _Division:
                     inside = replace(around, unrolled=(*around.unrolled, node.iname))
                 else:
                     inside = replace(around, inner=(*around.inner, node.iname), repeated=around.unrolled, loop=below)
-                yield from self.free(node.body, 0, below, inside)
+                yield from self.without_barriers(node.body, 0, below, inside)
 
 
-Key = tuple[Surroundings, tuple[str, ...]]  #: what is around a nest, and the axes of its lanes
+Key = tuple[Surroundings, tuple[str, ...]]  #: the surroundings of a nest, and the axes of its lanes
 
 
 def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
@@ -102,39 +104,39 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
         domain = statement.domain
         lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
         nests[places[domain.launch, statement.place], lanes].append(statement)
-    return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
+    return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].interval)))
 
 
 def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
-    """Return the domains of statements without the inames of loops that the code writes out in the innermost loop."""
+    """Return the domains of statements without the inames of loops that the code unrolls in the innermost loop."""
     loops = {*around.outer, *around.inner, *around.repeated}
     return [without(domain, written_out(domain, loops)) for domain in domains_of(statements)]
 
 
 def domains_of(statements: Sequence[Statement]) -> list[Domain]:
-    """Return the domains of statements, each once."""
+    """Return the different domains of statements."""
     return list(dict.fromkeys(statement.domain for statement in statements))
 
 
 def written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
-    """Return the inames of loops that the generated code writes out."""
+    """Return the inames of loops that the generated code unrolls."""
     inames = zip(domain.names, domain.axes, strict=True)
     return tuple(name for name, axis in inames if not axis and name not in loops)
 
 
 def copies_of(domain: Domain, loops: Container[str]) -> dict[str, int]:
-    """Return the inames of a domain that are neither loops nor on hardware axes, with their numbers of values."""
+    """Return the inames of unrolled loops, with their numbers of values."""
     return {name: values_of(domain, name) for name in written_out(domain, loops)}
 
 
 def values_of(domain: Domain, name: str) -> int:
-    """Return how many values an iname takes, 1 where nothing bounds them."""
+    """Return how many values an iname takes, 1 if nothing bounds them."""
     low, high = bounds(domain.points, domain.names.index(name))
     return 1 if low is None or high is None else high - low + 1
 
 
 def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a dimension of a set, None where it has none."""
+    """Return the least and the greatest value of a dimension of a set, None if it has none."""
     low, high = points.dim_min_val(position), points.dim_max_val(position)
     return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
 
@@ -153,9 +155,9 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the points in any of some domains of the same inames, or in the one of the most inames.
+    """Return the union of domains with the same inames, or the domain with the most inames.
 
-    A test that data decide makes some of them less likely: the result is as likely as the most likely one.
+    Tests on data make some domains less likely: the result is as likely as the most likely one.
     """
     whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
@@ -190,7 +192,7 @@ def generated(statements: Iterable[Statement]) -> Executions:
 def compiled(
     statements: Iterable[Statement], around: Surroundings, loops: Sequence[str], changes: Changes
 ) -> Executions:
-    """Return the operations of a nest that a compiler leaves, which writes out all but some of the inner loops."""
+    """Return the operations of a nest that remain after compilation, which unrolls all but some inner loops."""
     executions = Executions(Counter)
     for operation in Values(changes).left(statements):
         copies = written_out(operation.domain, {*around.outer, *around.repeated, *loops})
@@ -214,7 +216,7 @@ def counted(
 
 
 def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
-    """Return the operations of all nests that a compiler leaves; None where it leaves all."""
+    """Return the remaining operations of all nests; None if all remain."""
     changes, executions = Changes(flow.cardinalities.program), Executions(Counter)
     nests = statements_by_nest(flow)
     for (around, _), statements in nests.items():
@@ -225,28 +227,39 @@ def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
     return counted(executions, flow.cardinalities)
 
 
-def nests_of(flow: Flow) -> tuple[Nest, ...]:
-    """Return the nests of a kernel, in the order of the schedule."""
-    nests = _Nests(flow)
-    return tuple(nests.nest(around, lanes, statements) for (around, lanes), statements in nests.groups.items())
-
-
 @dataclass(frozen=True)
-class _Nests(FrozenValue):
+class NestTable(FrozenValue):
+    """The statements of each nest of a kernel, for tables of nests by work-items and by sub-groups."""
+
     flow: Flow
 
     @cached_property
-    def groups(self) -> dict[Key, list[Statement]]:
-        """The statements of each nest."""
+    def statements(self) -> dict[Key, list[Statement]]:
+        """The statements of each nest, in the order of the schedule."""
         return statements_by_nest(self.flow)
 
-    @cached_property
+    @property
     def cardinalities(self) -> Cardinalities:
         return self.flow.cardinalities
 
     @cached_property
     def changes(self) -> Changes:
         return Changes(self.cardinalities.program)
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Large sizes, at which counts and addresses are compared."""
+        return Trips(self.cardinalities).sizes
+
+
+def nests_of(flow: Flow) -> tuple[Nest, ...]:
+    """Return the nests of a kernel, in the order of the schedule."""
+    nests = _Nests(flow)
+    return tuple(nests.nest(around, lanes, statements) for (around, lanes), statements in nests.statements.items())
+
+
+class _Nests(NestTable):
+    """Makes the nests by work-items."""
 
     def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
         count, turns = self.cardinalities.count, rolled(statements, around)
@@ -256,7 +269,7 @@ class _Nests(FrozenValue):
         entered = tuple(count(union_of([without(domain, loops) for domain in turns])) for loops in inside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
-            stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
+            interval=around.interval, outer=around.outer, inner=around.inner, lanes=lanes,
             iterations=iterations, box=self._box(together), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered and not _by_data(turns, around.inner[-1]) else None,
             executions=count(union_of(domains_of(statements))),
@@ -269,14 +282,14 @@ class _Nests(FrozenValue):
                 )
                 for s in statements for a in s.accesses
             ),
-            kept=self._kept(statements, around.stretch),
+            kept=self._kept(statements, around.interval),
             chains=tuple(self._chains(around, iterations)),
         )
 
     def _trips(self, iterations: Count, entries: Count) -> int | None:
-        """Return the iterations for each entry, if they are known to be one whole number at all sizes."""
-        entered = float(entries(**self._sizes))
-        ratio = float(iterations(**self._sizes)) / entered if entered else 0.0
+        """Return the iterations for each entry, if they are one integer at all sizes."""
+        entered = float(entries(**self.sizes))
+        ratio = float(iterations(**self.sizes)) / entered if entered else 0.0
         with suppress(CountError):  # no formulas within the budget
             if ratio == int(ratio) and iterations == int(ratio) * entries:
                 return int(ratio)
@@ -292,22 +305,17 @@ class _Nests(FrozenValue):
         return self.cardinalities.count(replace(domain, points=box, axes=("",) * len(loops), exact=True))
 
     @cached_property
-    def _sizes(self) -> Mapping[str, int]:
-        """Large sizes, at which counts are compared."""
-        return Trips(self.cardinalities).sizes
-
-    @cached_property
-    def _stretches(self) -> dict[str, set[int]]:
-        """The stretches, of all launches, in which each private variable is touched."""
-        stretches: dict[str, set[int]] = defaultdict(set)
-        for (around, _), statements in self.groups.items():
+    def _intervals(self) -> dict[str, set[int]]:
+        """The barrier intervals, of all launches, in which each private variable is read or written."""
+        intervals: dict[str, set[int]] = defaultdict(set)
+        for (around, _), statements in self.statements.items():
             for statement in statements:
                 for variable, _ in self._touched(statement):
-                    stretches[variable].add(around.stretch)
-        return stretches
+                    intervals[variable].add(around.interval)
+        return intervals
 
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
-        """Yield the private variables of a statement, each with the direction in which it is touched."""
+        """Yield the private variables of a statement, each with its direction."""
         step = self.flow.dataflow.by_name.get(statement.instruction)
         for reading in step.readings if step is not None else ():
             if reading.variable in self._private:
@@ -321,37 +329,36 @@ class _Nests(FrozenValue):
         steps = self.flow.dataflow.steps
         return frozenset(w.variable for step in steps for w in step.writings if w.space == "private")
 
-    def _kept(self, statements: Sequence[Statement], stretch: int) -> Count:
+    def _kept(self, statements: Sequence[Statement], interval: int) -> Count:
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)
         for statement in statements:
             for variable, direction in dict.fromkeys(self._touched(statement)):
-                if self._stretches[variable] != {stretch}:
+                if self._intervals[variable] != {interval}:
                     touched[variable, direction].append(self.cardinalities.count(statement.domain))
         # of each variable the count that is largest at large sizes
-        return total(max(counts, key=lambda count: float(count(**self._sizes))) for counts in touched.values())
+        return total(max(counts, key=lambda count: float(count(**self.sizes))) for counts in touched.values())
 
     def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:
         for recurrence in self.flow.graph.recurrences if around.inner else ():
             if recurrence.loop == around.inner[-1]:
-                acts, loops = _chain_acts(recurrence), self._carriers[recurrence.variable]
+                amounts, loops = _chain_operations(recurrence), self._carriers[recurrence.variable]
                 operations = tuple(
-                    OperationCount(*act, amount * iterations) for act, amount in acts.items()
-                    if act[0] not in program.SHARED
+                    OperationCount(*kind, amount * iterations) for kind, amount in amounts.items()
+                    if kind[0] not in program.SHARED
                 )  # fmt: skip
-                loads = sum([acts.get((where, "load"), 0) for where in program.SHARED])
+                loads = sum([amounts.get((where, "load"), 0) for where in program.SHARED])
                 yield NestChain(recurrence.variable, operations, loads, recurrence.chains, tuple(sorted(loops)))
 
     @cached_property
     def _carriers(self) -> dict[str, set[str]]:
-        """The loops that carry each variable."""
         carriers: dict[str, set[str]] = defaultdict(set)
         for recurrence in self.flow.graph.recurrences:
             carriers[recurrence.variable].add(recurrence.loop)
         return carriers
 
 
-def _chain_acts(recurrence: Recurrence) -> dict[program.Act, int]:
+def _chain_operations(recurrence: Recurrence) -> dict[program.Act, int]:
     amounts: dict[program.Act, int] = defaultdict(int)
-    for (act, _), amount in recurrence.terms:
-        amounts[act] += amount
+    for (kind, _), amount in recurrence.terms:
+        amounts[kind] += amount
     return amounts

@@ -92,7 +92,7 @@ class ReuseDistances:
         return self._between_iterations[key]
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return what is touched between two random choices of a line: as many iterations as make one access per line."""
+        """Return what is touched between two random choices of a line, in iterations that choose each line once."""
         whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
         turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)

@@ -110,7 +110,7 @@ class CompiledOperation(Generic[Number]):
 class CompiledNest(Generic[Number]):
     """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`."""
 
-    loops: int  # inside the stretch between barriers
+    loops: int  # inside the barrier interval
     written_out: bool  # whether the compiler writes the innermost loop out
     iterations: Number
     box: Number
@@ -197,7 +197,7 @@ def _kernel(counts: KernelCounts) -> CompiledKernel[Count]:
 def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
     return CompiledLaunch(
         shape, launches, groups,
-        barriers=len({nest.stretch for nest in nests}) > 1 or any(nest.outer for nest in nests),
+        barriers=len({nest.interval for nest in nests}) > 1 or any(nest.outer for nest in nests),
         loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(nests),
         stores_pairs=any(_stores_pairs(access) for nest in nests for access in nest.accesses),
         nests=tuple(_nest(nest, nests) for nest in nests),

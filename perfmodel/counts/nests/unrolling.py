@@ -1,8 +1,11 @@
-"""Which loops of a nest a GPU's compiler writes out, so that indices inside are constants.
+"""Which loops of a nest a GPU's compiler unrolls completely, so that indices inside are constants.
 
-It begins with the innermost loop and ends with the first that stays one. A loop of varying trips it writes out in the
-steps that all its numbers of trips have in common, with a test between any two. The rules follow from times of tiled
-contractions on a TITAN V, whose private arrays lie in registers or in memory (docs/lab/real-gpus.md).
+Input: the statements of a nest and the loops around them. Output: the unrolled loops, innermost first, with their trip
+counts. An unrolled loop indexes private arrays by constants, so that they can stay in registers.
+
+The compiler starts with the innermost loop and stops at the first that it keeps. A loop of varying trips is unrolled in
+steps that divide all its trip counts, with a test between any two. The rules follow from times of tiled contractions
+on a TITAN V (docs/lab/real-gpus.md).
 """
 
 from __future__ import annotations
@@ -18,16 +21,16 @@ from perfmodel.counts.nests.nests import Surroundings, bounds, copies_of, domain
 from perfmodel.counts.program.program import Domain, Statement
 
 WRITTEN = 2**15
-"""The most operations and accesses that a compiler writes a loop out to: beyond it even small bodies stay loops."""
+"""The most operations and accesses of an unrolled loop: beyond it a compiler keeps even loops with small bodies."""
 GUARDED = 8
-"""The most iterations, or steps, of a loop of varying trips that it writes out, each behind a test (LLVM's default)."""
+"""The most iterations, or steps, of an unrolled loop of varying trips, each behind a test (LLVM's default)."""
 
 
 @dataclass(frozen=True)
 class LoopTrips:
-    """How many iterations the entries of a loop make: all numbers that occur.
+    """All trip counts of a loop that occur.
 
-    None where nothing bounds them, or where they vary up to more than a compiler writes out.
+    Empty if nothing bounds them, or if they vary up to more than a compiler unrolls.
     """
 
     numbers: frozenset[int]
@@ -47,16 +50,16 @@ class LoopTrips:
 
     @property
     def steps(self) -> int:
-        """Steps of the greatest power of two that divides all numbers."""
+        """Steps of the greatest power of two that divides all trip counts."""
         common = math.gcd(*self.numbers)
         return self.most // (common & -common)
 
 
 def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict[str, LoopTrips]:
-    """Return the loops of a nest that a compiler writes out, from the innermost on.
+    """Return the loops of a nest that a compiler unrolls, innermost first.
 
-    The code stays short. No loop of varying trips is written out around a long one of varying trips, and no long one
-    around statements that the code itself holds several times.
+    The code stays short. No loop of varying trips is unrolled around a long one of varying trips, and no long one
+    around statements of which the code has several copies.
     """
     written: dict[str, LoopTrips] = {}
     loops = {*around.outer, *around.inner}
@@ -78,7 +81,7 @@ def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
-    """Whether a long loop of varying trips stays one.
+    """Return whether the compiler keeps a long loop of varying trips.
 
     It has too many steps, or edges of the grid cut the lanes too, or a call that clears memory replaces it.
     """
@@ -91,7 +94,7 @@ def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -
 
 
 def _trips(loop: str, inside: set[str], loops: set[str], statements: Sequence[Statement]) -> LoopTrips:
-    """Return the iterations of a loop, over all domains of its statements."""
+    """Return the trip counts of a loop, over all domains of its statements."""
     found = [
         _trips_of(without(domain, (inside | set(written_out(domain, loops))) - {loop}), loop)
         for domain in domains_of(statements) if loop in domain.names
@@ -120,7 +123,7 @@ def _trips_of(domain: Domain, loop: str) -> LoopTrips:
 
 
 def takes_each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
-    """Whether a dimension of a set takes each value from a least to a greatest one, whatever the others are."""
+    """Return whether a dimension has each value from a least to a greatest one, for all values of the others."""
     line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
     if low is not None:
         line = line.lower_bound_val(SET, position, isl.Val(low))
@@ -139,7 +142,7 @@ def _greatest(points: isl.Set, position: int) -> set[int]:
 
 
 def _edge_lanes(domain: Domain) -> bool:
-    """Whether some groups leave lanes idle that work in others."""
+    """Return whether some groups leave lanes idle that work in others."""
     lanes = without(domain, {name for name, axis in zip(domain.names, domain.axes, strict=True) if not axis})
     places = [position for position, axis in enumerate(lanes.axes) if axis.startswith("l")]
     return not all(takes_each(lanes.points, place, *bounds(lanes.points, place)) for place in places)
