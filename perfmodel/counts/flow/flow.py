@@ -1,7 +1,7 @@
-"""The dataflow of one work-item: its longest dependence chain, its parallelism, and its graph.
+"""The dataflow of one work-item: its longest dependence chain, its parallelism, and what its loops carry.
 
 Input: a program with its dataflow and the sizes of its sets. Output: counts of operations on chains, ratios of counts,
-and a graph. "Operations" here include accesses to memory and barriers.
+and dependences. "Operations" here include accesses to memory and barriers.
 
 Assumptions:
 
@@ -30,10 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
 from perfmodel.counts.flow.paths import Cost, Term
-from perfmodel.counts.flow.trips import LoopNest, Trips
+from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walk import Walk
 from perfmodel.counts.flow.work import before_access, work_of
-from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
+from perfmodel.counts.program.program import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import CountError
 from perfmodel.values import FrozenValue
@@ -107,40 +107,6 @@ class Parallelism:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNode:
-    """A part of the schedule without branches or loops.
-
-    Attributes
-    ----------
-    kind : str
-        ``"entry"`` or ``"exit"`` of a launch, ``"run"`` of statements, or ``"barrier"``.
-    launch : str
-        Name of the device kernel.
-    loops : tuple of str
-        The sequential loops around it, outermost first.
-    executions : Count
-        Executions by one work-item, of granularity ``"chain"``.
-    steps : tuple of Step
-        The statements of a run, in order.
-    """
-
-    kind: str
-    launch: str
-    loops: LoopNest
-    executions: Count
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class Transition:
-    """Control may pass from one node to another; ``loop`` is the loop that starts its next iteration, or ""."""
-
-    source: int
-    target: int
-    loop: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class Recurrence:
     """A variable that each iteration of a loop computes from its value in the iteration before.
 
@@ -158,28 +124,6 @@ class Recurrence:
     variable: str
     terms: tuple[tuple[Term, int], ...]
     chains: int
-
-
-@dataclass(frozen=True, eq=False)
-class FlowGraph:
-    """The work-flow graph of a kernel, without a device's latencies: Kim et al. 2012, section 4.2.2.
-
-    Attributes
-    ----------
-    nodes : tuple of FlowNode
-        Parts of the schedule, in its order.
-    transitions : tuple of Transition
-        Control. No arc skips a loop, even if it may run no iteration.
-    dependences : tuple of Arc
-        Data, from the statement that stores a value to the statement that reads it.
-    recurrences : tuple of Recurrence
-        Variables that loops carry from iteration to iteration.
-    """
-
-    nodes: tuple[FlowNode, ...]
-    transitions: tuple[Transition, ...]
-    dependences: tuple[Arc, ...]
-    recurrences: tuple[Recurrence, ...]
 
 
 Costs = Mapping[str | Act, float]
@@ -304,8 +248,18 @@ class Flow(FrozenValue):
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property
-    def graph(self) -> FlowGraph:
-        return _flow_graph(self._by_operations)
+    def dependences(self) -> tuple[Arc, ...]:
+        """The values that a statement stores and another statement, or a later execution of it, reads."""
+        return tuple((self._by_operations.arcs or {}).values())
+
+    @cached_property
+    def recurrences(self) -> tuple[Recurrence, ...]:
+        """The variables that loops carry from iteration to iteration."""
+        carried = {(arc.carried, arc.variable) for arc in self.dependences}
+        return tuple(
+            Recurrence(growth.loop, growth.variable, tuple(sorted(growth.terms)), chains)
+            for growth, chains in self._by_operations.growths.items() if (growth.loop, growth.variable) in carried
+        )
 
     def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walk:
         walk = Walk(self.dataflow, self._trips, rules, arcs=arcs)
@@ -325,58 +279,3 @@ class Flow(FrozenValue):
 
 def _instructions(chain: Chain) -> Count:
     return chain.operations() + chain.accesses()
-
-
-def _flow_graph(walk: Walk) -> FlowGraph:
-    """Return the graph of a kernel from a walk that recorded dependences."""
-    control = _Control(walk)
-    control.block(walk.trips.program.schedule, (), "", [])
-    arcs = tuple((walk.arcs or {}).values())
-    carried = {(arc.carried, arc.variable) for arc in arcs}
-    return FlowGraph(
-        tuple(control.nodes), tuple(control.transitions), arcs,
-        tuple(
-            Recurrence(growth.loop, growth.variable, tuple(sorted(growth.terms)), chains)
-            for growth, chains in walk.growths.items() if (growth.loop, growth.variable) in carried
-        ),
-    )
-
-
-@dataclass
-class _Control:
-    """Collects nodes and transitions in the order of the schedule."""
-
-    walk: Walk
-    nodes: list[FlowNode] = field(default_factory=list)
-    transitions: list[Transition] = field(default_factory=list)
-
-    def block(self, nodes: tuple[Node, ...], loops: LoopNest, launch: str, last: list[int]) -> list[int]:
-        """Add sibling nodes after the nodes ``last``; return the nodes after which control continues."""
-        steps: list[Step] = []
-        for node in nodes:
-            if isinstance(node, Run):
-                step = self.walk.dataflow.by_name.get(node.instruction)
-                steps += [] if step is None else [step]
-                continue
-            last, steps = self.add_run(steps, loops, launch, last), []
-            if isinstance(node, Wait) and launch:
-                last = self.add("barrier", loops, launch, last)
-            elif isinstance(node, Loop):
-                first = len(self.nodes)
-                last = self.block(node.body, (*loops, node.iname), launch, last)
-                if len(self.nodes) > first:
-                    self.transitions += [Transition(k, first, node.iname) for k in last]
-            elif isinstance(node, DeviceKernel):
-                last = self.add("entry", loops, node.name, last)
-                last = self.block(node.body, loops, node.name, last)
-                last = self.add("exit", loops, node.name, last)
-        return self.add_run(steps, loops, launch, last)
-
-    def add_run(self, steps: list[Step], loops: LoopNest, launch: str, last: list[int]) -> list[int]:
-        return self.add("run", loops, launch, last, tuple(steps)) if steps else last
-
-    def add(self, kind: str, loops: LoopNest, launch: str, last: list[int], steps: tuple[Step, ...] = ()) -> list[int]:
-        position = len(self.nodes)
-        self.nodes.append(FlowNode(kind, launch, loops, self.walk.trips.count(loops), steps))
-        self.transitions += [Transition(k, position) for k in last]
-        return [position]

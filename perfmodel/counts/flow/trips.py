@@ -1,4 +1,4 @@
-"""How often one work-item executes a loop nest, and averages over sub-groups.
+"""How often one work-item executes a loop nest.
 
 Input: the sets of executed instances of all statements. Output: counts of granularity ``"chain"``, and the values of
 loops whose trips do not depend on the sizes.
@@ -6,7 +6,7 @@ loops whose trips do not depend on the sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +19,6 @@ from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.points.factors import variable
 from perfmodel.counts.points.set_counter import BudgetSpentError, limited
 from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
-from perfmodel.counts.program.serialisation import access_places
 from perfmodel.counts.quasipoly.count import Count
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -220,45 +219,3 @@ def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
     lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1))
     lines = lines.move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)
-
-
-class Averages:
-    """Executions by the sub-groups of one launch over their number, at fixed sizes.
-
-    A loop nest counts as often as its most executed statement. A guarded statement counts as often as its accesses to
-    global memory, or, without such accesses, as often as its nest.
-    """
-
-    def __init__(self, cardinalities: Cardinalities, sizes: Mapping[str, int]) -> None:
-        self.cardinalities, self.sizes, self.program = cardinalities, sizes, cardinalities.program
-        self.trips = Trips(cardinalities)
-        self.launches = {launch.name: k for k, launch in enumerate(self.program.launches)}
-        self.places = {k: access_places(self.program, k) for k in self.launches.values()}
-        self.sub_groups = {k: self._sub_groups(k) for k in self.launches.values()}
-        self.executions = cache(self._executions)
-
-    def _executions(self, launch: str, loops: LoopNest, statement: str = "") -> float:
-        """Return the average of a nest of the launch, or of a guarded statement in it."""
-        number = self.launches.get(launch)
-        if number is None:  # the nest is outside of launches
-            return float(self.trips.count(loops)(**self.sizes))
-        places = [place for place in self.places[number] if statement and place.statement == statement]
-        guarded = {id(place.domain): place.domain for place in places}
-        domains = (statement.domain for statement in self.program.statements)
-        inside = [
-            domain for domain in domains
-            if domain.launch == number and self.trips.around.keys() & domain.names == set(loops)
-        ]
-        most = self._most(number, guarded.values() or inside)
-        return float(self.trips.count(loops)(**self.sizes)) if most is None else most
-
-    def _most(self, launch: int, domains: Iterable[Domain]) -> float | None:
-        numbers = [float(self.cardinalities.count(domain, "subgroup")(**self.sizes)) for domain in domains]
-        return max(numbers) / self.sub_groups[launch] if numbers and self.sub_groups[launch] else None
-
-    def _sub_groups(self, launch: int) -> float:
-        """Return the sub-groups of one execution of the launch."""
-        repeats = float(self.cardinalities.repeats(launch)(**self.sizes))
-        groups = float(self.cardinalities.work_groups(launch)(**self.sizes))
-        size = self.program.launches[launch].group_size
-        return -(-size // self.cardinalities.subgroup_size) * groups / max(repeats, 1.0)

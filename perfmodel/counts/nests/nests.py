@@ -339,7 +339,7 @@ class _Nests(NestTable):
         return total(max(counts, key=lambda count: float(count(**self.sizes))) for counts in touched.values())
 
     def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:
-        for recurrence in self.flow.graph.recurrences if around.inner else ():
+        for recurrence in self.flow.recurrences if around.inner else ():
             if recurrence.loop == around.inner[-1]:
                 amounts, loops = _chain_operations(recurrence), self._carriers[recurrence.variable]
                 operations = tuple(
@@ -352,7 +352,7 @@ class _Nests(NestTable):
     @cached_property
     def _carriers(self) -> dict[str, set[str]]:
         carriers: dict[str, set[str]] = defaultdict(set)
-        for recurrence in self.flow.graph.recurrences:
+        for recurrence in self.flow.recurrences:
             carriers[recurrence.variable].add(recurrence.loop)
         return carriers
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.flow.flow import Flow, FlowNode
-from perfmodel.counts.flow.trips import Averages
+from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.program.program import SHARED, Act, Reading, Step
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import missing_fact
 from perfmodel.quantities.instructions import ORDINARY
 from perfmodel.quantities.traffic import TRANSFER_FACTS
+from scripts.lab.kim.control_flow import Averages, FlowNode, control_flow
 
 LOADS = (("global", "load"), ("local", "load"))
 LINE_BYTES, BANKS = 64, 32
@@ -108,7 +108,7 @@ def work_flow(
     [(1, 2, 'x'), (2, 3, 'y')]
     """
     building = _Building(counts, counts.flow, sizes, line_bytes, banks)
-    for number, node in enumerate(building.graph.nodes):
+    for number, node in enumerate(building.flow_nodes):
         building.add(number, node)
     return WorkFlow(counts.name, tuple(building.nodes), tuple(building.transitions()), tuple(building.dependences()))
 
@@ -119,7 +119,8 @@ class _Building:
     def __init__(
         self, counts: KernelCounts, flow: Flow, sizes: Mapping[str, int], line_bytes: int, banks: int
     ) -> None:
-        self.counts, self.sizes, self.graph = counts, sizes, flow.graph
+        self.counts, self.sizes, self.flow = counts, sizes, flow
+        self.flow_nodes, self.flow_transitions = control_flow(flow)
         self.line_bytes, self.banks = line_bytes, banks
         self.averages = Averages(flow.cardinalities, sizes)
         self.arrays = {(row.space, row.array) for row in counts.access_table}
@@ -188,7 +189,7 @@ class _Building:
     def dependences(self) -> Iterable[Dependence]:
         """Return the data-dependence arcs: for each variable between two nodes, the arc with the longest path."""
         arcs = list(self.inner)
-        for arc in self.graph.dependences:
+        for arc in self.flow.dependences:
             source = max(self.roles[arc.source].values(), default=None)
             target = self.target(arc.target, arc.path)
             if source is not None and target is not None:
@@ -218,7 +219,7 @@ class _Building:
 
     def following(self, number: int, loop: str) -> Iterable[tuple[int, str]]:
         """Yield the nodes after a node of the dataflow graph; nodes without any act are skipped."""
-        for arc in self.graph.transitions:
+        for arc in self.flow_transitions:
             if arc.source == number and not (loop and arc.loop):
                 target = self.parts[arc.target]
                 if target:

@@ -1,4 +1,4 @@
-"""Executions of an average sub-group, by hand."""
+"""The control flow of a kernel, and executions of an average sub-group, by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import loopy as lp
 import numpy as np
 import pytest
 
+from measurement_kernels import matmul_tiled
 from perfmodel.counts import count
-from perfmodel.counts.flow.trips import Averages
+from scripts.lab.kim.control_flow import Averages, control_flow
 from tests.corpus.structure import loop_around_launches
 
 
@@ -57,3 +58,13 @@ def test_a_launch_in_a_loop_of_the_host_is_one_of_its_executions() -> None:
     flow = count(loop_around_launches(), cache=False).flow
     found = Averages(flow.cardinalities, {})
     assert [2, 2] == list(found.sub_groups.values())
+
+
+def test_control_flow_of_the_tiled_matmul() -> None:
+    nodes, transitions = control_flow(count(matmul_tiled.KERNEL.build(), cache=False).flow)
+    outer, inner = ("k_outer",), ("k_outer", "k_inner")
+    assert [
+        ("entry", 0, ()), ("run", 1, ()), ("barrier", 0, outer), ("run", 2, outer), ("barrier", 0, outer),
+        ("run", 1, inner), ("run", 1, ()), ("exit", 0, ()),
+    ] == [(node.kind, len(node.steps), node.loops) for node in nodes]
+    assert {(5, 5, "k_inner"), (5, 2, "k_outer")} == {(t.source, t.target, t.loop) for t in transitions if t.loop}

@@ -1,4 +1,4 @@
-"""Nodes, transitions and dependences of small kernels, by hand."""
+"""Dependences of small kernels, by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_private_temporary_passes_its_value_on() -> None:
     flow = flow_of(unit)
     assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=32)
     assert {("square", "last", "t"), ("other", "last", "s")} == {
-        (arc.source, arc.target, arc.variable) for arc in flow.graph.dependences
+        (arc.source, arc.target, arc.variable) for arc in flow.dependences
     }
     assert 3 == flow.memory_parallelism(n=32)  # a[i] is loaded as often as it is written
 
@@ -56,27 +56,11 @@ def test_another_work_items_value_arrives_through_the_barrier() -> None:
     flow = flow_of(barrier_between())
     whole = {LOAD: 1, RSQRT: 1, LOCAL_STORE: 1, BARRIER: 1, LOCAL_LOAD: 1, ADD: 1, STORE: 1}
     assert whole == at(flow.depth, n=4)
-    assert ["entry", "run", "barrier", "run", "exit"] == [node.kind for node in flow.graph.nodes]
-    assert [(0, 1), (1, 2), (2, 3), (3, 4)] == [(t.source, t.target) for t in flow.graph.transitions]
-    (arc,) = flow.graph.dependences
+    (arc,) = flow.dependences
     assert ("fill", "use", "tile", "") == (arc.source, arc.target, arc.variable, arc.carried)
     assert (LOCAL_LOAD, ADD) == arc.path
 
 
-def test_the_graph_of_the_tiled_matmul() -> None:
-    graph = flow_of(matmul_tiled.KERNEL.build()).graph
-    kinds = [(node.kind, len(node.steps), node.loops) for node in graph.nodes]
-    outer, inner = ("k_outer",), ("k_outer", "k_inner")
-    assert [
-        ("entry", 0, ()), ("run", 1, ()), ("barrier", 0, outer), ("run", 2, outer), ("barrier", 0, outer),
-        ("run", 1, inner), ("run", 1, ()), ("exit", 0, ()),
-    ] == kinds
-    back = {(arc.source, arc.target, arc.loop) for arc in graph.transitions if arc.loop}
-    assert {(5, 5, "k_inner"), (5, 2, "k_outer")} == back
-    assert 256 == graph.nodes[5].executions(n=32, m=256, l=32)
-    assert 16 == graph.nodes[2].executions(n=32, m=256, l=32)
-    update = graph.nodes[5].steps[0].name
-    assert [5] == [k for k, node in enumerate(graph.nodes) if update in {step.name for step in node.steps}]
-    assert {"k_inner", "k_outer"} == {
-        arc.carried for arc in graph.dependences if (arc.source, arc.target) == (update, update)
-    }
+def test_dependences_of_the_tiled_matmul() -> None:
+    flow = flow_of(matmul_tiled.KERNEL.build())
+    assert {"k_inner", "k_outer"} == {arc.carried for arc in flow.dependences if arc.source == arc.target}
