@@ -22,7 +22,7 @@ from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
-from perfmodel.quantities import advice
+from perfmodel.quantities import hints
 from perfmodel.quantities.bottleneck import QUANTITIES
 from perfmodel.store import Measurements
 
@@ -110,13 +110,13 @@ def term_advice(family: Family, term: str) -> str:
         return family.advice.get(term, "")
     for beginning, sentence in _BY_FEATURE:
         if term.startswith(beginning):
-            return advice.FEWER_FUNCTIONS if term.endswith("_special") else sentence
+            return hints.FEWER_FUNCTIONS if term.endswith("_special") else sentence
     return ""
 
 
 _BY_FEATURE = (
-    ("global_", advice.FEWER_BYTES), ("local_", advice.LESS_LOCAL_MEMORY), ("op_", advice.FEWER_INSTRUCTIONS),
-    ("barrier", advice.LESS_OVERHEAD), ("work_groups", advice.LESS_OVERHEAD), ("launches", advice.LESS_OVERHEAD),
+    ("global_", hints.FEWER_BYTES), ("local_", hints.LESS_LOCAL_MEMORY), ("op_", hints.FEWER_INSTRUCTIONS),
+    ("barrier", hints.LESS_OVERHEAD), ("work_groups", hints.LESS_OVERHEAD), ("launches", hints.LESS_OVERHEAD),
 )  # fmt: skip
 
 

@@ -46,9 +46,9 @@ from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.io import write_whole
 from perfmodel.models import Family
-from perfmodel.quantities.busiest_core import PER_OPERATION, classes_of
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import arithmetic
+from perfmodel.quantities.multiplicity import PER_OPERATION, classes_of
 from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import LOADED

@@ -25,7 +25,8 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.advice import (
+from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
+from perfmodel.quantities.hints import (
     FEWER_BYTES,
     FEWER_FUNCTIONS,
     FEWER_INSTRUCTIONS,
@@ -33,7 +34,6 @@ from perfmodel.quantities.advice import (
     SHORTER_CHAINS,
     SMALLER_TILES,
 )
-from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 
 SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)
 """Sharpness that a fit tries; with the first it chooses the other facts."""

@@ -21,7 +21,7 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
   mean work-item (:func:`perfmodel.quantities.instructions.divergence`). O_bank, likewise: an issue for each serialised
   access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
-- miss_ratio: the share of the kernel's transactions that no cache answers (:mod:`perfmodel.quantities.misses`). Every
+- miss_ratio: the share of the kernel's transactions that no cache answers (:mod:`perfmodel.quantities.traffic`). Every
   request waits for the first level; those that miss it wait for the second one too, as the paper says that 4.12 can be
   expanded: :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. Where the latencies of both levels are known
   :math:`hit_2` is its multiple of :math:`hit_1`; else there is one hit latency, as printed.
@@ -42,9 +42,8 @@ from perfmodel.quantities.instructions import (
     memory_parallelism,
     special_functions,
 )
-from perfmodel.quantities.misses import hit_waits, miss_ratios
 from perfmodel.quantities.occupancy import active_units, launched
-from perfmodel.quantities.traffic import global_accesses, subgroup_transactions, transfer_bytes
+from perfmodel.quantities.traffic import global_accesses, hit_waits, miss_ratios, subgroup_transactions, transfer_bytes
 
 FERMI_SPECIAL_SHARE = 4 / 32
 

@@ -19,13 +19,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.advice import (
-    FEWER_BYTES,
-    FEWER_INSTRUCTIONS,
-    LESS_LOCAL_MEMORY,
-    LESS_OVERHEAD,
-    SHORTER_CHAINS,
-)
+from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
 
 SHARPNESS = (2.0, 1.25, 1.5, 3.0)

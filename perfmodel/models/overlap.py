@@ -19,7 +19,7 @@ from dataclasses import replace
 from perfmodel.errors import ChargedTwiceError
 from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
+from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
 
 MEMORY = ("global_load_*", "global_store_*", "global_minloadstore_*")
 ON_CHIP = (

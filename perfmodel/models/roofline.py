@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.models.model import BANDWIDTH, LAUNCH, Family, Weight
-from perfmodel.quantities.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import global_bytes, local_bytes
 

@@ -5,7 +5,7 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
     T = |K| L_{sync} + \sum_{i=1}^{|K|} \sum_{\phi \in \{g, s, r, y\}} A_{i,\phi} \max(1/B_\phi, L_\phi/M_{i,\phi})
 
 (section 4.8, Definitions 3.1.9 and 3.1.10) with :math:`A_{i,\phi}` the operations of the busiest core in launch i
-(:mod:`perfmodel.quantities.busiest_core`):
+(:mod:`perfmodel.quantities.multiplicity`):
 
 - g, global memory (4.2): words in blocks of a sub-group's length, so that accesses whose lanes are s
   words apart count s times, at most once for each lane and block; indirect ones count as
@@ -33,14 +33,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.models.model import GIVEN_LAUNCH, Family, Weight
-from perfmodel.quantities.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
-from perfmodel.quantities.busiest_core import CLASSES, PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.hints import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
+from perfmodel.quantities.multiplicity import CLASSES, PER_OPERATION, operation_classes
 
 
 def quantities(case: Case) -> dict[str, Any]:
     """Return how many there are of each operation, how many of them wait for each other, and the launches."""
-    return {**busiest_core(case), "launched": case.value(case.counts.launches())}
+    return {**operation_classes(case), "launched": case.value(case.counts.launches())}
 
 
 _LATENCIES: Mapping[str, tuple[str, str, str]] = {

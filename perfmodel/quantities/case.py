@@ -1,4 +1,4 @@
-"""One kernel at given sizes on a device, and a family's quantities of it, checked against those that it declares."""
+"""A kernel at given sizes on a device, and the quantities that a family computes for it, checked."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Case(FrozenValue):
     Parameters
     ----------
     counts
-        What the kernel does.
+        The kernel's counts.
     parameters
         Its sizes: integers, or integer arrays, which are broadcast to the *sizes' shape*.
     facts
-        What is known of the device.
+        The facts of the device.
     family
         The model that needs the quantities, for messages.
     """
@@ -44,14 +44,14 @@ class Case(FrozenValue):
 
     @cached_property
     def features(self) -> features.Values:
-        """Values of all features that are not zero, with the operations that a compiler leaves.
+        """Values of all features that are not zero, with the operations that remain after compilation.
 
         See :func:`perfmodel.features.evaluate` and :attr:`perfmodel.counts.KernelCounts.compiled`.
         """
         return features.evaluate(self.counts.compiled, self.parameters)
 
     def features_by(self, classes: Classes) -> Values:
-        """Return the same where the classes of accesses depend on what a family asks for."""
+        """Return the features with the classes of accesses that a family asks for."""
         if classes == PLAIN:
             return self.features
         if classes not in self._features:
@@ -63,23 +63,18 @@ class Case(FrozenValue):
         return {}
 
     def with_facts(self, facts: DeviceFacts | None) -> Case:
-        """Return the case on a device with other facts; features stay, since they need none."""
+        """Return the case on a device with other facts; the features are kept, because they do not need facts."""
         case = replace(self, facts=facts)
         known = ("features", "_features")
         vars(case).update({name: value for name, value in vars(self).items() if name in known})
         return case
 
     def total(self, *patterns: str) -> Any:
-        """Return the sum of the features that match a pattern, as for file names.
-
-        Examples
-        --------
-        ``case.total("op_float*")`` are all floating-point operations.
-        """
+        """Return the sum of the features that match a pattern, as for file names: ``case.total("op_float*")``."""
         return features.total(self.features, patterns)
 
     def sum(self, *counts: Count) -> Any:
-        """Return the sum of counts at the sizes; zero of none."""
+        """Return the sum of counts at the sizes."""
         return sum((self.value(count) for count in counts), 0.0)
 
     def value(self, count: Count | Parallelism) -> Any:
@@ -96,7 +91,7 @@ class Case(FrozenValue):
         Raises
         ------
         FactsError
-            If it is not known; the message says which family needs it and where to put it.
+            It is unknown; the message names the family, and where to put the fact.
         """
         if not self.knows(key):
             raise missing_fact(key, self.family, self.facts)
@@ -107,7 +102,7 @@ class Case(FrozenValue):
         return self.facts is not None and all(key in self.facts for key in keys)
 
     def known(self, key: str, otherwise: Any = None) -> Any:
-        """Return a fact of the device, or `otherwise` where it is not known."""
+        """Return a fact of the device, or `otherwise` if it is unknown."""
         return otherwise if self.facts is None else self.facts.known(key, otherwise)
 
 
@@ -126,7 +121,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return what the function computes for a case: each declared quantity, zero or more, of the sizes' shape.
+    """Return the quantities of a case; each declared one must be finite, zero or more, and of the sizes' shape.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""Operations and instructions, summed over all work-items; work, critical path and parallelism of their dataflow.
-
-The dataflow is that of :mod:`perfmodel.counts.flow.flow`.
-"""
+"""Operations and instructions, summed over all work-items; work, critical path and parallelism of the dataflow."""
 
 from __future__ import annotations
 
@@ -20,47 +17,48 @@ SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
 })  # fmt: skip
-"""Kinds that a CPU or GPU computes in one instruction; signs are not counted at all."""
+"""Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 
 ORDINARY = SIMPLE | {"madd"}
-"""The same, and a product that is added at once where it is counted as one operation."""
+"""Simple kinds, and multiply-adds where they are counted as one operation."""
 
 NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
-"""Kinds that are an instruction too, a slow one, and what quantities call them."""
+"""Kinds that are one slow instruction, and their names in quantities."""
 INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
-"""Functions, by the bits of their type, whose code PoCL's library puts into the kernel, where vectors compute them.
+"""Functions, by the bits of their type, that PoCL's library inlines into the kernel, so that vectors compute them.
 
-Any other is a call for each work-item, and a compiler does not put a loop with such a call into vectors. Read in the
-machine code of PoCL 3.1 (docs/lab/functions.md)."""
+Any other is a call for each work-item, and a compiler does not vectorise a loop with such a call. Read in the machine
+code of PoCL 3.1 (docs/lab/functions.md).
+"""
 
 
 def is_call(kind: str, bits: int) -> bool:
-    """Return whether an operation is a call of a library's function."""
+    """Return whether an operation is a call of a library function."""
     return kind not in SIMPLE and kind not in NATIVE and bits not in INLINED.get(kind, ())
 
 
 def float_operations(case: Case) -> tuple[Any, Any]:
     """Return the floating-point operations of up to 32 bits, and those of 64 bits [operation].
 
-    Each operation counts as one, a division or a square root too (Kim et al. 2012, section 4.2.4).
+    Each operation counts as one, also a division or square root (Kim et al. 2012, section 4.2.4).
     """
     return arithmetic(case, "float16") + arithmetic(case, "float32"), arithmetic(case, "float64")
 
 
 def arithmetic(case: Case, dtype: str = "*") -> Any:
-    """Return the operations of a type that compute a number: all but comparisons and selects."""
+    """Return the operations of a type, without comparisons and selects."""
     return case.total(f"op_{dtype}_*") - case.total(*(f"op_{dtype}_{kind}" for kind in DECISIONS))
 
 
 def arithmetic_rows(case: Case) -> Iterator[OperationCount]:
-    """Yield the same as a compiler leaves them, by type and kind."""
+    """Yield the operations that remain after compilation, by type and kind, without comparisons and selects."""
     return (row for row in case.counts.compiled.operation_table if row.kind not in DECISIONS)
 
 
 def fused_operations(case: Case) -> Any:
-    """Return all operations, an addition and a multiplication of one floating-point type as one.
+    """Return all operations; an addition and a multiplication of one floating-point type are one.
 
-    The fused multiply-add of Karsin (2018), section 5.2.3: of each type as many pairs as there can be.
+    The fused multiply-add of Karsin (2018), section 5.2.3: of each type as many pairs as possible.
     """
     values = case.features
     pairs = (
@@ -72,10 +70,10 @@ def fused_operations(case: Case) -> Any:
 
 
 def instructions(case: Case) -> Any:
-    """Return the instructions: operations, accesses, one of index arithmetic for each access, and barriers.
+    """Return the instructions: operations, accesses with one address instruction each, and barriers.
 
-    An addition and a multiplication are one instruction, as the FFMA in the listing of Wang and Lou
-    (2017), section 3.3.
+    An addition and a multiplication are one instruction, as the FFMA in the listing of Wang and Lou (2017), section
+    3.3.
     """
     moved = case.total("global_load_*", "global_store_*", "local_*")
     return fused_operations(case) + 2 * moved + case.total("barrier_local")
@@ -115,16 +113,16 @@ def fast_critical_path(case: Case) -> Any:
 
 
 def special_functions(case: Case) -> Any:
-    """Return the floating-point divisions, powers and functions: all that no kind of :data:`SIMPLE` is."""
+    """Return the floating-point divisions, powers and functions: all kinds that are not in :data:`SIMPLE`."""
     rows = arithmetic_rows(case)
     return case.sum(*(row.count for row in rows if row.dtype.startswith("float") and row.kind not in ORDINARY))
 
 
 def divergence(case: Case) -> Any:
-    """Return the instructions that a sub-group executes over those of its mean work-item, less 1.
+    """Return the instructions of a sub-group over those of its mean work-item, less 1.
 
-    A sub-group executes what one of its lanes does, so both paths of a branch that splits it. A branch that no
-    sub-group splits costs nothing. Where data decide a branch, each sub-group is taken to execute it.
+    A sub-group executes both paths of a branch that splits it; a branch that splits no sub-group is free. Each
+    sub-group is taken to execute a data-dependent branch.
     """
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
@@ -133,10 +131,10 @@ def divergence(case: Case) -> Any:
 
 
 def first_instructions(case: Case) -> Any:
-    """Return the instructions of a work-item before its first access to global memory, of the mean launch.
+    """Return the instructions of a work-item before its first access to global memory, the mean over launches.
 
-    They are those of :func:`instructions`, with one for the access's address. Without such an access they are all
-    instructions.
+    They are those of :func:`instructions`, with one for the access's address, or all instructions without such an
+    access.
     """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before: dict[tuple[str, str], Any] = {

@@ -1,17 +1,17 @@
-r"""What a device's busiest compute unit does whose sub-groups in flight hide each other's latency.
+r"""The work of a device's busiest compute unit, whose concurrent sub-groups hide each other's latency, as on a GPU.
 
-Such a unit (a GPU's multiprocessor) holds several work-groups at once. It issues instructions of their sub-groups in
-turn, each for all lanes together. Each quantity is an amount that some resource of the unit works through. Groups are
-dealt evenly: of G groups the busiest of U units runs :math:`\lceil G/U \rceil`, so that a sum over all groups counts
-:math:`\lceil G/U \rceil/G` times. A unit holds B groups at once and runs its groups in
-:math:`\max(1, \lceil G/U \rceil/B)` rounds, each of which lasts at least as long as one sub-group alone.
+Input: a :class:`Case`. Output: one amount for each resource of the unit, summed over all launches.
 
-Accesses are those of compiled code (:mod:`perfmodel.counts.nests.issues`): short loops are written out, equal addresses
-of a register tile are accessed once. Each access of a sub-group touches sectors of global memory, or words in banks of
-local memory; the first-level cache and the last one fetch what :func:`~perfmodel.quantities.reuse.lines_fetched` says.
+Of G work-groups the busiest of U units runs :math:`\lceil G/U \rceil`, so that a sum over all groups counts
+:math:`\lceil G/U \rceil/G` times. A unit holds B groups at once and runs its groups in :math:`\max(1, \lceil G/U
+\rceil/B)` rounds, each of which lasts at least as long as one sub-group alone.
 
-The resources are those of Sim et al. in Kim et al. (2012), section 4.1, and of Wang and Lou (2017), section 3; but
-each access counts by itself.
+Accesses are those of compiled code (:mod:`perfmodel.counts.nests.issues`). Each access of a sub-group touches sectors
+of global memory, or words in banks of local memory; the first-level and the last cache fetch
+:func:`~perfmodel.quantities.accesses.lines_fetched`.
+
+The resources are those of Sim et al. in Kim et al. (2012), section 4.1, and of Wang and Lou (2017), section 3; but each
+access counts by itself.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.nests.nest import Issue
+from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
-from perfmodel.quantities.issued import SizedAccess
 from perfmodel.quantities.occupancy import groups_held
-from perfmodel.quantities.reuse import AddressWalk, lines_fetched
-from perfmodel.quantities.traffic import WORD, last_cache
+from perfmodel.quantities.traffic import last_cache
 from perfmodel.values import FrozenValue
 
 FUNCTIONS: Mapping[str, float] = MappingProxyType({
@@ -40,24 +40,25 @@ FUNCTIONS: Mapping[str, float] = MappingProxyType({
 })  # fmt: skip
 """Multiply-adds of the same type that take as long as one of these operations, about as on a simulated GTX 480."""
 OTHER_FUNCTION = 16
-"""The same of another function."""
+"""Multiply-adds of any other function."""
 TEST_CYCLES = 4
-"""Cycles in which a unit issues the test before an access that waits: it is a branch and no predicate."""
+"""Cycles in which a unit issues the test before an access that waits: a branch, not a predicate."""
 SECTOR_BYTES = 32
-"""Bytes of a transaction with global memory where no fact gives them."""
+"""Bytes of a transaction with global memory, if no fact gives them."""
 REGISTERS = 40
-"""Registers of a work-item beside its private arrays: addresses, counters, values on the way."""
+"""Registers of a work-item without its private arrays: addresses, counters, intermediate values."""
 WAITING_REGISTERS = 24
-"""The same where loads wait, so that few values are on the way."""
+"""The same on devices where loads wait, which have few intermediate values."""
 MOST_REGISTERS = 255
-"""Registers that a work-item can have at most, on NVIDIA's cards since Kepler and nearly so on AMD's."""
+"""Most registers of a work-item, on NVIDIA's cards since Kepler and nearly so on AMD's."""
 LEAST_CACHE = 16384
-"""Bytes of a first-level cache that are left where local memory takes its part of it."""
+"""Bytes of a first-level cache that remain if local memory takes its part of it."""
 INTEGER_DIVIDE: Mapping[str, float] = MappingProxyType({"32": 20, "64": 80})
 """Multiply-adds of a division or remainder of integers, by bits. NVIDIA's CUDA C++ Programming Guide names up to 20
-instructions for 32 bits; a product of 64 bits takes four of 32 bits."""
+instructions for 32 bits; a product of 64 bits takes four of 32 bits.
+"""
 SHORTER = 0.5
-"""How long the result of another operation takes, as a part of float64: 4 and 8 cycles on Volta."""
+"""Latency of other operations over that of float64: 4 and 8 cycles on Volta."""
 
 CHAIN: Mapping[str, str] = MappingProxyType({
     "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far": "access",
@@ -75,42 +76,42 @@ MULTITHREADED_UNITS: Mapping[str, str] = MappingProxyType({
 
 
 def multithreaded_resources(case: Case) -> dict[str, Any]:
-    """Return what the busiest unit works through, over all launches.
+    """Return the work of the busiest unit, over all launches.
 
     - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
-    - ``arithmetic``: cycles in which a unit issues the operations of sub-groups at its peak: an addition and a
-      multiplication of one nest and type as one, a function as :data:`FUNCTIONS` of them, float64 at its own rate;
-      where loads wait, the test before an access as :data:`TEST_CYCLES`. ``turns`` of loops that stay loops.
-    - ``sectors``: those that loads touch, each for itself, of global memory, and of constant memory where lanes load
-      different cells (an equal one is an operand); ``near_sectors``: those that the first-level cache fetches, and
-      those of private arrays that tests keep in memory (``guarded_loads_wait``); ``stored_sectors``: those that
-      stores touch.
-    - ``wavefronts``: accesses to local memory, each as often as its bank conflicts repeat it, at least as long as
-      the unit takes to issue it (``load_store_lanes``); a pass takes two cycles where half the banks serve a cycle
+    - ``arithmetic``: cycles in which the unit issues the operations of sub-groups at its peak. An addition and a
+      multiplication of one nest and type are one operation, a function is :data:`FUNCTIONS` of them, float64 has its
+      own rate; if loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``: iterations of loops that
+      are not unrolled.
+    - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells (an equal
+      cell is an operand). ``near_sectors``: fetched by the first-level cache, and those of private arrays that tests
+      keep in memory (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
+    - ``wavefronts``: accesses to local memory times their bank conflicts, at least as long as the unit takes to issue
+      them (``load_store_lanes``); a pass takes two cycles if half the banks serve a cycle
       (``local_bandwidth_bytes_per_s``).
-    - ``memory_bytes``: bytes that the last cache fetches for loads, and ``stored_bytes``: those of stores, shared
+    - ``memory_bytes``, ``stored_bytes``: bytes that the last cache fetches for loads and writes for stores, shared
       evenly by the units.
-    - ``chain_*``: what one sub-group waits for, one after the other, times the rounds: turns of loops in which it loads
-      from global memory, in which it loads from local memory, accesses to private data in memory, those of them beyond
-      the first-level cache, barriers, turns, tests of written-out loops (where loads wait they are in ``arithmetic``),
-      and operations (:data:`SHORTER`). On a device whose compiler does not move loads over tests
-      (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data; on one that
-      issues a load only where its value is needed (``loads_wait``), ``chain_loads`` has each that enters a sector.
+    - ``chain_*``: what one sub-group waits for in sequence, times the rounds: loop iterations with loads from global
+      memory, and with loads from local memory; accesses to private data in memory, and those beyond the first-level
+      cache; barriers; iterations; tests of unrolled loops (if loads wait, they are in ``arithmetic``); operations
+      (:data:`SHORTER`). If the compiler does not move loads over tests (``guarded_loads_wait``), a sub-group waits for
+      each load behind a test as for far private data. If a load is issued only where its value is needed
+      (``loads_wait``), ``chain_loads`` has each load that enters a new sector.
     """
     shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     if not shape:
         return _Unit(case).resources
     sizes = {name: np.broadcast_to(size, shape) for name, size in case.parameters.items()}
-    places = [
-        _Unit(Case(case.counts, {name: int(size[place]) for name, size in sizes.items()}, case.facts, case.family))
-        for place in np.ndindex(shape)
+    units = [
+        _Unit(Case(case.counts, {name: int(size[index]) for name, size in sizes.items()}, case.facts, case.family))
+        for index in np.ndindex(shape)
     ]
     return {
-        name: np.array([place.resources[name] for place in places]).reshape(shape) for name in MULTITHREADED_UNITS
+        name: np.array([unit.resources[name] for unit in units]).reshape(shape) for name in MULTITHREADED_UNITS
     }
 
 
-Walks = tuple[list[SizedAccess], list[AddressWalk]]
+Motions = tuple[list[SizedAccess], list[AccessMotion]]
 
 
 @dataclass(frozen=True)
@@ -149,13 +150,12 @@ class _Unit(FrozenValue):
 
     @cached_property
     def subgroups(self) -> int:
-        """Sub-groups of a work-group."""
         launch = self.case.counts.launch
         return max(-(-math.prod(launch.group_shape) // self.case.counts.subgroup_size), 1)
 
     @property
     def lanes(self) -> int:
-        """Lanes that the sub-groups of a work-group take, idle ones too."""
+        """Lanes of the sub-groups of a work-group, idle ones included."""
         return self.subgroups * self.case.counts.subgroup_size
 
     @property
@@ -168,7 +168,7 @@ class _Unit(FrozenValue):
 
     @cached_property
     def most_registers(self) -> float:
-        """Registers that a work-item can have: those of the unit, shared by a work-group, in steps of 8."""
+        """Registers that a work-item can have: a work-group's share of the unit's, in steps of 8."""
         if not self.case.knows("registers_per_unit"):
             return MOST_REGISTERS
         shared = float(self.case.fact("registers_per_unit")) // self.lanes // 8 * 8
@@ -176,8 +176,8 @@ class _Unit(FrozenValue):
 
     @cached_property
     def needed_registers(self) -> float:
-        """Registers that a work-item would take: of private arrays that do not lie in memory, and of what it keeps."""
-        words = 0.0 if self._indexed | self._tested else self.case.counts.launch.private_bytes / WORD
+        """Registers that a work-item would use, for private arrays that are not in memory and for kept values."""
+        words = 0.0 if self._indexed | self._tested else self.case.counts.launch.private_bytes / WORD_BYTES
         kept: dict[tuple[int, str], float] = defaultdict(float)
         for issue, access in self._accesses:
             key = id(issue), access.access.array
@@ -193,7 +193,6 @@ class _Unit(FrozenValue):
 
     @cached_property
     def held(self) -> float:
-        """Work-groups that the unit holds at once."""
         limits = [groups_held(self.case), math.ceil(self.dealt / self.launches)]
         if self.case.knows("registers_per_unit"):
             limits.append(self.case.fact("registers_per_unit") // (self.lanes * -(-self.registers // 8) * 8))
@@ -216,14 +215,14 @@ class _Unit(FrozenValue):
 
     @cached_property
     def _indexed(self) -> frozenset[str]:
-        """Private arrays that loops index which stay loops: they lie in memory."""
+        """Private arrays that a remaining loop indexes: they are in memory."""
         return frozenset(
             access.array for issue in self.case.counts.issues for access in issue.private if access.indexed
         )
 
     @cached_property
     def _tested(self) -> frozenset[str]:
-        """Private arrays that a compiler leaves in memory since it moves nothing over tests."""
+        """Private arrays in memory because the compiler moves nothing over tests."""
         waits = bool(self.case.known("guarded_loads_wait", 0))
         return frozenset(
             access.array for issue in self.case.counts.issues for access in issue.private if waits and access.tested
@@ -231,9 +230,9 @@ class _Unit(FrozenValue):
 
     @cached_property
     def _tested_sectors(self) -> float:
-        """Sectors of the accesses to arrays that tests keep in memory: lanes store such arrays side by side.
+        """Sectors of accesses to arrays that tests keep in memory, with adjacent lanes.
 
-        They are of :data:`SECTOR_BYTES` on every card: so AMD's rank better than in sectors of their own size.
+        They have :data:`SECTOR_BYTES` on every card: AMD's then rank better than with their own sector size.
         """
         return sum(
             float(self.case.value(access.reloads)) * self.case.counts.subgroup_size * access.bits / 8 / SECTOR_BYTES
@@ -242,9 +241,9 @@ class _Unit(FrozenValue):
 
     @cached_property
     def _spilled(self) -> tuple[float, float]:
-        """Accesses of sub-groups to private data in memory, and the share that the first-level cache misses.
+        """Accesses of sub-groups to private data in memory, and the share that misses the first-level cache.
 
-        Arrays that loops index lie in memory, or else what registers do not hold.
+        Such data are arrays that loops index, else what does not fit in registers.
         """
         value, accesses = self.case.value, [access for issue in self.case.counts.issues for access in issue.private]
         if self._indexed:
@@ -255,7 +254,7 @@ class _Unit(FrozenValue):
             lacking = 0.0 if self._tested else min(max(self.needed_registers - self.most_registers, 0.0), data)
             share = lacking / data if lacking else 0.0
             number = sum(share * float(value(access.reloads)) for access in accesses if share)
-            of_item = lacking * WORD
+            of_item = lacking * WORD_BYTES
         held = math.prod(self.case.counts.launch.group_shape) * of_item  # by a group
         return number, max(1 - self._near_capacity / held, 0.0) if held else 0.0
 
@@ -281,16 +280,16 @@ class _Unit(FrozenValue):
         return amounts
 
     def _local_cycles(self, passes: float) -> float:
-        """Return the cycles for an access of a sub-group to local memory: to issue it, and for its passes."""
+        """Return the cycles of an access of a sub-group to local memory: to issue it, and for its passes."""
         subgroup, for_pass = self.case.counts.subgroup_size, 1.0
         issuing = subgroup / float(self.case.known("load_store_lanes", subgroup))
         if self.case.knows("banks", "local_bandwidth_bytes_per_s", "clock_hz"):
             per_cycle = self.case.fact("local_bandwidth_bytes_per_s") / self.units / self.case.fact("clock_hz")
-            for_pass = float(self.case.fact("banks") * WORD / per_cycle)
+            for_pass = float(self.case.fact("banks") * WORD_BYTES / per_cycle)
         return max(passes * for_pass, issuing)
 
     def _operations(self, issue: Issue) -> Iterable[tuple[str, float]]:
-        """Yield the multiply-adds of a type that operations of sub-groups take as long as."""
+        """Yield multiply-adds, by type, that take as long as the operations of sub-groups."""
         numbers = {(row.dtype, row.kind): self.case.value(row.count) for row in issue.operations}
         for (dtype, kind), number in numbers.items():
             fused = min(number, numbers.get((dtype, "mul"), 0.0)) if kind == "add" else 0.0
@@ -319,12 +318,12 @@ class _Unit(FrozenValue):
 
     @cached_property
     def _moved(self) -> dict[str, float]:
-        """The unit's share of what the caches fetch, and the bytes of stores."""
+        """The unit's share of the sectors and bytes that caches fetch, and of stored bytes."""
         wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
-        walks = self._walks(waits=False)
-        near_walks = self._walks(waits=True) if self.loads_wait else walks
-        near = min(self._fetched(near_walks, 1.0, self._near_capacity)["load"], self._issued["sectors"])
-        from_memory = self._fetched(walks, wave, last)
+        motions = self._motions(waits=False)
+        near_motions = self._motions(waits=True) if self.loads_wait else motions
+        near = min(self._fetched(near_motions, 1.0, self._near_capacity)["load"], self._issued["sectors"])
+        from_memory = self._fetched(motions, wave, last)
         far = min(from_memory["load"], near)
         stored = min(from_memory["store"], self._issued["stored_sectors"])
         each = self.sector / self.units
@@ -335,49 +334,49 @@ class _Unit(FrozenValue):
 
     @property
     def _near_capacity(self) -> float:
-        """Bytes of the first-level cache for each group that a unit holds; local memory may be a part of it."""
+        """Bytes of the first-level cache for each group on a unit; local memory may be a part of it."""
         cache, local = float(self.case.known("l1_bytes", 0)), float(self.case.known("local_memory_bytes", 0))
         if cache >= local:
             cache = max(cache - self.held * self.case.counts.launch.local_bytes, min(LEAST_CACHE, cache))
         return cache / self.held
 
-    def _fetched(self, launches: Iterable[Walks], concurrent: float, capacity: float) -> dict[str, float]:
-        """Return the sectors that a cache fetches for loads and for stores of global memory, which share it."""
+    def _fetched(self, launches: Iterable[Motions], concurrent: float, capacity: float) -> dict[str, float]:
+        """Return the sectors that a cache fetches for loads and for stores of global memory."""
         total = {"load": 0.0, "store": 0.0}
-        for unknown, walks in launches:
+        for unknown, motions in launches:
             for access in unknown:
                 total[access.access.direction] += access.count * access.active
-            lines = lines_fetched(walks, self._grid(walks), concurrent, capacity, self.sector)
+            lines = lines_fetched(motions, self._grid(motions), concurrent, capacity, self.sector)
             for array, number in lines.items():
                 total[array.partition(" ")[0]] += number
         return total
 
-    def _walks(self, waits: bool) -> list[Walks]:
-        """Return of each launch its global accesses without a known address, and how the addresses of others move."""
-        launches: dict[int, Walks] = {}
+    def _motions(self, waits: bool) -> list[Motions]:
+        """Return for each launch its global accesses with unknown addresses, and the motions of the others."""
+        launches: dict[int, Motions] = {}
         for issue, access in self._accesses:
             if access.access.space == "global":
-                unknown, walks = launches.setdefault(issue.launch, ([], []))
-                if (walk := access.walk(waits)) is None:
+                unknown, motions = launches.setdefault(issue.launch, ([], []))
+                if (motion := access.motion(waits)) is None:
                     unknown.append(access)
                 else:
-                    walks.append(walk)
+                    motions.append(motion)
         return [launches[launch] for launch in sorted(launches)]
 
     @staticmethod
-    def _grid(walks: Iterable[AddressWalk]) -> dict[str, float]:
-        """Return the digits of a launch's group numbers, fast to slow, each with its number of values."""
+    def _grid(motions: Iterable[AccessMotion]) -> dict[str, float]:
+        """Return the digits of a launch's group ids, fast to slow, each with its number of values."""
         grid: dict[str, float] = {}
-        for walk in walks:
-            for name, (_, values) in walk.groups.items():
+        for motion in motions:
+            for name, (_, values) in motion.groups.items():
                 grid[name] = max(grid.get(name, 1.0), values)
-        return dict(sorted(grid.items(), key=lambda item: _place(item[0])))
+        return dict(sorted(grid.items(), key=lambda item: _digit(item[0])))
 
     # }}}
 
     @cached_property
     def _waited(self) -> dict[str, float]:
-        """What stands on the chain of one sub-group."""
+        """What one sub-group waits for in sequence."""
         number, value = self.groups * self.subgroups, self.case.value
         waits = dict.fromkeys(CHAIN, 0.0)
         for issue in self.case.counts.issues:
@@ -395,7 +394,7 @@ class _Unit(FrozenValue):
         spilled, missed = self._spilled
         waits["chain_private"] = spilled
         waits["chain_far"] = spilled * missed
-        if self.case.known("guarded_loads_wait", 0):  # such a load is waited for by itself too
+        if self.case.known("guarded_loads_wait", 0):
             waits["chain_far"] += sum(value(load.access.count) for load in loads if load.access.guarded)
         waits["chain_tests"] = 0.0 if self.loads_wait else sum(value(i.tests) for i in self.case.counts.issues)
         waits["chain_operations"] = sum(
@@ -407,6 +406,6 @@ class _Unit(FrozenValue):
         return {name: amount / number for name, amount in waits.items()}
 
 
-def _place(name: str) -> tuple[str, int]:
+def _digit(name: str) -> tuple[str, int]:
     axis, _, unit = name.partition("/")
     return axis, int(unit or 1)

@@ -1,4 +1,4 @@
-"""How many work-groups, work-items and sub-groups a launch has, and how many of them a device holds at once."""
+"""The work-groups, work-items and sub-groups of a launch, and how many of them a device holds at once."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def launched(case: Case) -> tuple[Any, Any]:
 
 
 def groups_held(case: Case) -> float:
-    r"""Return the most work-groups that a compute unit holds at once, at least 1; infinite where no fact limits them.
+    r"""Return the most work-groups that a unit holds at once, at least 1; infinite if no known fact limits them.
 
     .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
 
     with :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers for each group. The
     limits are the facts ``max_groups_per_unit``, ``max_items_per_unit``, ``local_memory_bytes`` and
-    ``registers_per_unit``; a limit that is not known is left out (Ma et al. 2014, Eq. 4).
+    ``registers_per_unit``; unknown limits are left out (Ma et al. 2014, Eq. 4).
     """
     launch, items = case.counts.launch, items_per_group(case)
     needs = {
@@ -56,8 +56,8 @@ def groups_held(case: Case) -> float:
 def active_groups(case: Case) -> float:
     """Return :math:`B_a`, the work-groups that a compute unit holds at once (Ma et al. 2014, Eq. 4).
 
-    As :func:`groups_held`, but the limits of the device have to be known; only registers are optional, and the size of
-    local memory for a kernel that does not use it.
+    As :func:`groups_held`, but the device's limits must be known, except registers, and local memory for a kernel that
+    does not use it.
     """
     needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
     for key in needed if case.counts.launch.local_bytes else needed[:2]:
@@ -96,8 +96,8 @@ def places_filled(groups: Any, places: float) -> Any:
 def active_units(case: Case) -> tuple[Any, Any, float]:
     """Return the compute units in use, the work-groups that each holds at once, and a work-group's sub-groups.
 
-    The work-groups of a launch are dealt evenly to the units; each unit holds at most :func:`groups_held`
-    (Wang and Lou 2017, Eq. 18).
+    The work-groups of a launch are spread evenly over the units; each holds at most :func:`groups_held` (Wang and Lou
+    2017, Eq. 18).
     """
     per_launch = groups_per_launch(case)
     units = np.clip(per_launch, 1, float(case.fact("compute_units")))

@@ -1,6 +1,6 @@
-"""Which quantities and features are related: the cost of one predicts the cost of the other.
+"""Related quantities and features: the cost of one predicts the cost of the other.
 
-A device whose weights lack a quantity takes its cost from a relative, by the ratio of both on other devices
+If a device's weights lack a quantity, its cost is a relative's times their ratio on other devices
 (:mod:`perfmodel.predicting.relatives`).
 """
 
@@ -40,12 +40,12 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ("local_load_*", "local_store_*", "global_load_*_stride1"),
     ("barrier_local", "local_load_*", "work_groups"),
 )
-"""Patterns of the names of relatives, the nearest groups of a name first."""
+"""Groups of related names as patterns, the nearest groups of a name first."""
 
 NEVER_FREE = (*FUNCTIONS, *NATIVE, "int_divide_*")
 """Operations that take longer than an instruction on every device.
 
-A fit may put such a weight at zero where no measured kernel waits for the operation. That does not make it free.
+A fit may set such a weight to zero if no measured kernel waits for the operation; it is not free because of that.
 """
 
 
@@ -62,7 +62,7 @@ def are_related(name: str, other: str) -> bool:
 
 
 def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups that hold a name, the nearest first.
+    """Return the groups with a name, the nearest first.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def relatives_of(name: str, group: tuple[str, ...], among: Iterable[str]) -> list[str]:
-    """Return those of some names that are relatives of a name in a group, in the order of its patterns.
+    """Return the relatives of a name in a group, from some names, in the order of the group's patterns.
 
     Examples
     --------

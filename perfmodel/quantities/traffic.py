@@ -1,7 +1,6 @@
-"""What a kernel moves: bytes, lines that caches fetch, and the transactions and passes of sub-groups' accesses.
+"""Bytes and cache lines that a kernel moves, transactions with global memory, and miss ratios of caches.
 
-Lines are counted for lanes that run in lockstep. Transactions are those that a sub-group, or a row of neighbouring
-work-items, needs for an access: its lanes touch segments of global memory and banks of local memory.
+Input: a :class:`Case` (counts, sizes, facts). Output: floats, or arrays of the sizes' shape.
 """
 
 from __future__ import annotations
@@ -9,42 +8,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
-from math import gcd
+from math import log2
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.counts import AccessCount, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.occupancy import active_units
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
-"""Facts that give the size of a transfer; the first that is known counts."""
+"""Facts with the size of a transfer; the first known one counts."""
+UNBOUNDED = 1 << 44
+"""Capacity [B] of a cache that keeps everything and so fetches each line once."""
 LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
-"""Facts that give the last level's capacity; the first that is known counts.
+"""Facts with the last level's capacity; the first known one counts.
 
-What the system tells comes after the measured one: on a virtual machine it is that of the whole host. What a pointer
-chase measures comes last: a round through its lines takes so long that others who share the cache drive them out.
+The size that the system reports comes after the measured one: in a virtual machine it is the whole host's. The
+size from a pointer chase comes last: one pass takes so long that other users of the cache evict its lines.
 """
 
 
 def transfer_bytes(case: Case) -> float:
-    """Return the size L of a transfer with global memory [B]: a transaction, else a line of a cache."""
+    """Return the size L of a transfer with global memory [B]: a transaction, else a cache line."""
     return float(case.fact(next(filter(case.knows, TRANSFER_FACTS), TRANSFER_FACTS[0])))
 
 
 def global_bytes(case: Case) -> Any:
     r"""Return the bytes that must move between global memory and the chip [B].
 
-    For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes move the
-    gaps (:func:`transfer_bytes`): :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes. Data that a kernel
-    accesses again is taken to be still on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, has no
-    limit here, unless the fact ``on_chip_bytes`` gives it. Then they are the lines that a cache of Z bytes holds for
-    loads, and those that it writes back (:func:`moved_lines`). An array whose cells depend on data counts b bytes for
-    each access, if Z has no limit.
+    For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes
+    (:func:`transfer_bytes`) move the gaps: :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes. Data that is
+    accessed again is taken to be on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, is unlimited,
+    unless the fact ``on_chip_bytes`` gives it. Then it is the lines that a cache of Z bytes fetches for loads and
+    writes back (:func:`moved_lines`). With unlimited Z, an array with data-dependent cells counts b bytes for each
+    access.
     """
     line = transfer_bytes(case)
     if case.knows("on_chip_bytes"):
@@ -56,8 +57,8 @@ def global_bytes(case: Case) -> Any:
 def least_bytes(case: Case) -> Any:
     r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip [B].
 
-    As :func:`global_bytes`, but of lanes s cells apart each s cells move :math:`\min(s b, L)` bytes at least, for what
-    they access may lie in one transfer. An array with cells that depend on data counts nothing: it may be one cell.
+    As :func:`global_bytes`, but with a lane stride of s cells, each s cells move at least :math:`\min(s b, L)` bytes,
+    because the accessed ones may be in one transfer. An array with data-dependent cells counts nothing.
     """
     line = transfer_bytes(case)
     return sum((_least_of_array(case, rows, line) for rows in _by_array(case)), 0.0)
@@ -81,13 +82,12 @@ def _least_of_array(case: Case, rows: list[AccessCount], line: float) -> Any:
     least = touched = case.value(cells) * size
     for row in rows:
         if row.filled is not None:
-            apart = np.maximum(np.abs(case.value(row.stride)), 1)
-            least = np.maximum(least, case.value(row.filled) / apart * np.minimum(apart * size, line))
+            stride = np.maximum(np.abs(case.value(row.stride)), 1)
+            least = np.maximum(least, case.value(row.filled) / stride * np.minimum(stride * size, line))
     return np.minimum(least, touched * line / size)
 
 
 def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
-    """Return the bytes of one array in one direction."""
     size = rows[0].bits / 8
     cells = next((row.footprint for row in rows if row.footprint is not None), None)
     if cells is None:
@@ -100,26 +100,26 @@ def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
 
 
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
-    """Return the lines of global arrays between a cache of some bytes and what is behind it, over all launches.
+    """Return the lines of global arrays between a cache of some bytes and the memory behind it, over all launches.
 
-    Lines are as long as a transfer (:func:`transfer_bytes`). Work-items run one after another where ``lane_order`` is
-    ``serial``, else those of a sub-group together (:meth:`perfmodel.counts.KernelCounts.traffic`). The capacity is a
-    number, or an array of the sizes' shape.
+    Lines are as long as a transfer (:func:`transfer_bytes`). Work-items run one after another if ``lane_order`` is
+    ``serial``, else in vectors (:meth:`perfmodel.counts.KernelCounts.traffic`). The capacity is a number, or an array
+    of the sizes' shape.
     """
     line = int(transfer_bytes(case))
-    arrays, places = _traffic_at(case.counts, case.parameters, line, _order(case))
+    arrays, at_sizes = _traffic_at(case.counts, case.parameters, line, _order(case))
     shape = np.broadcast_shapes(*map(np.shape, case.parameters.values()))
     caches = [_cache(int(octets), line) for octets in np.broadcast_to(capacity, shape).ravel()]
-    if not places:  # nothing is accessed, at whatever size
+    if not at_sizes:
         return MovedLines(*(np.zeros(shape) for _ in fields(MovedLines)))
-    moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(places, caches, strict=True)]
+    moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(at_sizes, caches, strict=True)]
     return MovedLines(*(_of_arrays(moved, part.name, shape) for part in fields(MovedLines)))
 
 
 def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
-    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines` has them.
+    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines`.
 
-    Those of the latest sizes are kept: a device is asked more than once about a kernel, facts in doubt included.
+    Results for the latest sizes are kept: a fit with uncertain facts asks more than once for a kernel.
     """
     if any(isinstance(value, np.ndarray | list | tuple) for value in (*case.parameters.values(), *capacities)):
         return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
@@ -131,9 +131,9 @@ def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
 def _fetched_at(
     counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str, capacities: tuple[int, ...]
 ) -> tuple[float, ...]:
-    arrays, places = _traffic_at(counts, dict(sizes), line, order)
+    arrays, at_sizes = _traffic_at(counts, dict(sizes), line, order)
     caches = [_cache(capacity, line) for capacity in capacities]
-    return tuple(float(sum(at.lines(cache, array).fetched for at in places for array in arrays)) for cache in caches)
+    return tuple(float(sum(at.lines(cache, array).fetched for at in at_sizes for array in arrays)) for cache in caches)
 
 
 def _order(case: Case) -> str:
@@ -158,10 +158,9 @@ def _of_arrays(moved: list[list[MovedLines]], part: str, shape: tuple[int, ...])
 
 
 def local_bytes(case: Case) -> Any:
-    """Return the bytes that move between local memory and registers [B].
+    """Return the bytes that move between local memory and registers [B], a lower bound.
 
-    A cell that all lanes of a sub-group access at once moves once for all of them: on a CPU it is one load of a scalar,
-    on a GPU a broadcast. The result is a lower bound on both.
+    A cell that all lanes of a sub-group access at once moves once: a scalar load on a CPU, a broadcast on a GPU.
     """
     total: Any = 0.0
     for row in case.counts.access_table:
@@ -172,22 +171,22 @@ def local_bytes(case: Case) -> Any:
 
 
 def least_local_bytes(case: Case) -> Any:
-    """Return a lower bound of the bytes that move between local memory and registers [B].
+    """Return a lower bound of the bytes that move between local memory and registers [B], also without barriers.
 
-    As :func:`local_bytes`, but none without a barrier between work-items: each then loads only what it stored itself,
-    which a compiler keeps in a register.
+    As :func:`local_bytes`, but 0 without a barrier: each work-item then loads only what it stored itself, which a
+    compiler keeps in a register.
     """
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
 
 def last_cache(case: Case, least: int) -> int | None:
-    """Return the bytes of the cache before memory, at least `least`; None where it is not known."""
+    """Return the bytes of the cache before memory, at least `least`; None if unknown."""
     size = case.known("l3_bytes", case.known("l2_bytes", case.known("cache_bytes")))
     return None if size is None else max(int(size), least)
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return what all caches of a device can hold of an array from one run to the next [B]; 0 where none is known.
+    """Return the bytes of an array that all caches of a device can hold from one run to the next; 0 if unknown.
 
     It is the larger of the last level (:data:`LAST_LEVEL`) and of all second levels together: on a CPU each core has
     its own.
@@ -199,112 +198,92 @@ def cached_bytes(facts: DeviceFacts | None) -> float:
     return max(last, float(facts.known("l2_bytes", 0)) * float(cores))
 
 
-# {{{ segments and banks that the lanes of a sub-group touch together
-
-Ints = npt.NDArray[np.int64]
-WORD = 4  # bytes of a bank's word
-
-
-@lru_cache(maxsize=65536)
-def segments_touched(
-    steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
-    moves: tuple[tuple[int, int], ...] = (),
-) -> float:
-    """Return how many segments of memory one access by a sub-group touches, the mean over sub-groups and executions.
-
-    The address moves by ``steps`` [B] along l.0, l.1, ..., which have the work-items of ``shape`` in a group. It is
-    ``start`` [B] on the first lane where all loops and groups are at their first value; ``moves`` has of each loop and
-    group axis the bytes by which it moves the address, and the number of its values. Segments are aligned.
-
-    Examples
-    --------
-    Lanes of 4 bytes side by side, from the begin of a segment, and from any word on: 31 places of 32 need two.
-
-    >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 96),))
-    (1.0, 1.96875)
-
-    Two rows of 16 lanes, which are 1000 cells apart, and a column:
-
-    >>> segments_touched((4, 4000), (16, 2), 32, 4, 128, 0), segments_touched((4000,), (32,), 32, 4, 128, 0)
-    (2.0, 32.0)
-    """
-    begins = np.zeros(segment)  # how often the first lane begins at each place of a segment
-    begins[start % segment] = 1
-    for step, values in moves:
-        turns = segment // gcd(step, segment)
-        moved = [(values // turns + (turn < values % turns)) * np.roll(begins, turn * step) for turn in range(turns)]
-        begins = np.sum(moved, axis=0)
-    places = np.flatnonzero(begins)
-    first = _addresses(steps, shape, subgroup)[:, None, :] + places[None, :, None]
-    parts = [*range(0, size, segment), size - 1]
-    touched = np.concatenate([(first + part) // segment for part in parts], axis=-1)
-    touched.sort(axis=-1)
-    distinct = 1 + (np.diff(touched, axis=-1) != 0).sum(axis=-1)
-    return float(np.average(distinct.mean(axis=0), weights=begins[places]))
-
-
-@lru_cache(maxsize=65536)
-def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, banks: int) -> float:
-    """Return how often one access to local memory is repeated, the mean over sub-groups.
-
-    It is the most distinct words of 4 bytes that its lanes touch in one bank; a word that several lanes read is one.
-    For the other parameters see :func:`segments_touched`.
-
-    Examples
-    --------
-    >>> [bank_passes((4 * stride,), (32,), 32, 4, 32) for stride in (0, 1, 2, 32, 33)]
-    [1.0, 1.0, 2.0, 32.0, 1.0]
-    """
-    words = _addresses(steps, shape, subgroup)[:, :, None] // WORD + np.arange(max(size // WORD, 1))
-    return float(np.mean([np.bincount(np.unique(touched) % banks).max() for touched in words]))
-
-
-def _addresses(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int) -> Ints:
-    """Return the addresses of the lanes of each sub-group, whose free places repeat a lane; shape (n, subgroup)."""
-    number = int(np.prod(shape))
-    items = np.arange(-(-number // subgroup) * subgroup).reshape(-1, subgroup)
-    items = np.minimum(items, number - 1)
-    address = np.zeros(items.shape, dtype=np.int64)
-    for step, extent in zip(steps, shape, strict=True):
-        address += step * (items % extent)
-        items = items // extent
-    return address
-
-
-# }}}
-
-
 def row_transactions(case: Case) -> Any:
-    r"""Return M, the transactions of all accesses when neighbouring work-items along l.0 access together.
+    """Return M, the transactions of all accesses when neighbouring work-items along l.0 access together.
 
-    A row of r work-items whose cells are s bytes apart takes s/C transactions of C bytes for each work-item, at least
-    1/r and at most 1; an access that depends on data takes 1 (Ma et al. 2014, footnote 6). r is the first axis of the
+    A row of r work-items with cells s bytes from each other takes s/C transactions of C bytes for each work-item, at
+    least 1/r and at most 1; a data-dependent access takes 1 (Ma et al. 2014, footnote 6). r is the first axis of the
     work-group, at most a sub-group.
     """
-    amounts, apart, sizes = global_accesses(case)
+    amounts, strides, sizes = global_accesses(case)
     row_of_lanes = min(case.counts.subgroup_size, (*case.counts.launch.group_shape, 1)[0])
-    return sum(amounts * np.clip(apart * sizes / transfer_bytes(case), 1 / row_of_lanes, 1.0), 0.0)
+    return sum(amounts * np.clip(strides * sizes / transfer_bytes(case), 1 / row_of_lanes, 1.0), 0.0)
 
 
 def global_accesses(case: Case) -> tuple[Any, Any, Any]:
     """Return the executions of each access to global memory, its lane stride in accesses, and its bytes.
 
-    Executions and strides are of shape (n_accesses, and the sizes' shape). The stride is infinite where the access
-    depends on data.
+    Executions and strides are of shape (n_accesses, and the sizes' shape). The stride of a data-dependent access is
+    infinite.
     """
     rows = [row for row in case.counts.access_table if row.space == "global"]
     amounts = np.array([case.value(row.count) for row in rows] or [case.total("work_groups") * 0.0])
-    apart = [np.inf + 0 * amount if row.indirect else np.abs(case.value(row.stride)) + 0 * amount
-             for row, amount in zip(rows, amounts, strict=False)]  # fmt: skip
+    strides = [np.inf + 0 * amount if row.indirect else np.abs(case.value(row.stride)) + 0 * amount
+               for row, amount in zip(rows, amounts, strict=False)]  # fmt: skip
     size = np.array([row.bits / 8 for row in rows] or [4.0]).reshape(-1, *(1,) * (amounts.ndim - 1))
-    return amounts, np.array(apart or amounts), size
+    return amounts, np.array(strides or amounts), size
 
 
-def subgroup_transactions(case: Case, apart: Any, sizes: Any) -> Any:
+def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
     r"""Return the transactions of one access by a sub-group of S lanes.
 
-    :math:`\lceil b S s / C \rceil` for accesses of b bytes with lane stride s and transactions of C bytes, at least
-    1 and at most S (Wang and Lou 2017, section 3.2). `apart` and `sizes` are s and b of :func:`global_accesses`.
+    :math:`\lceil b S s / C \rceil` for accesses of b bytes with lane stride s and transactions of C bytes, at least 1
+    and at most S (Wang and Lou 2017, section 3.2). `strides` and `sizes` are s and b of :func:`global_accesses`.
     """
     lanes = case.counts.subgroup_size
-    return np.clip(np.ceil(sizes * lanes * apart / transfer_bytes(case)), 1, lanes)
+    return np.clip(np.ceil(sizes * lanes * strides / transfer_bytes(case)), 1, lanes)
+
+
+def cold_share(touched: float, capacity: float) -> float:
+    """Return the share of B touched bytes that a cache of C bytes does not hold from the run before, 0 up to C/4.
+
+    Examples
+    --------
+    >>> [cold_share(touched, 1024) for touched in (256, 512, 1024, 4096)]
+    [0.0, 0.5, 1.0, 1.0]
+    """
+    return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)
+
+
+def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
+    """Return the share of transactions that miss the first-level cache, and the share that misses all caches.
+
+    They are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters. `requests`
+    are the transactions of all sub-groups with global memory; a cache misses one for each line that it fetches
+    (:func:`fetched_lines`). The first level (``l1_bytes``) is shared by the work-groups on a unit. The last one
+    (:data:`LAST_LEVEL`, else ``l2_bytes``) is shared by all units, and holds lines of the run before
+    (:func:`cold_share`), because kernels run often. A cache of unknown size misses all. The facts ``l1_miss_ratio`` and
+    ``l2_miss_ratio``, a share of the first, replace a ratio.
+    """
+    first, memory = _miss_ratios(case, np.where(requests > 0, requests, 1))
+    first = case.known("l1_miss_ratio", first)
+    if case.knows("l2_miss_ratio"):
+        return first, first * float(case.fact("l2_miss_ratio"))
+    return first, np.minimum(first, memory)
+
+
+def hit_waits(case: Case, missed: Any) -> Any:
+    """Return the latencies of the first-level cache that a request waits if `missed` of it go to the second level.
+
+    It is the hit_lat of Kim et al. (2012), Eq. 4.12. Without the latencies of both caches it is 1.
+    """
+    second = case.known("l2_latency_s", case.known("l2_load_s"))
+    if second is None or not case.knows("l1_load_s"):
+        return 1.0
+    return 1.0 + missed * (float(second) / float(case.fact("l1_load_s")))
+
+
+def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
+    """Return the lines that the first and the last cache fetch over the requests; 1 if a size is unknown."""
+    line = int(transfer_bytes(case))
+    near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
+    first: Any = 1.0
+    if near is not None:
+        _, groups, _ = active_units(case)
+        first = np.minimum(fetched_lines(case, np.maximum(near / groups, line))[0] / requests, 1)
+    if last is None:
+        return first, 1.0
+    capacity = float(case.fact(last))
+    touched, fetched = fetched_lines(case, UNBOUNDED, capacity)
+    cold = cold_share if np.ndim(touched) == 0 else np.vectorize(cold_share, otypes=[float])
+    return first, np.clip((fetched - touched * (1 - cold(touched * line, capacity))) / requests, 0, 1)

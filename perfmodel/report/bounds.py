@@ -12,7 +12,7 @@ from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.models import Family
-from perfmodel.quantities.advice import OF_COMPUTING, OF_MEMORY, OF_WAITING
+from perfmodel.quantities.hints import OF_COMPUTING, OF_MEMORY, OF_WAITING
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 from perfmodel.report.pictures import LOWEST
 

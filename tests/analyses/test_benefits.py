@@ -12,7 +12,7 @@ from perfmodel.fitting import FitOptions, FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
 from tests.models.test_gpuperf import C2050, FAMILY, WEIGHTS, counted, printed, quantities
-from tests.quantities.test_busiest_core import sequence
+from tests.quantities.test_multiplicity import sequence
 
 
 def model(family="gpuperf", **changes):

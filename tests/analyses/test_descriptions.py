@@ -36,7 +36,7 @@ from perfmodel.models.model import Weight
         ("launches", 1e-5, "s/launch", "a launch costs 10 us"),
         ("work_groups", 1e-9, "s/work-group", "a work-group costs 1 ns"),
         ("w_chain_add", 5e-10, "s/operation", "an addition that waits for the one before costs 500 ps: 2 Gop/s"),
-        ("w_loads", 5e-10, "s/access", "a load, beside the instruction, costs 500 ps"),
+        ("w_loads", 5e-10, "s/access", "a load, in addition to the instruction, costs 500 ps"),
         ("w_split", 5e-10, "s/access", "a vector access over the border of two lines costs 500 ps: 2 Ginstruction/s"),
         ("w_memory_jumps", 1e-9, "s/access",
          "a cache line that the last-level cache fetches, away from the one before, costs 1 ns: 1 Gline/s"),

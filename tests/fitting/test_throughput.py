@@ -23,7 +23,7 @@ from perfmodel.fitting.throughput import (
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
-from perfmodel.quantities.busiest_core import CLASSES
+from perfmodel.quantities.multiplicity import CLASSES
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 

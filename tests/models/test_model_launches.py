@@ -14,7 +14,7 @@ from perfmodel.models import families
 from perfmodel.models.model import RunTime, known_weights
 from perfmodel.quantities.case import Case
 from tests.contract import Row, Rows
-from tests.quantities.test_busiest_core import sequence
+from tests.quantities.test_multiplicity import sequence
 
 KNOWN = published("gtx-770").updated({"global_transaction_bytes": Fact(128, "B", "made up")})
 #: Work-items of each launch, and the loads that each adds up: few that wait, many at the bandwidth, one group.

@@ -12,8 +12,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.facts import Fact, published
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.misses import hit_waits, miss_ratios
-from perfmodel.quantities.traffic import fetched_lines, global_bytes, moved_lines
+from perfmodel.quantities.traffic import fetched_lines, global_bytes, hit_waits, miss_ratios, moved_lines
 
 C2050 = published("tesla-c2050")
 LINE = 128

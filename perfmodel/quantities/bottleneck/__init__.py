@@ -1,13 +1,15 @@
-"""The resources that a kernel uses, as quantities of the family ``bottleneck``, at one size or at arrays of sizes.
+"""The resources that a kernel uses, as quantities of the family ``bottleneck``.
 
-The picture is a launch whose parts overlap: while the core issues instructions (``issue``, ``special``), the
-first-level cache fetches lines (``near``), the others and memory do (``far``), and a sum waits for itself (``chain``).
-The slowest of them is the time, and what cannot overlap (``overhead``) is added.
+Input: a :class:`Case`. Output: one amount for each quantity, of the sizes' shape.
+
+Parts of a launch overlap: while the core issues instructions (``issue``, ``special``), the first-level cache fetches
+lines (``near``), outer caches and memory do too (``far``), and a sum waits for itself (``chain``). The slowest of them
+takes the time, and what cannot overlap (``overhead``) is added.
 
 Examples
 --------
-A copy of 1024 float32 in groups of 64, on a device that runs 8 lanes in lockstep: 16 groups, 128 vectors to load, as
-many to store, and the lines of both arrays.
+A copy of 1024 float32 in groups of 64, on a device that runs 8 lanes in lockstep: 16 groups, 128 vector loads and
+stores, and the lines of both arrays.
 
 >>> import loopy as lp, numpy as np
 >>> from perfmodel.counts import count
@@ -37,14 +39,14 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.counters.groups import GroupWork
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
 from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
+from perfmodel.quantities.bottleneck.execution import MOST_GROUPS
 from perfmodel.quantities.bottleneck.work import LaunchWork
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dealing import MOST_GROUPS
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity's unit, what one of it is in words, and what a rate of it counts (nothing where it says nothing)."""
+    """A quantity's unit, one of it in words, and the noun for its rate (empty if a rate has no meaning)."""
 
     unit: str
     words: str
@@ -100,14 +102,14 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
     },
     issue={
         "instructions": Quantity("operation", "an instruction, whatever it does,", "instruction"),
-        "minmax": Quantity("operation", "a minimum or maximum, beside the instruction,"),
-        "iterations": Quantity("operation", "an iteration of a loop, beside its instructions,"),
-        "loads": Quantity("access", "a load, beside the instruction,"),
-        "stores": Quantity("access", "a store, beside the instruction,"),
-        "gathers": Quantity("access", "an element of a gather, beside the instruction,"),
-        "scatters": Quantity("access", "an element of a scatter, beside the instruction,"),
+        "minmax": Quantity("operation", "a minimum or maximum, in addition to the instruction,"),
+        "iterations": Quantity("operation", "an iteration of a loop, in addition to its instructions,"),
+        "loads": Quantity("access", "a load, in addition to the instruction,"),
+        "stores": Quantity("access", "a store, in addition to the instruction,"),
+        "gathers": Quantity("access", "an element of a gather, in addition to the instruction,"),
+        "scatters": Quantity("access", "an element of a scatter, in addition to the instruction,"),
         "split": Quantity("access", "a vector access over the border of two lines", "instruction"),
-        "kept_values": Quantity("access", "a private value that is kept over a barrier", "value"),
+        "kept_values": Quantity("access", "a private value that is kept across a barrier", "value"),
     },
     near=_lines(
         again_loaded="loaded into the first-level cache again",
@@ -127,20 +129,19 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
 )  # fmt: skip
 """The quantities of each resource; the overhead is added to the rest.
 
-``region_entries`` are work-groups times the parts between barriers, or iterations of the loops around the work-items.
-An operation of a *chain* counts as far as other work-items do not fill the wait
-(:func:`perfmodel.quantities.bottleneck.latencies.waiting_share`); integers and loads on it count as the share of an
-addition that they take. Instructions are vectors or scalars: operations, two for each turn of a loop, accesses. Lines
-are fetched *again* where they were in the cache before in the same launch.
+``region_entries`` are work-groups times barrier intervals, or iterations of the loops around the work-items. An
+operation of a *chain* counts by the share of its latency that other work-items do not hide
+(:func:`perfmodel.quantities.bottleneck.execution.waiting_share`); integers and loads on it count by their latency over
+an addition's. Instructions are vectors or scalars: operations, two for each iteration, accesses. Lines are fetched
+*again* if they were in the cache before in the same launch.
 """
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {name: quantity for table in RESOURCES.values() for name, quantity in table.items()}
 )
-"""All quantities by name."""
 
 UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps", "page_walks")
-"""Lines that the caches of one unit fetch: those of the busiest unit count."""
+"""Lines that the caches of one unit fetch: they are multiplied by the load imbalance."""
 
 MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
@@ -152,7 +153,7 @@ _kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
-    """Return each quantity of :data:`QUANTITIES`, of the sizes' shape; raises as :func:`compiled_kernel` does."""
+    """Return each quantity of :data:`QUANTITIES`, of the sizes' shape."""
     device = device_of(case)
     if not any(isinstance(size, np.ndarray | list | tuple) for size in case.parameters.values()):
         return dict(at_sizes(case.counts, case.parameters, device))
@@ -183,7 +184,7 @@ def _remembered(
 
 
 def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    """Return the quantities; of devices that differ in a cache the work is the same."""
+    """Return the quantities; devices that differ in a cache share the work."""
     work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
     lines, waiting = _remembered(_kept_lines, _moved, counts, sizes, device.for_lines), work[WAITING]
     added = {name: amount * waiting if name in UNIT_LINES else amount for name, amount in lines.items()}
@@ -195,7 +196,7 @@ def _moved(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Value
 
 
 WAITING = "imbalance"
-"""Beside the quantities of work: what units wait for the busiest one, of all launches."""
+"""Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
 
 
 def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
@@ -218,6 +219,6 @@ def _group_work(groups: GroupWork | None, sizes: Mapping[str, int]) -> NDArray[n
 
 
 def _mean_imbalance(works: Sequence[LaunchWork]) -> float:
-    """Return the imbalance of launches, each by its work-items."""
+    """Return the mean imbalance of launches, weighted by their work-items."""
     items = sum(work.items for work in works)
     return sum(work.imbalance * work.items for work in works) / items if items else 1.0

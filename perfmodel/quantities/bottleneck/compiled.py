@@ -1,19 +1,17 @@
-"""A kernel as its compiler sees it: the nests of loops of each launch, what they access, and what they carry.
+"""A kernel as a CPU's compiler sees it: nests of loops with their operations, accesses and chains.
 
-The picture is the generated code, here sums along the rows of a matrix, in groups of 64 work-items::
+Input: the nests of a kernel's counts. Output: a :class:`CompiledKernel` of counts for all sizes, made once
+(:func:`compiled_kernel`), and then of numbers at given sizes. The generated code, here row sums in groups of 64::
 
-    for i in g.0, l.0:              a launch: its groups, and the streams of addresses that it follows (a, out)
+    for i in g.0, l.0:              a launch
         total = 0
         for j:                      a nest: its iterations, entries and operations
-            total += a[i, j]            an access: its executions, and its stride from lane to lane;
+            total += a[i, j]            an access: its executions and lane strides;
         out[i] = total                  a chain: additions that wait for each other, carried by j
-
-Everything that is counted stands in the nest by its name: first as a :class:`~perfmodel.counts.quasipoly.count.Count`,
-for all sizes, in :func:`compiled_kernel`; then, at given sizes, as a number.
 
 Examples
 --------
-128 rows of 64 cells are 8192 iterations in 128 entries of the loop, and neighbouring lanes are 64 cells apart:
+128 rows of 64 cells are 8192 iterations in 128 entries of the loop; the lane stride is 64 cells:
 
 >>> import loopy as lp, numpy as np
 >>> from perfmodel.counts import count
@@ -43,19 +41,20 @@ from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.quantities.instructions import is_call
 
 MOST_COPIES = 64
-"""Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
+"""Most copies of an access whose addresses are compared; no rule needs more streams."""
 WIDEST_STRIDE = 4
-"""Most cells from one lane to the next that a compiler takes in vectors, which it shuffles, where all are needed."""
+"""Most cells from one lane to the next that a compiler loads in vectors and shuffles, if all of them are needed."""
 MOST_ADDRESSES = 4
-"""Rows of one matrix beyond which PoCL's compiler packs the computation of their addresses, and then no work-items.
+"""Rows of one matrix beyond which PoCL's compiler vectorises the computation of their addresses instead of work-items.
 
-With any number, groups that are left out are predicted worse on PoCL (44.8 instead of 41.4 %)."""
+Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41.4 %).
+"""
 FEWEST_ITEMS = 16
-"""Work-items along the first axis below which PoCL's compiler writes the loop over them out."""
+"""Work-items along the first axis below which PoCL's compiler unrolls the loop over them."""
 INTEGER, LOAD = "integer_", "load"
-"""What begins the names of integers' operations on a chain, and the name of loads there."""
+"""Prefix of the kinds of integer operations on a chain, and the kind of loads there."""
 WRITTEN_OUT = 16
-"""Most trips of a loop of a constant number of trips that a compiler writes out."""
+"""Most trips of a loop of constant trips that a compiler unrolls."""
 
 Number = TypeVar("Number", Count, float)
 
@@ -64,41 +63,40 @@ Number = TypeVar("Number", Count, float)
 class CompiledAccess(Generic[Number]):
     """An access of a nest.
 
-    It has an *odd pitch* where lanes of another axis are a number of cells of a local array apart that is no power of
-    two. The index is then a product by a constant, which hides from some compilers that lanes of the first axis are
-    neighbours.
+    It has an *odd pitch* if the lane stride along another axis of a local array is not a power of two. The index is
+    then a product by a constant, which hides from some compilers that lanes along the first axis are adjacent.
     """
 
     load: bool  # else it stores
     bits: int  # of the value
     executions: Number  # by work-items
-    lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty where data decide
+    lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty if data decide
     invariant: bool  # whether the innermost loop does not move it
-    beside: bool  # whether an iteration of that loop, or its copy, accesses the cell beside that of the one before
-    apart: bool  # whether that loop is unrolled, and its copies access cells that are not neighbours
-    assumed_lanes: bool  # whether lanes are one parameter apart (n, but not 2*n): PoCL makes vectors for n = 1 alone
-    assumed_loop: bool  # the same of iterations of the innermost loop
-    invariant_around: bool  # whether the loop around that one does not, and stores nothing
+    contiguous: bool  # whether consecutive iterations of that loop, or copies, access adjacent cells
+    scattered_copies: bool  # whether that loop is unrolled, and its copies access cells that are not adjacent
+    assumed_lanes: bool  # whether the lane stride is one parameter (n, not 2*n): PoCL vectorises only for n = 1
+    assumed_loop: bool  # whether the stride of the innermost loop is one parameter
+    invariant_around: bool  # whether the loop around that one does not move it, and stores nothing
     odd_pitch: bool
-    new_address: bool  # whether no access before it has the address, so that it has to be computed
-    fills_stride: bool  # whether it, its copies and its like fill the cells between lanes: vectors take all of them
-    start: Number | None  # the address of its first execution [B]; None where data decide
-    steps: tuple[Number, ...]  # how far each iname moves it [B]
+    new_address: bool  # whether no earlier access has the address, so that it is computed
+    fills_stride: bool  # whether it and similar accesses fill the cells between lanes: vectors load all of them
+    start: Number | None  # the address where all inames are 0 [B]; None if data decide
+    steps: tuple[Number, ...]  # bytes by which each iname moves it
 
 
 @dataclass(frozen=True)
 class CompiledChain(Generic[Number]):
-    """A chain of a nest: each of its operations waits for the one before."""
+    """A chain of operations in a nest, each of which waits for the one before."""
 
-    operations: Mapping[str, Number]  # by kind; of integers after :data:`INTEGER`; and :data:`LOAD`
-    cells: int  # how many such chains run side by side
+    operations: Mapping[str, Number]  # by kind; integer kinds with the prefix INTEGER; and LOAD
+    cells: int  # independent chains of this kind
     bits: int  # of its values
     carried_around: bool  # whether a loop around the innermost carries it too
 
 
 @dataclass(frozen=True)
 class CompiledOperation(Generic[Number]):
-    """Operations of one kind on values of so many bits; those that only make an address do not count."""
+    """Operations of one kind on values of so many bits, without those that only compute an address."""
 
     kind: str
     bits: int
@@ -111,13 +109,13 @@ class CompiledNest(Generic[Number]):
     """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`."""
 
     loops: int  # inside the barrier interval
-    written_out: bool  # whether the compiler writes the innermost loop out
+    written_out: bool  # whether the compiler unrolls the innermost loop
     iterations: Number
     box: Number
     entries: Number
-    entries_around: Number  # how often the loop around the innermost one is entered; ``entries`` where there is none
+    entries_around: Number  # of the loop around the innermost one; ``entries`` without one
     calls: bool  # whether it calls functions of a library
-    kept_values: Number  # loads and stores of private values that live over barriers
+    kept_values: Number  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Number], ...]
     accesses: tuple[CompiledAccess[Number], ...]
     chains: tuple[CompiledChain[Number], ...]
@@ -125,14 +123,14 @@ class CompiledNest(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledLaunch(Generic[Number]):
-    """A launch."""
+    """A launch as a compiler sees it."""
 
     shape: tuple[int, ...]  # of a group
     launches: Number  # how often it is launched
     groups: Number  # of all launches
     barriers: bool  # whether it has any
-    loops: bool  # whether a runtime loop stands between them
-    separate_addresses: int  # the most of one matrix, in global memory, that are not a constant apart
+    loops: bool  # whether it has a runtime loop
+    separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
     stores_pairs: bool  # whether work-items store to neighbouring cells
     nests: tuple[CompiledNest[Number], ...]
 
@@ -140,9 +138,9 @@ class CompiledLaunch(Generic[Number]):
     def packs_items(self) -> bool:
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers it does where no loop and no call stand inside of its own, where it leaves that one a loop
-        (:data:`FEWEST_ITEMS`), where it packs nothing else (:data:`MOST_ADDRESSES`), and where it assumes of no
-        parameter that it is 1.
+        Without barriers it does if it has no loop and no call inside that loop, if it does not unroll that loop
+        (:data:`FEWEST_ITEMS`) or vectorise something else (:data:`MOST_ADDRESSES`), and if it does not assume that a
+        parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         no_calls = not any(nest.calls for nest in self.nests)
@@ -162,7 +160,7 @@ class CompiledLaunch(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledKernel(Generic[Number]):
-    """A kernel."""
+    """A kernel as a compiler sees it."""
 
     launches: tuple[CompiledLaunch[Number], ...]
     depth: Mapping[str, Number]  # the operations on the longest chain of a work-item, by kind
@@ -173,7 +171,7 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 
 
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
-    """Return a :class:`CompiledKernel`, to be evaluated at sizes; it is kept as long as the kernel's counts."""
+    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes; it is kept as long as the counts."""
     kernel = _compiled_kernels.get(counts)
     if kernel is None:
         kernel = _compiled_kernels[counts] = NamedCounts(_kernel(counts))
@@ -225,13 +223,13 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
 
 
 def _waits(chain: NestChain) -> bool:
-    """Return whether a chain's operations have to wait: a compiler computes a sum of integers in any order."""
+    """Return whether a chain's operations have to wait: a compiler reorders a sum of integers."""
     kinds = {operation.kind for operation in chain.operations}
     return len(kinds) > 1 or chain.loads > 0 or any(map(_is_floating, chain.operations))
 
 
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
-    """Return a chain; loads count where all else are integers: then they are what the next address waits for."""
+    """Return a chain; its loads count if all operations are integer, which then compute the next address."""
     floating = [*_floating(chain.operations)]
     operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
     if chain.loads and not floating:
@@ -252,8 +250,8 @@ def _bits(dtype: str) -> int:
     return 64 if dtype in ("float64", "complex128", "int64", "uint64") else 32
 
 
-def _place(access: NestAccess) -> tuple[object, ...]:
-    """Return what two accesses have in common that are as far from the first cells of their arrays."""
+def _position_key(access: NestAccess) -> tuple[object, ...]:
+    """Return a key that accesses have in common if they have the same distance from the start of their arrays."""
     if access.address is None:
         return (id(access),)
     steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
@@ -262,15 +260,15 @@ def _place(access: NestAccess) -> tuple[object, ...]:
 
 def _fresh_addresses(accesses: Iterable[NestAccess]) -> set[NestAccess]:
     """Return the first access of each address."""
-    return set({_place(access): access for access in reversed([*accesses])}.values())
+    return set({_position_key(access): access for access in reversed([*accesses])}.values())
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
-    """Yield accesses, but loads of one address only once: a compiler keeps the value in a register."""
+    """Yield accesses; of loads from one address only the first, because a compiler keeps the value in a register."""
     seen: set[tuple[object, ...]] = set()
     for access in accesses:
         if access.direction == "load" and access.address is not None:
-            key = access.array, *_place(access), str(access.count.polynomial)
+            key = access.array, *_position_key(access), str(access.count.polynomial)
             if key in seen:
                 continue
             seen.add(key)
@@ -284,8 +282,8 @@ def _access(
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
         lane_strides=() if address is None else tuple(Count(lane.distance) for lane in access.lanes),
-        invariant=_is_invariant(access, nest.inner[-1:]), beside=_is_beside(access, nest.inner[-1:]),
-        apart=any(not _is_cell(step, access) for step in _unrolled_steps(access, nest.inner[-1:])),
+        invariant=_is_invariant(access, nest.inner[-1:]), contiguous=_is_contiguous(access, nest.inner[-1:]),
+        scattered_copies=any(not _is_cell(step, access) for step in _unrolled_steps(access, nest.inner[-1:])),
         assumed_lanes=any(Count(lane.distance).is_parameter for lane in access.lanes),
         assumed_loop=_is_assumed(access, nest.inner[-1:]),
         invariant_around=_is_invariant(access, loops_around),
@@ -297,36 +295,35 @@ def _access(
 
 
 def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
-    """Return whether a launch stores to an array in a loop; what it loads there cannot be loaded before the loop."""
+    """Return whether a launch stores to an array in a loop: loads in it cannot move before the loop."""
     nests = (nest for nest in launch if loop in nest.inner)
     return any(access.direction == "store" and access.space != "private" for nest in nests for access in nest.accesses)
 
 
 def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
-    """Return whether a loop, if there is one, does not move an access."""
+    """Return whether a loop does not move an access."""
     return any(access.step(loop) == NO_BYTES for loop in loops)
 
 
-def _is_beside(access: NestAccess, loops: Sequence[str]) -> bool:
-    """Return whether a loop, if there is one, moves an access by one cell, or unrolled copies are one cell apart."""
+def _is_contiguous(access: NestAccess, loops: Sequence[str]) -> bool:
+    """Return whether a loop moves an access by one cell, or unrolled copies are one cell from each other."""
     steps = [*(access.step(loop) for loop in loops), *_unrolled_steps(access, loops)]
     return any(_is_cell(step, access) for step in steps)
 
 
 def _is_cell(step: Count | None, access: NestAccess) -> bool:
-    """Return whether a step is one cell of an access's array, forwards or backwards."""
     cell = Count.constant(Fraction(access.bits, 8), "byte")
     return step in (cell, -1 * cell)
 
 
 def _is_assumed(access: NestAccess, loops: Iterable[str]) -> bool:
-    """Return whether a loop, if there is one, moves an access by one parameter's number of cells."""
+    """Return whether a loop moves an access by one parameter's number of cells."""
     steps = (access.step(loop) for loop in loops)
     return any(step is not None and (Fraction(8, access.bits) * step).is_parameter for step in steps)
 
 
 def _unrolled_steps(access: NestAccess, loops: Iterable[str]) -> Iterator[Count]:
-    """Yield how far copies of an access are apart where an unrolled loop made them: it goes on from the last one."""
+    """Yield the steps between copies that an unrolled loop made, if the loop continues after the last copy."""
     if access.address is not None:
         for loop in loops:
             step = access.address.step(loop)
@@ -337,7 +334,7 @@ def _unrolled_steps(access: NestAccess, loops: Iterable[str]) -> Iterator[Count]
 
 
 def _stores_pairs(access: NestAccess) -> bool:
-    """Return whether an access stores copies to neighbouring cells."""
+    """Return whether an access stores copies to adjacent cells."""
     if access.direction == "load" or access.space != "global" or access.address is None:
         return False
     return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
@@ -351,7 +348,7 @@ def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
 
 
 def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    """Return the accesses that together touch all cells from one lane to the next: vectors take them all."""
+    """Return the accesses that together touch all cells from one lane to the next: vectors load them all."""
     together: dict[tuple[object, ...], list[NestAccess]] = defaultdict(list)
     for access in accesses:
         if access.address is not None and access.lanes:
@@ -362,7 +359,7 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
 
 
 def _fill_stride(alike: Sequence[NestAccess]) -> bool:
-    """Return whether accesses whose addresses move alike touch all cells from one lane to the next."""
+    """Return whether accesses with the same motion touch all cells from one lane to the next."""
     distances = {lane.along_unit_axis for access in alike for lane in access.lanes}
     width = distances.pop() if len(distances) == 1 else None
     if width is None or not 1 < abs(width) <= WIDEST_STRIDE:
@@ -373,9 +370,9 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
 
 
 def _separate_addresses(nests: Iterable[Nest]) -> int:
-    """Return the most expressions of global addresses of one matrix that are not a constant apart.
+    """Return the most expressions of global addresses of one matrix that differ by more than a constant.
 
-    Rows of arrays with more axes do not count: PoCL's compiler leaves their addresses alone.
+    Arrays with more axes do not count: PoCL's compiler does not vectorise their addresses.
     """
     bases: dict[str, set[str]] = defaultdict(set)
     for nest in nests:
@@ -386,7 +383,7 @@ def _separate_addresses(nests: Iterable[Nest]) -> int:
 
 
 def _starts(access: NestAccess) -> list[Address]:
-    """Return where each copy of an access starts that the code writes out; nothing where data decide."""
+    """Return the start address of each copy of an access; nothing if data decide."""
     if access.address is None:
         return []
     starts = [access.address.start]

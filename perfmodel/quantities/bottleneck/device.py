@@ -1,15 +1,15 @@
-"""A device as the quantities see it, from its facts or assumed, and the cache lines that its levels fetch.
+"""A device for the family ``bottleneck``, and the cache lines that its levels fetch.
 
-The picture is a column of caches, each of which fetches lines from the one below::
+Input: the facts of a device, and a kernel's counts at sizes. Output: :class:`DeviceUnits`, and the lines by level::
 
     core          loads and stores
-    first level   32 KiB, its own           near: lines fetched for the first time in a launch, and again
-    second level  1 MiB, its own            far:  lines that the second level fetches
-    last level    32 MiB, of all units      far:  lines that memory delivers and takes
-    TLB           2048 pages, its own       far:  pages that are looked up again
+    first level   32 KiB, per unit          near: lines fetched for the first time in a launch, and again
+    second level  1 MiB, per unit           far:  lines that the second level fetches
+    last level    32 MiB, of all units      far:  lines read from memory and written back
+    TLB           2048 pages, per unit      far:  pages that are looked up again
 
-A copy of 4096 float32 moves 256 lines from an array to another: 32 KiB, which from run to run stay in the second level.
-The first level fetches 512 lines, and the others fetch none.
+A copy of 4096 float32 moves 256 lines from one array to another: 32 KiB, which stay in the second level from run to
+run. The first level fetches 512 lines, the others none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import gcd, inf, log2
+from math import gcd, inf
 from types import MappingProxyType
 from typing import Any
 
@@ -27,24 +27,22 @@ from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.traffic import LAST_LEVEL
+from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.values import FrozenValue
-
-UNBOUNDED = 1 << 44
-"""Capacity of a cache that keeps everything [B]: it fetches each line once."""
 
 ASSUMED: Mapping[str, Any] = MappingProxyType({
     "lane_order": "lockstep", "odd_pitch_access": "vector", "compute_units": 1, "cache_line_bytes": 64,
     "l1_bytes": 32768, "l1_ways": 8, "l2_bytes": 1 << 20, "l2_ways": 16, "l3_bytes": 1 << 25, "l3_ways": 16,
     "page_told_bytes": 4096, "tlb_pages": 2048,
 })  # fmt: skip
-"""What is assumed where a device's facts do not tell it."""
+"""Facts that are assumed if the device does not have them."""
 
 REGISTERS, OPERANDS = 32, 8
-"""Vector registers of a core with AVX-512, NEON or SVE, and those of them that hold operands, not what is carried.
+"""Vector registers of a core with AVX-512, NEON or SVE, and those that hold operands, not carried values.
 
 With 2 operands the product chosen among those of docs/lab/experiments/gemm.md takes 1.31 times the best time on the
-Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike."""
+Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike.
+"""
 
 POCL = "Portable Computing Language"
 
@@ -53,57 +51,55 @@ POCL = "Portable Computing Language"
 class DeviceUnits(FrozenValue):
     """The device as the quantities see it.
 
-    Its order is ``serial``: work-items of a group run one after another, a compiler vectorises some nests; or
-    ``lockstep``: neighbouring lanes run together.
+    Its order is ``serial`` (work-items of a group run one after another, a compiler vectorises some nests) or
+    ``lockstep`` (neighbouring lanes run together).
     """
 
     order: str
-    odd_pitches: bool  # whether vectors access local arrays whose rows are not a power of two long (`odd_pitch`)
+    odd_pitches: bool  # whether vectors access local arrays with odd pitches
     lanes: int  # float32 lanes of a vector
     units: int  # compute units
-    deals_shares: bool  # whether a unit takes a share of the groups that are left, not one (`dealing`)
+    takes_shares: bool  # whether a unit takes a share of the groups that are left, not one (`busiest_over_mean`)
     line: int  # bytes of a cache line
-    levels: tuple[Cache, Cache, Cache]  # first and second of a unit, last of all
-    kept_in_registers: float  # values that a loop carries in vector registers, at most
-    pages: Cache | None  # those that a unit's TLB knows; None where the device is no CPU
+    levels: tuple[Cache, Cache, Cache]  # first and second per unit, last of all units
+    kept_in_registers: float  # most values that a loop carries in vector registers
+    pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
 
     @cached_property
     def for_work(self) -> DeviceUnits:
-        """The same for devices that differ in nothing on which work depends: in caches but the first, and in pages."""
+        """The facts that work depends on: all but outer caches and pages."""
         return replace(self, levels=(self.levels[0],) * 3, pages=None)
 
     @cached_property
     def for_lines(self) -> DeviceUnits:
-        """The same for devices that differ in nothing on which lines depend: in odd pitches."""
+        """The facts that lines depend on: all but odd pitches."""
         return replace(self, odd_pitches=True)
 
     def lanes_of(self, bits: int) -> float:
-        """Return how many values of that many bits a vector holds, at least 1."""
+        """Return how many values of so many bits a vector holds, at least 1."""
         return max(self.lanes * 32 / bits, 1.0)
 
 
 def device_of(case: Case) -> DeviceUnits:
-    """Return the device of a case; what its facts do not tell is in :data:`ASSUMED`."""
+    """Return the device of a case; unknown facts are taken from :data:`ASSUMED`."""
     return _device(case.facts, case.counts.subgroup_size)
 
 
 @lru_cache(maxsize=64)
 def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
-    """Return the device of facts, once for all sizes."""
-
     def known(key: str) -> Any:
         return _known(facts, key, ASSUMED[key])
 
     line = int(known("cache_line_bytes"))
-    told = (value for key in LAST_LEVEL if (value := _known(facts, key, None)) is not None)
-    sizes = int(known("l1_bytes")), int(known("l2_bytes")), int(next(told, ASSUMED["l3_bytes"]))
+    last = (value for key in LAST_LEVEL if (value := _known(facts, key, None)) is not None)
+    sizes = int(known("l1_bytes")), int(known("l2_bytes")), int(next(last, ASSUMED["l3_bytes"]))
     pages = _pages(facts)
     most_sets = pages.line_bytes // line if pages else UNBOUNDED
     levels = tuple(_level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1))
-    order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
+    order = "serial" if known("lane_order") == "serial" else "lockstep"
     return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(_known(facts, "vector_lanes", subgroup_size)),
-        int(known("compute_units")), _deals_shares(facts), line, (levels[0], levels[1], levels[2]),
+        int(known("compute_units")), _takes_shares(facts), line, (levels[0], levels[1], levels[2]),
         REGISTERS - OPERANDS if _known(facts, "device_type", "cpu") == "cpu" else inf, pages,
     )  # fmt: skip
 
@@ -112,12 +108,12 @@ def _known(facts: DeviceFacts | None, key: str, otherwise: Any) -> Any:
     return otherwise if facts is None else facts.known(key, otherwise)
 
 
-def _deals_shares(facts: DeviceFacts | None) -> bool:
+def _takes_shares(facts: DeviceFacts | None) -> bool:
     return facts is not None and facts.platform == POCL and _known(facts, "device_type", "cpu") == "cpu"
 
 
 def _pages(facts: DeviceFacts | None) -> Cache | None:
-    """Return the pages that a CPU's TLB knows: as a probe found them, or of the size that the system tells."""
+    """Return the pages in a CPU's TLB, of the size that a probe found or that the system reports."""
     if _known(facts, "device_type", "cpu") != "cpu":
         return None
     page = _known(facts, "page_bytes", _known(facts, "page_told_bytes", ASSUMED["page_told_bytes"]))
@@ -125,10 +121,10 @@ def _pages(facts: DeviceFacts | None) -> Cache | None:
 
 
 def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
-    """Return a level of whole lines; it has sets where its ways divide its lines, else every line may be anywhere.
+    """Return a cache level of whole lines; it is fully associative if its ways do not divide its lines.
 
-    The system puts pages anywhere. So only the part of an address in its page tells lines that share a set: a page has
-    lines for ``most_sets``, and the others are further ways of these.
+    The system places pages anywhere, so that only the address bits within a page decide which lines share a set: a page
+    has lines for ``most_sets`` sets, and the other sets count as further ways.
     """
     lines = max(size // line, 1)
     return Cache(lines, line, min(lines // ways, most_sets) if gcd(lines, ways) == ways else 0)
@@ -137,15 +133,16 @@ def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
 def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> dict[str, float]:
     r"""Return the quantities of the resources ``near`` and ``far``.
 
-    A level fetches :math:`F` lines in a launch (``counts.traffic``), of which :math:`F_1` would be fetched by a cache
-    that keeps everything: what is beyond them is fetched *again*. Kernels are run often, so that the last lines of a
-    run are still in the cache when the next begins: :math:`F_1` counts by the share
+    A level fetches :math:`F` lines in a launch (``counts.traffic``), of which a cache that keeps everything would fetch
+    :math:`F_1`: the others are fetched *again*. Kernels run often, so that the last lines of a run are still in the
+    cache when the next starts: :math:`F_1` counts by the share
 
     .. math:: s = \min(1, \max(0, \tfrac{1}{2} \log_2(4 B / C)))
 
-    of B bytes touched in a cache of C bytes (all units together): none up to a quarter of it, all from C on.
+    of B touched bytes in a cache of C bytes (all units together): 0 up to C/4, 1 from C on.
 
-    A TLB is a cache of pages. Only those that it looks up *again* count: the next page of a stream costs little.
+    A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
+    little.
     """
     orders = _orders(compiled_kernel(counts).tree.launches, device)
     traffic = [_traffic(counts, tuple(sizes.items()), device.line, order) for order in orders]
@@ -161,12 +158,12 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUn
 
 @lru_cache(maxsize=8)
 def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str) -> TrafficAt:
-    """Return the traffic at sizes, kept for another device that differs in a level: it has the others already."""
+    """Return the traffic at sizes, kept for devices that differ in one level."""
     return counts.traffic(line_bytes=line, order=order).at(dict(sizes))
 
 
 def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:
-    """Return the orders in which a device may run work-items; the first level's lines are those of the last one."""
+    """Return the orders in which a device may run work-items; the last one gives the first level's lines."""
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
     # a compiler joins several vectors: what the outer levels fetch is at most that of either order
@@ -174,7 +171,7 @@ def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> t
 
 
 def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
-    """Return the lines that the first level fetches, of which those that are touched come for the first time."""
+    """Return the lines that the first level fetches; touched lines are fetched for the first time."""
     touched_lines, stored = float(touched.fetched), float(touched.stores)
     stored_jumps = min(float(touched.stored_jumps), stored)
     loaded = max(touched_lines - stored, 0.0)
@@ -188,7 +185,7 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
 
 
 def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:
-    """Return the lines that a level further out, of which there are some units, fetches and does not hold already."""
+    """Return the lines that an outer cache level fetches and does not hold already; there are ``units`` of it."""
     fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
     warm = 1 - cold_share(touched_lines * level.line_bytes, level.bytes * units)
@@ -201,7 +198,7 @@ def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched:
 
 
 def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> float:
-    """Return the pages that a TLB looks up again; there are none where it knows a page for each line."""
+    """Return the pages that a TLB looks up again; 0 if it holds a page for each line."""
     if float(touched.fetched) <= pages.lines:
         return 0.0
     all_pages = Cache(UNBOUNDED // pages.line_bytes, pages.line_bytes, 0)
@@ -209,14 +206,3 @@ def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> 
     if any(order.holds(pages) for order in by_order):
         return 0.0
     return max(min(float(order.lines(pages).fetched - order.lines(all_pages).fetched) for order in by_order), 0.0)
-
-
-def cold_share(touched: float, capacity: float) -> float:
-    """Return the share of the lines of B bytes that a cache of C bytes does not hold from the run before.
-
-    Examples
-    --------
-    >>> [cold_share(touched, 1024) for touched in (256, 512, 1024, 4096)]
-    [0.0, 0.5, 1.0, 1.0]
-    """
-    return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)

@@ -1,36 +1,34 @@
-r"""What the nests of a launch make a device do: operations, accesses, turns of loops and chains.
+r"""The operations, accesses, loop iterations and chains that the nests of a launch make a device execute.
 
-The picture is a nest that runs in *vectors*: V neighbouring work-items execute each instruction together::
+Input: a launch of a compiled kernel at sizes, and the device. Output: amounts that are added to the quantities.
+
+A nest may run in *vectors*: V neighbouring work-items execute each instruction together::
 
     work-items   0 1 2 3 4 5 6 7 | 8 9 ...        V = 8 lanes of float32
-    a[i]         one load of a vector             neighbours are one cell apart, or all load one cell
-    a[16*i]      eight gathers                    neighbours are further apart
+    a[i]         one vector load                  lane stride 1, or 0
+    a[16*i]      eight gathers                    larger lane stride
     a[i] + b[i]  one instruction
-    loop         two instructions for each turn
+    loop         two instructions per iteration
 
-A nest that does not run in vectors executes V times as many. For 8192 iterations that add a float32 to a sum, with one
-load: 4 * 8192 = 32768 instructions without vectors, of which 8192 wait for each other; in lockstep, where neighbours
-load from neighbouring rows, 3 * 8192/8 and 8192 gathers.
+Nests run in vectors if the device or the compiler runs neighbouring work-items together:
 
-Nests run in vectors where the device or the compiler runs neighbouring work-items together:
+- ``lockstep``: all work-items that fill vectors along the first axis of the group; the rest run one by one.
+- ``serial``, kernel without barriers: if the kernel has no loop, because then the loop over the work-items is innermost
+  (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`), unless the compiler unrolls it
+  (:func:`~perfmodel.quantities.bottleneck.execution.writes_rows_out`). Accesses with larger lane strides are gathered,
+  unless all cells between are accessed too.
+- ``serial``, kernel with barriers: if nothing is guarded and all work-items make the same iterations, because the loop
+  over the work-items is then inside all loops. Accesses there are gathered element by element.
 
-- ``lockstep``: all that fill vectors along the first axis of the group; those left over run one after another;
-- ``serial``, kernel without barriers: where no loop stands in the kernel, because then the loop over the work-items is
-  innermost (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`), if it stays a loop
-  (:func:`~perfmodel.quantities.bottleneck.vectors.writes_rows_out`). Accesses that jump from one
-  work-item to the next are gathered, but where all cells between are accessed too: vectors take these together;
-- ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
-  the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
+On a ``serial`` device the iterations of a loop may run in vectors instead if the loop carries nothing
+(:attr:`NestWork.along_loop`), and so may the cells that a work-item sums independently (:attr:`NestWork.packed`). These
+rules follow from the machine code of random kernels (docs/lab/families.md).
 
-On a ``serial`` device the iterations of a loop may run in vectors instead, if the loop carries nothing from one to the
-next (:attr:`NestWork.along_loop`), and so may the cells that a work-item sums side by side (:attr:`NestWork.packed`).
-These rules are what the machine code of random kernels shows (docs/lab/families.md).
+Integer operations are instructions too, unless they only compute an address. Carried values for which a core has no
+registers are loaded and stored in each iteration.
 
-Operations of integers are instructions too, but for those that only make an address. Values that a loop carries, and
-for which a core has no registers, are loaded and stored in each iteration.
-
-Everything is multiplied by what the units wait for the busiest one: :math:`\lceil g/U \rceil U / g` for g equal groups
-on U units, else by how the groups are dealt (:mod:`perfmodel.quantities.dealing`).
+All amounts are multiplied by the load imbalance, busiest unit over mean: :math:`\lceil g/U \rceil U / g` for g equal
+groups on U units, else as groups are scheduled (:mod:`~perfmodel.quantities.bottleneck.execution`).
 """
 
 from __future__ import annotations
@@ -53,36 +51,43 @@ from perfmodel.quantities.bottleneck.compiled import (
     CompiledOperation,
 )
 from perfmodel.quantities.bottleneck.device import DeviceUnits
-from perfmodel.quantities.bottleneck.latencies import chain_latency, integer_latency, waiting_share
-from perfmodel.quantities.bottleneck.vectors import loop_lanes, writes_rows_out
-from perfmodel.quantities.dealing import busiest_over_mean, rounds_over_mean
+from perfmodel.quantities.bottleneck.execution import (
+    busiest_over_mean,
+    chain_latency,
+    integer_latency,
+    loop_lanes,
+    rounds_over_mean,
+    waiting_share,
+    writes_rows_out,
+)
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 from perfmodel.values import FrozenValue
 
 PACKED, PAIRED = 4, 2
-"""Fewest independent chains of one variable that a compiler packs into a vector, and where it stores neighbours."""
+"""Fewest independent chains of one variable that a compiler packs into a vector; PAIRED if it stores neighbours."""
 
 PACKED_MINMAX = 2.0
-"""What a minimum or maximum of packed values takes, in those of one value.
+"""Cost of a minimum or maximum of packed values over that of one value.
 
-OpenCL's fmin and fmax pass over what is no number. The machine code of PoCL 3.1 has a maximum and a masked move for
-one value, and two comparisons to masks, their union and a masked move for a vector."""
+OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum and a masked move for one value, and two
+comparisons to masks, their union and a masked move for a vector.
+"""
 
 VECTOR_PRODUCT = 2
-"""Instructions that a product of integers of 32 bits takes in a vector: vpmulld is two of an x86 core."""
+"""Instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core."""
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
 INTEGER_SLOW = ("div", "pow")
-"""Operations of integers that take much longer than an instruction."""
+"""Integer operations that take much longer than an instruction."""
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}
-"""Simple operations that are an instruction each, which costs no more than any."""
+"""Simple operations of one instruction each that never join another."""
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
     **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
-"""Functions that a library computes in much the same way; any other is a ``function``."""
+"""Functions that a library computes in similar ways; any other is a ``function``."""
 Quantities = defaultdict[str, float]
 
 
@@ -105,9 +110,9 @@ class LaunchWork(FrozenValue):
 
     @cached_property
     def imbalance(self) -> float:
-        """The time of the busiest unit over the mean of all."""
+        """The load imbalance: the time of the busiest unit over the mean of all."""
         if self.group_work is not None:
-            return busiest_over_mean(self.group_work, self.device.units, self.device.deals_shares)
+            return busiest_over_mean(self.group_work, self.device.units, self.device.takes_shares)
         return rounds_over_mean(self.launch.groups / max(self.launch.launches, 1.0), self.device.units)
 
     @property
@@ -117,7 +122,7 @@ class LaunchWork(FrozenValue):
 
     @property
     def lockstep(self) -> bool:
-        """Whether the device, and no compiler, runs work-items together."""
+        """Whether the device, not a compiler, runs work-items together."""
         return self.device.order == "lockstep"
 
 
@@ -149,40 +154,40 @@ class NestWork(FrozenValue):
 
     @property
     def written_out(self) -> bool:
-        """Whether a compiler writes the innermost loop out; one that loops over work-items leaves each loop one."""
+        """Whether a compiler unrolls the innermost loop; if it loops over work-items, it keeps each loop."""
         return self.nest.written_out and self.work.lockstep
 
     @cached_property
     def along_loop(self) -> bool:
-        """Whether neighbouring iterations of the innermost loop run together, which carries nothing."""
+        """Whether neighbouring iterations of the innermost loop run together."""
         nest = self.nest
         if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self.nest.calls:
             return False
-        gains = bool(nest.operations) or any(access.beside for access in nest.accesses)
-        hinders = any(access.assumed_loop or access.apart for access in nest.accesses)
+        gains = bool(nest.operations) or any(access.contiguous for access in nest.accesses)
+        hinders = any(access.assumed_loop or access.scattered_copies for access in nest.accesses)
         several = nest.loops > 0 and loop_lanes(nest, self.work.device.lanes_of(32)) > 1
         return several and not nest.chains and gains and not hinders
 
     @cached_property
     def serial_region(self) -> bool:
-        """Whether a compiler put a loop over the work-items inside of a region between barriers."""
+        """Whether a compiler loops over the work-items inside each barrier interval."""
         return self.in_vectors and not self.work.lockstep and self.work.launch.barriers
 
     @cached_property
     def items_innermost(self) -> bool:
-        """Whether the loop over the work-items is inside of the nest's loop; its 64-bit indices halve the vectors."""
+        """Whether the loop over the work-items is inside the nest's loop; its 64-bit indices halve the vectors."""
         return self.serial_region and self.nest.loops > 0
 
     @cached_property
     def packed(self) -> float:
-        """Values of one work-item that a compiler packs into a vector: the cells of a variable that is carried."""
+        """Values of one work-item that a compiler packs into a vector: the carried cells of a variable."""
         if self.in_vectors or self.along_loop or self.work.lockstep:
             return 1.0
         cells = max((chain.cells for chain in self.nest.chains), default=1)
         return float(cells) if cells >= (PAIRED if self.work.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
-        """Return the values of so many bits that one instruction handles."""
+        """Return how many values of so many bits one instruction handles."""
         if self.along_loop:
             return loop_lanes(self.nest, self.work.device.lanes_of(bits))
         if self.in_vectors:
@@ -195,14 +200,14 @@ class NestWork(FrozenValue):
         return self.lanes(64 if self.items_innermost else 32) if self.in_vectors else 1.0
 
     def _with_rest(self, lanes: float) -> float:
-        """Return the work-items of an instruction, where those that a vector in lockstep leaves over run one by one."""
+        """Return the work-items per instruction, if those that do not fill a vector run one by one."""
         row = self.work.launch.row_items
         rest = row % self.work.device.lanes if self.work.lockstep else 0
         return row / ((row - rest) / lanes + rest) if rest else lanes
 
     @cached_property
     def masked(self) -> float:
-        """Lanes that run for each that is needed: all of a vector make as many iterations as the longest."""
+        """Executed over needed lanes: all lanes of a vector make as many iterations as the longest one."""
         together = self.work.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 
@@ -219,7 +224,7 @@ class NestWork(FrozenValue):
                 kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
         for bits, kinds in kinds_by_bits.items():
             lanes = self.lanes(bits)
-            simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
+            simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are fused
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
             self._add("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
@@ -230,10 +235,10 @@ class NestWork(FrozenValue):
         return instructions
 
     def _add_integers(self, operation: CompiledOperation[float]) -> float:
-        """Add operations of integers, and return their instructions: no two are one.
+        """Add integer operations, and return their instructions: no two are fused.
 
-        Divisions and remainders of 32 bits are vectors where the device makes these: by code, since no unit divides
-        vectors of integers. A power by data is a loop of products, which takes about as long.
+        Divisions and remainders of 32 bits are vectors on devices in lockstep, by code, since no unit divides vectors
+        of integers. A data-dependent power is a loop of products, which takes about as long.
         """
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
@@ -243,7 +248,7 @@ class NestWork(FrozenValue):
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
-        # only a device in lockstep makes a call for a whole vector
+        # only a device in lockstep calls a function for a whole vector
         lanes = 1.0 if is_call(kind, bits) and not self.work.lockstep else self.lanes(bits)
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.work.lockstep:
@@ -251,7 +256,7 @@ class NestWork(FrozenValue):
         self._add("power" if kind == "pow" else f"{name}_{float_bits(bits)}", amount / lanes)
 
     def _add_loops(self) -> float:
-        """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
+        """Add loop iterations and values kept between them, and return their instructions: two per iteration."""
         nest, lanes = self.nest, self.item_lanes
         turns = (nest.entries if self.written_out else nest.iterations) * self.masked
         turns /= self.lanes(32) if self.along_loop else lanes
@@ -262,7 +267,7 @@ class NestWork(FrozenValue):
         launch = self.work.launch
         self._add("region_entries", nest.iterations / launch.group_items if self.items_innermost else launch.groups)
         kept = nest.kept_values
-        if self.items_innermost:  # what the loop carries is kept for each work-item, before and after an operation
+        if self.items_innermost:  # carried values of each work-item are loaded and stored around an operation
             arrays = 2 * sum(chain.cells for chain in nest.chains)
             kept += arrays * nest.iterations
             value_bytes = max((chain.bits // 8 for chain in nest.chains), default=0)
@@ -272,13 +277,12 @@ class NestWork(FrozenValue):
         return 2 * turns
 
     def _add_accesses(self) -> float:
-        """Add the accesses, and return their instructions."""
         return sum(self._add_access(access) for access in self.nest.accesses)
 
     def _add_spills(self) -> float:
-        """Add what a loop loads and stores of the values it carries, for want of registers; return the instructions."""
+        """Add loads and stores of carried values that do not fit in registers; return the instructions."""
         nest = self.nest
-        if not nest.loops or self.items_innermost:  # there all of them are kept in memory
+        if not nest.loops or self.items_innermost:  # then all of them are in memory
             return 0.0
         spilled = sum(chain.cells for chain in nest.chains) / self.packed - self.work.device.kept_in_registers
         amount = max(spilled, 0.0) * nest.iterations * self.masked / self.item_lanes
@@ -292,7 +296,7 @@ class NestWork(FrozenValue):
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.in_vectors and (access.invariant or not self.along_loop):
-            jumps = not access.load and self.nest.loops and not (access.beside or access.invariant)
+            jumps = not access.load and self.nest.loops and not (access.contiguous or access.invariant)
             self._add(element if jumps else contiguous, amount)
             return amount
         uniform = self.in_vectors and _stride(access) == 0 and not self.items_innermost
@@ -308,15 +312,15 @@ class NestWork(FrozenValue):
     def _is_contiguous(self, access: CompiledAccess[float]) -> bool:
         """Return whether one instruction accesses the cells of a vector."""
         if self.along_loop:
-            return access.beside
+            return access.contiguous
         hidden = access.odd_pitch and not self.work.device.odd_pitches
         near = (access.fills_stride and not self.work.lockstep) or _stride(access) <= 1
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
-        """Return the share of a load's iterations that load it: a compiler loads what a loop does not move before it.
+        """Return the share of a load's iterations that load it: a compiler moves an invariant load before its loop.
 
-        Where it writes the innermost loop out, it does so for the loop around it.
+        If it unrolls the innermost loop, the same holds for the loop around it.
         """
         share, nest = 1.0, self.nest
         if access.invariant:
@@ -331,13 +335,13 @@ class NestWork(FrozenValue):
         return self.work.lockstep and not self.work.launch.barriers
 
     def _splits(self, access: CompiledAccess[float], lanes: float) -> bool:
-        """Whether vectors of an access, whose addresses are known, do not begin where (parts of) lines begin."""
+        """Return whether vectors of an access with a known address do not start where (parts of) lines start."""
         size = access.bits // 8
         whole = int(min(lanes * size, self.work.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
 
     def _add_chains(self, instructions: float) -> None:
-        """Add the longest chain of the nest, less what other work-items fill."""
+        """Add the longest chain of the nest, as far as other work-items do not hide it."""
         if self.nest.loops:
             if self.nest.chains and not self.items_innermost:
                 self._add_carried_chain(instructions)
@@ -357,7 +361,7 @@ class NestWork(FrozenValue):
         self._add_chain(chain.operations, share / self.item_lanes, products)
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
-        """Add the operations of a chain; adding one of the nest's ``products`` is one instruction with it."""
+        """Add the operations of a chain; an addition of one of the nest's ``products`` is one instruction with it."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         fused = min(add, max(multiply, products))
         self._add("chain_multiply_add", factor * fused)
@@ -371,22 +375,22 @@ class NestWork(FrozenValue):
 
 
 def float_bits(bits: int) -> int:
-    """Return the bits of the type that an operation is charged as: shorter types as 32 bits, longer ones as 64."""
+    """Return the bits of the type that an operation is charged as: 32 for shorter types, 64 for longer ones."""
     return 32 if bits <= 32 else 64
 
 
 def _stride(access: CompiledAccess[float]) -> float:
-    """Return the largest distance between neighbouring lanes, in accesses; infinite where data decide."""
+    """Return the largest lane stride, in accesses; infinite if data decide."""
     return max((abs(stride) for stride in access.lane_strides), default=inf)
 
 
 def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
-    r"""Return the share of arrays that lie in sets of a cache which have fewer ways than arrays.
+    r"""Return the share of arrays in cache sets with fewer ways than arrays.
 
-    A runtime that loops over the work-items of a group keeps each value that lives longer in an array with an element
-    for each of them. Arrays of P bytes, one after another, begin in :math:`S L / \gcd(P, S L)` different sets of a
-    cache of S sets of lines of L bytes. The loop goes through all arrays together, so that a set with more arrays than
-    ways has none of their lines when they are accessed next.
+    A runtime that loops over the work-items of a group keeps each long-lived value in an array with an element per
+    work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
+    sets of lines of L bytes. The loop goes through all arrays together, so that a set with more arrays than ways has
+    none of their lines at the next access.
 
     Examples
     --------
@@ -395,7 +399,7 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
     >>> cache = Cache(lines=512, line_bytes=64, sets=64)
     >>> [conflicting_share(arrays, 4 * 256, cache) for arrays in (16, 32, 34, 72)]
     [0.0, 0.0, 0.5294117647058824, 1.0]
-    >>> conflicting_share(72, 4 * 192, cache)  # 768 bytes: the arrays begin in 16 different sets
+    >>> conflicting_share(72, 4 * 192, cache)  # 768 bytes: the arrays start in 16 different sets
     0.0
     """
     if not cache.sets or not arrays:

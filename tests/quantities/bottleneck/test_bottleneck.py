@@ -72,5 +72,5 @@ def test_operations_have_a_rate_of_operations() -> None:
         unit, words, counted = quantity.unit, quantity.words, quantity.counted
         assert (counted == "op") <= (unit == "operation"), name
         assert (counted in ("line", "element", "value")) <= (unit == "access"), name
-        extra = "beside the instruction" in words  # what an access takes more than any instruction
+        extra = "in addition to the instruction" in words  # what an access takes more than any instruction
         assert (not counted) <= (extra or unit in ("launch", "work-group", "barrier", "operation")), name

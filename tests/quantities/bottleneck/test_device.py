@@ -9,8 +9,9 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.bottleneck.device import ASSUMED, cold_share, device_of
+from perfmodel.quantities.bottleneck.device import ASSUMED, device_of
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import cold_share
 from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
 
 pytestmark = [

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.facts import published
-from perfmodel.quantities.busiest_core import CLASSES, Operations, merged
+from perfmodel.quantities.multiplicity import CLASSES, Operations, merged
 from tests.models.test_synchronous_parallel_throughput import counted, local, seconds, summed
 
 

@@ -1,4 +1,4 @@
-"""What to try where a kind of work takes the most time: sentences that several families give."""
+"""What to try if a kind of work takes the most time: sentences that several families share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FEWER_INSTRUCTIONS = (
 LESS_OVERHEAD = "Make each launch and group do more: larger work-groups, more work for each work-item, fewer barriers."
 FEWER_FUNCTIONS = "Compute fewer functions: reuse their results, or replace divisions and roots by products."
 LESS_LOCAL_MEMORY = (
-    "Access local memory less: keep values in private variables, and pad rows so that lanes meet different banks."
+    "Access local memory less: keep values in private variables, and pad rows so that lanes use different banks."
 )
 SMALLER_TILES = "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two."
 OF_COMPUTING, OF_MEMORY, OF_WAITING = (
     (FEWER_INSTRUCTIONS, FEWER_FUNCTIONS, SHORTER_CHAINS, LESS_LOCAL_MEMORY), (FEWER_BYTES, SMALLER_TILES),
     (SHORTER_CHAINS, LESS_OVERHEAD),
 )  # fmt: skip
-"""What to try where computing, memory or too little parallelism bounds a kernel."""
+"""Hints for kernels bound by computing, by memory, or by too little parallelism."""

@@ -1,9 +1,9 @@
-r"""The operations of a device's busiest core, and how many wait for each other: Karsin (2018), chapters 3 and 4.
+r"""The operations of a core and how many of them wait for each other: Karsin (2018), chapters 3 and 4.
 
-Of each operation :math:`\phi` (memory, local, register, barrier) a kernel has *classes*: its launches, each with its
-own multiplicity :math:`M_{i,\phi}` (Theorem 3.1.7), and of accesses to global memory those that are split into equally
-many blocks (section 6.1.1). A class takes :math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)` seconds at bandwidth B and
-latency L (Definitions 3.1.9 and 3.1.10), and the kernel the sum over its classes.
+Input: a :class:`Case`. Output: for each operation :math:`\phi` (memory, local, register, barrier) its amount A and A/M,
+by *classes*: launches with their own multiplicity :math:`M_{i,\phi}` (Theorem 3.1.7), and accesses to global memory
+that are split into equally many blocks (section 6.1.1). A class takes :math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)`
+seconds at bandwidth B and latency L (Definitions 3.1.9 and 3.1.10), and the kernel takes the sum over its classes.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_g
 from perfmodel.quantities.traffic import global_accesses
 
 PER_OPERATION: Mapping[str, float] = MappingProxyType({"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0})
-"""Bytes (memory, local) and floating-point operations (register) of one operation: the units of bandwidths."""
+"""Bytes (memory, local) or floating-point operations (register) per operation: the units of bandwidths."""
 WORD_BITS = 32
 CLASSES = 4
-"""Classes of an operation that a model tells apart; of more, those whose multiplicities are nearest are one."""
+"""Most classes of an operation; of more, those with the nearest multiplicities are merged."""
 ALIKE = 1e-9
-"""Logarithms of multiplicities that differ by less are of one class."""
+"""Logarithms of multiplicities that differ by less are merged."""
 
 
 class Operations(NamedTuple):
-    """A class of operations, summed over all cores: their number A, and A/M, those that wait one after the other."""
+    """A class of operations, summed over all cores: their number A, and A/M, which wait one after the other."""
 
     amount: Any
     waits: Any
 
 
-def busiest_core(case: Case) -> dict[str, Any]:
+def operation_classes(case: Case) -> dict[str, Any]:
     """Return ``<operation>_amount_<k>`` and ``<operation>_waits_<k>`` of the classes k = 1 to :data:`CLASSES`.
 
-    A core is a lane. The busiest one also waits for the compute units that are idle in the last
-    round of work-groups, and for the idle lanes of the last sub-group.
+    A core is a lane. The busiest one also waits for the units that are idle in the last round of work-groups, and for
+    the idle lanes of the last sub-group.
     """
-    found: dict[str, Any] = {}
+    quantities: dict[str, Any] = {}
     for name, classes in classes_of(case).items():
-        for k, one in enumerate(merged(classes), 1):
-            found[f"{name}_amount_{k}"], found[f"{name}_waits_{k}"] = one
-    return found
+        for k, (amount, waits) in enumerate(merged(classes), 1):
+            quantities[f"{name}_amount_{k}"], quantities[f"{name}_waits_{k}"] = amount, waits
+    return quantities
 
 
 def classes_of(case: Case) -> dict[str, list[Operations]]:
     """Return the classes of each operation, launch by launch."""
-    found: dict[str, list[Operations]] = {name: [] for name in PER_OPERATION}
+    classes: dict[str, list[Operations]] = {name: [] for name in PER_OPERATION}
     for counts in by_launch(case.counts):
         own = case if counts is case.counts else replace(case, counts=counts)
-        for name, classes in _of_launch(own).items():
-            found[name] += classes
-    return found
+        for name, of_launch in _of_launch(own).items():
+            classes[name] += of_launch
+    return classes
 
 
 def _of_launch(case: Case) -> dict[str, list[Operations]]:
@@ -68,40 +68,40 @@ def _of_launch(case: Case) -> dict[str, list[Operations]]:
     threads = cores(case) * oversubscription(case)
     loads, instructions = memory_parallelism(case), instruction_parallelism(case)
 
-    def one(amount: Any, parallel: Any) -> Operations:
+    def operations(amount: Any, parallel: Any) -> Operations:
         return Operations(amount * uneven, amount * uneven / (threads * parallel))
 
     words, blocks = global_words(case)
     return {
-        "memory": [one(*pair) for pair in zip(words, loads * blocks, strict=True)],
-        "local": [one(local_words(case), instructions)],
-        "register": [one(fused_operations(case), instructions)],
-        "barrier": [one(case.value(case.counts.barriers("local")), 1.0)],
+        "memory": [operations(*pair) for pair in zip(words, loads * blocks, strict=True)],
+        "local": [operations(local_words(case), instructions)],
+        "register": [operations(fused_operations(case), instructions)],
+        "barrier": [operations(case.value(case.counts.barriers("local")), 1.0)],
     }
 
 
 def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
-    """Return classes as `most` of them: equal multiplicities are one, then those with the smallest ratio are.
+    """Return at most `most` classes: equal multiplicities are merged, then those with the smallest ratio.
 
-    Missing ones are empty. A class of several launches takes no longer than these apart.
+    Missing classes are empty. A merged class takes at most as long as its parts in sequence.
 
     Examples
     --------
     >>> three = [Operations(8.0, 4.0), Operations(2.0, 1.0), Operations(9.0, 1.0)]
-    >>> [tuple(map(float, one)) for one in merged(three, 2)]
+    >>> [tuple(map(float, part)) for part in merged(three, 2)]
     [(10.0, 5.0), (9.0, 1.0)]
     """
     if len(classes) <= most:
         return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
     parts = (np.broadcast_arrays(*column) for column in zip(*classes, strict=True))
     amounts, waits = (np.array(part, dtype=np.float64) for part in parts)
-    some = waits > 0  # what is not executed has no multiplicity, and joins the largest
+    some = waits > 0  # a class without executions has no multiplicity; it joins the largest
     parallel = np.log(np.where(some, amounts, 1) / np.where(some, waits, 1))
     parallel = np.where(some, parallel, np.where(some, parallel, -np.inf).max(axis=0))
     order = np.argsort(parallel, axis=0)
     amounts, waits, parallel = (np.take_along_axis(part, order, axis=0) for part in (amounts, waits, parallel))
     with np.errstate(invalid="ignore"):
-        ratios = np.nan_to_num(np.diff(parallel, axis=0))  # nothing is executed at all: infinity less infinity
+        ratios = np.nan_to_num(np.diff(parallel, axis=0))  # without executions it is infinity less infinity
     largest = np.argsort(np.argsort(-ratios, axis=0, kind="stable"), axis=0) < most - 1
     number = np.concatenate([0 * waits[:1], np.cumsum(largest & (ratios > ALIKE), axis=0)])
     return [
@@ -111,11 +111,10 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
 
 
 def oversubscription(case: Case) -> Any:
-    r"""Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
+    """Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
 
-    They are those of as many work-groups as a compute unit gets, or as fit into local memory,
-    registers and the device's limits, as far as these are known. It is 1 on a CPU, or where the fact
-    ``oversubscription`` says that nothing is hidden.
+    A compute unit holds as many work-groups as it gets, and as fit into local memory, registers and the device's
+    limits, as far as these are known. It is 1 on a CPU, or if the fact ``oversubscription`` is 0.
     """
     if not case.known("oversubscription", case.known("device_type", "gpu") != "cpu"):
         return 1.0
@@ -135,23 +134,22 @@ def oversubscription(case: Case) -> Any:
 def global_words(case: Case) -> tuple[Any, Any]:
     """Return of each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
 
-    A block is a transaction, where its size is known, else as many words as a sub-group has lanes.
-    An access with lanes s words apart counts s words for each lane, at least the lane's part of one
-    block and at most a whole block; an access that depends on data counts a whole block. The words of a lane beyond the
-    first are accesses of their own, which do not wait for each other: an access waits once, whatever it is split into.
-    Both are of shape (n_accesses, and the sizes' shape).
+    A block is a transaction if its size is known, else as many words as a sub-group has lanes. An access with lanes s
+    words from each other counts s words for each lane, at least the lane's part of one block and at most a whole block;
+    a data-dependent access counts a whole block. The words of a lane beyond the first are independent accesses: an
+    access waits once, whatever it is split into. Both are of shape (n_accesses, and the sizes' shape).
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4
-    amounts, apart, sizes = global_accesses(case)
-    blocks = np.clip(apart * sizes / 4, block / size, block)
+    amounts, strides, sizes = global_accesses(case)
+    blocks = np.clip(strides * sizes / 4, block / size, block)
     return amounts * blocks, blocks
 
 
 def local_words(case: Case) -> Any:
     """Return the words that move to and from local memory, times their bank conflicts (section 4.3).
 
-    Conflicts count where the number of ``banks`` is known.
+    Conflicts count if the number of ``banks`` is known.
     """
     counts, total = case.counts, 0.0
     rows = [row for row in counts.access_table if row.space == "local"]

@@ -1,0 +1,320 @@
+r"""The sectors, bank passes and cache lines that accesses of compiled GPU code touch at one size.
+
+Input: an :class:`~perfmodel.counts.nests.nest.IssuedAccess`, evaluated at sizes (:class:`SizedAccess`). Output: sectors
+or bank passes of each execution by a sub-group, and the lines that a cache fetches for all accesses of a launch.
+
+The cache model is the layer condition of stencils (Stengel et al. 2015) for affine accesses of concurrent work-groups.
+Groups run in waves, whose accesses are in the same loop iterations at about the same time. An address moves, from
+fast to slow, with lanes, copies of unrolled loops and groups of the wave; with the loops, from the innermost on; and
+from wave to wave. A cache fetches the distinct lines of the outermost loop whose body fits, once per iteration outside
+of it. Unlike :mod:`perfmodel.counts.traffic` it has no order of single work-items, which no GPU documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from perfmodel.counts.counters.banks import WORD_BYTES
+from perfmodel.counts.lanes import LanePatterns, lane_patterns
+from perfmodel.counts.nests.nest import IssuedAccess
+from perfmodel.counts.quasipoly.count import Count
+
+
+@dataclass(frozen=True, eq=False)
+class SizedAccess:
+    """An access of compiled code at one size."""
+
+    access: IssuedAccess
+    count: float  # executions by sub-groups
+    lanes: tuple[int, ...] | None
+    moves: tuple[tuple[str, int, float, bool], ...]
+    start: int
+    active: float  # lanes that execute it together
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> SizedAccess:
+        """Return an access at some sizes, at which a function evaluates counts."""
+        count = value(access.count)
+        return cls(
+            access, count * float(access.fresh),
+            None if access.lanes is None else tuple(int(value(step)) for step in access.lanes),
+            tuple((move.name, int(value(move.step)), value(move.values), move.written) for move in access.moves),
+            int(value(access.start)), value(access.items) / count if count else 1.0, sizes,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """Bytes of a lane's access."""
+        return self.access.bits // 8
+
+    def sectors(self, subgroup: int, sector: int) -> float:
+        """Return the sectors that it touches, the mean over its executions."""
+        if self.lanes is None or not self.count:
+            return self.active
+        if (patterns := self._patterns(subgroup, sector)) is not None:
+            return patterns.segments(subgroup, self.size, sector)
+        moves = tuple((step, math.ceil(values)) for _, step, values, _ in self.moves if step)
+        touched = segments_touched(
+            self.lanes, self.access.shape, subgroup, self.size, sector, self.start % sector, moves
+        )
+        return min(touched, self.active * (-(-self.size // sector) + 1))
+
+    def passes(self, subgroup: int, banks: int | None) -> float:
+        """Return how often local memory repeats it because of bank conflicts."""
+        words = max(self.size / WORD_BYTES, 1.0)
+        if banks is None:
+            return words
+        if self.lanes is None or not self.count:
+            return self.active * words
+        if (patterns := self._patterns(subgroup, WORD_BYTES)) is not None:
+            return patterns.passes(subgroup, self.size, banks)
+        return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
+
+    def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
+        """Return the lane patterns if some lanes are idle, or if the address is not affine; else None."""
+        if self.access.site is None:
+            return None
+        items = math.prod(self.access.shape)
+        filled = self.active == items / -(-items // subgroup)
+        if filled and self.access.addressed and not self.access.guarded:
+            return None
+        return lane_patterns(*self.access.site, self.sizes, period)
+
+    def entering(self, sector: int) -> float:
+        """Return the share of its executions at which a lane's address enters another sector."""
+        moves = [(step, values) for name, step, values, _ in self.moves if not name.startswith("g.")]
+        executed = math.prod(values for _, values in moves) * float(self.access.fresh)
+        return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
+
+    @property
+    def kept(self) -> float:
+        """Words that a work-item loads once and keeps during an unrolled loop that does not move them."""
+        moves = [(step, values) for _, step, values, written in self.moves if written and values > 1]
+        again = next((k for k, (step, _) in enumerate(moves) if not step), None)
+        if again is None or self.access.direction == "store":
+            return 0.0
+        return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
+
+    def motion(self, waits: bool) -> AccessMotion | None:
+        """Return how its address moves, None if unknown; copies that wait for each other are a loop."""
+        if self.lanes is None or not self.access.addressed:
+            return None
+        lanes = tuple(zip(self.lanes, self.access.shape, strict=True))
+        copies = tuple((step, values) for _, step, values, written in self.moves if written and not waits)
+        groups = {name: (step, values) for name, step, values, _ in self.moves if name.startswith("g.")}
+        loops = tuple(
+            (name, step, values) for name, step, values, written in self.moves
+            if (waits or not written) and not name.startswith("g.")
+        )  # fmt: skip
+        array = f"{self.access.direction} {self.access.array}"
+        return AccessMotion(self.size, (*lanes, *copies), groups, loops, array, self.start)
+
+
+# {{{ segments and banks that the lanes of a sub-group touch together
+
+
+@lru_cache(maxsize=65536)
+def segments_touched(
+    steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
+    moves: tuple[tuple[int, int], ...] = (),
+) -> float:
+    """Return how many aligned segments one access by a sub-group touches, the mean over sub-groups and executions.
+
+    The address moves by ``steps`` [B] along l.0, l.1, ..., of which a group has ``shape`` work-items. It is ``start``
+    [B] on the first lane in the first iteration; ``moves`` has for each loop and group axis its step [B] and number of
+    values.
+
+    Examples
+    --------
+    Adjacent lanes of 4 bytes from the start of a segment, and from any word on: 31 of 32 starts need two segments.
+
+    >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 96),))
+    (1.0, 1.96875)
+
+    Two rows of 16 lanes, 1000 cells from each other, and a column:
+
+    >>> segments_touched((4, 4000), (16, 2), 32, 4, 128, 0), segments_touched((4000,), (32,), 32, 4, 128, 0)
+    (2.0, 32.0)
+    """
+    starts = np.zeros(segment)  # how often the first lane is at each offset in a segment
+    starts[start % segment] = 1
+    for step, values in moves:
+        turns = segment // math.gcd(step, segment)
+        moved = [(values // turns + (turn < values % turns)) * np.roll(starts, turn * step) for turn in range(turns)]
+        starts = np.sum(moved, axis=0)
+    offsets = np.flatnonzero(starts)
+    addresses = offsets[:, None] + _lane_addresses(steps, shape)
+    return LanePatterns(addresses, starts[offsets]).segments(subgroup, size, segment)
+
+
+@lru_cache(maxsize=65536)
+def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, banks: int) -> float:
+    """Return how often one access to local memory is repeated, the mean over sub-groups.
+
+    It is the most distinct words of 4 bytes that its lanes touch in one bank. For the parameters see
+    :func:`segments_touched`.
+
+    Examples
+    --------
+    >>> [bank_passes((4 * stride,), (32,), 32, 4, 32) for stride in (0, 1, 2, 32, 33)]
+    [1.0, 1.0, 2.0, 32.0, 1.0]
+    """
+    return LanePatterns(_lane_addresses(steps, shape)[None], np.ones(1)).passes(subgroup, size, banks)
+
+
+def _lane_addresses(steps: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """Return the address of each work-item of a group, l.0 fastest."""
+    items = np.arange(math.prod(shape))
+    addresses = np.zeros_like(items)
+    for step, extent in zip(steps, shape, strict=True):
+        addresses += step * (items % extent)
+        items = items // extent
+    return addresses
+
+
+# }}}
+
+
+# {{{ lines that a cache fetches for concurrent work-groups
+
+
+@dataclass(frozen=True)
+class AccessMotion:
+    """How the addresses of an access move.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of a lane's access.
+    inside : tuple of (int, float)
+        Step [B] and number of values of lanes and copies.
+    groups : mapping of str to (int, float)
+        The same for each digit of a group id, fast to slow; all accesses of a launch have the same names.
+    loops : tuple of (str, int, float)
+        Name, step and number of values of the loops around it, outermost first.
+    array : str
+        The direction and the array; accesses with the same one share lines.
+    start : int
+        Its first address in the array [B].
+    """
+
+    size: int
+    inside: tuple[tuple[int, float], ...]
+    groups: Mapping[str, tuple[int, float]]
+    loops: tuple[tuple[str, int, float], ...]
+    array: str = ""
+    start: int = 0
+
+
+def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> float:
+    r"""Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
+
+    In the order of their steps, moves within what is touched so far, or within a line, lengthen one run of bytes;
+    larger steps repeat the run.
+
+    Examples
+    --------
+    32 adjacent lanes of 4 bytes; 16 rows of them, one every 1024 bytes; a column:
+
+    >>> lines_touched([(4, 32)], 4, 32), lines_touched([(4, 32), (1024, 16)], 4, 32), lines_touched([(1024, 32)], 4, 32)
+    (4.0, 64.0, 32.0)
+    """
+    run, runs = float(size), 1.0
+    for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):
+        if step <= run or (step < line and runs == 1):
+            run += step * (values - 1)
+        else:
+            runs *= values
+    return runs * max(run / line, 1.0)
+
+
+def lines_fetched(
+    accesses: Sequence[AccessMotion], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
+) -> dict[str, float]:
+    """Return the lines that a cache fetches for the accesses of a launch, by direction and array.
+
+    Parameters
+    ----------
+    accesses
+        How the accesses' addresses move.
+    grid
+        The number of values of each digit of a group id, fast to slow.
+    concurrent
+        Work-groups of a wave, which share the cache.
+    capacity, line
+        Bytes of the cache and of a line.
+    """
+    together = _wave(grid, concurrent)
+    alike: dict[tuple[object, ...], list[AccessMotion]] = defaultdict(list)
+    for access in accesses:
+        alike[access.size, access.inside, tuple(access.groups.items()), access.loops, access.array].append(access)
+    leveled = [_Levels.of(shared[0], sorted(access.start for access in shared), grid, together, line)
+               for shared in alike.values()]  # fmt: skip
+    needed: dict[tuple[str, ...], float] = defaultdict(float)
+    for levels in leveled:
+        for depth in range(len(levels.levels)):
+            needed[levels.names[:depth + 1]] += levels.touched[depth + 1] * line
+    fetched: dict[tuple[object, ...], float] = {}
+    for levels in leveled:
+        depth = len(levels.levels)
+        while depth and needed[levels.names[:depth]] <= capacity:
+            depth -= 1
+        lines = levels.touched[depth] * math.prod(values for _, values in levels.levels[:depth])
+        # nests of one wave that touch the same lines of an array fetch them once
+        key = (levels.array, lines) if depth <= len(grid) else (levels.array, lines, levels)
+        fetched[key] = lines
+    total: dict[str, float] = defaultdict(float)
+    for (array, *_), lines in fetched.items():
+        total[str(array)] += lines
+    return total
+
+
+def _wave(grid: Mapping[str, float], concurrent: float) -> dict[str, float]:
+    """Return how many values of each digit the groups of a wave have."""
+    together, left = {}, max(concurrent, 1.0)
+    for name, values in grid.items():
+        together[name] = min(values, left)
+        left = math.ceil(left / values) if left >= values else 1.0
+    return together
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The moves of accesses that differ in their starts: loops outside, lanes and groups of a wave inside."""
+
+    array: str
+    names: tuple[str, ...]  # of the levels, outermost first
+    levels: tuple[tuple[int, float], ...]
+    touched: tuple[float, ...]  # distinct lines of the levels from each depth on, and inside all levels
+
+    @classmethod
+    def of(
+        cls, access: AccessMotion, starts: Sequence[int], grid: Mapping[str, float], together: Mapping[str, float],
+        line: int,
+    ) -> _Levels:
+        waves, inside = [], list(access.inside)
+        for name, values in grid.items():
+            step = access.groups.get(name, (0, 1))[0]
+            inside.append((step, together[name]))
+            waves.append((name, step * math.ceil(together[name]), math.ceil(values / together[name])))
+        named = [*reversed(waves), *access.loops]
+        levels = [(step, values) for _, step, values in named]
+        touched = []
+        for depth in range(len(levels) + 1):
+            moves = [*inside, *levels[depth:]]
+            span = access.size + line + sum(abs(step) * (values - 1) for step, values in moves)
+            separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
+            touched.append(separate * lines_touched(moves, access.size, line))
+        return cls(access.array, tuple(name for name, _, _ in named), tuple(levels), tuple(touched))
+
+
+# }}}

@@ -1,0 +1,148 @@
+r"""How a device executes a launch: vectors that compilers make, latency that other work hides, load imbalance.
+
+Input: compiled nests and launches, chains of operations, or the work of each group. Output: iterations per
+instruction, the share of a latency that is not hidden, and the busiest unit's work over the mean. The rules and their
+numbers follow from the machine code of small kernels (PoCL 3.1, LLVM 15; docs/lab/families.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from heapq import heapreplace
+from math import ceil, floor, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.quantities.bottleneck.compiled import INTEGER, LOAD, CompiledLaunch, CompiledNest
+from perfmodel.quantities.instructions import SIMPLE
+
+# {{{ vectors
+
+WRITTEN_CODE = 300
+"""Instructions up to which the compiler unrolls the loop over a row's work-items: it then makes no vectors of it."""
+LOOP_CODE, ADDRESS_CODE, TEST_CODE = 3, 2, 3
+"""Instructions of a loop, of each address that is computed, and of a guard, in addition to operations and accesses."""
+FEWEST_TRIPS = 4
+"""Fewest iterations of a loop of known trips that become a vector."""
+
+
+def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
+    """Return whether the compiler unrolls the loop over the work-items of a group's row."""
+    code = 0.0
+    for nest in launch.nests:
+        if nest.iterations:
+            accesses = sum(access.executions * (1 + ADDRESS_CODE * access.new_address) for access in nest.accesses)
+            operations = sum(operation.executions for operation in nest.operations)
+            code += (accesses + operations) / nest.iterations + TEST_CODE * (nest.iterations < nest.box)
+    return launch.row_items * (code + LOOP_CODE) <= WRITTEN_CODE
+
+
+def loop_lanes(nest: CompiledNest[float], width: float) -> float:
+    """Return the iterations of the innermost loop for each instruction, in vectors of a width and scalars for the rest.
+
+    For a loop of few known trips the compiler makes narrower vectors; fewer than :data:`FEWEST_TRIPS` trips stay
+    scalar. A loop over 17 cells of float32 is two vectors of 8 and a scalar: 17 iterations in 3 instructions.
+    """
+    trips = nest.iterations / nest.entries
+    if nest.written_out:
+        width = min(width, 2.0 ** floor(log2(trips))) if trips >= FEWEST_TRIPS else 1.0
+    vectors = trips // width
+    return trips / (vectors + trips - vectors * width)
+
+# }}}
+
+
+# {{{ chains
+
+WINDOW = 160.0
+"""Instructions that an out-of-order core looks ahead.
+
+With half and twice as many, left-out groups are predicted about as well on PoCL (25.2 and 25.9 % instead of 25.5 %) and
+worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %).
+"""
+
+INTEGER_LATENCY: Mapping[str, float] = {
+    **{f"{INTEGER}{kind}": 0.25 for kind in ("add", "bitwise", "shift")}, f"{INTEGER}minmax": 0.5,
+    f"{INTEGER}mul": 0.75, f"{INTEGER}div": 5.0, LOAD: 1.25,
+}  # fmt: skip
+VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5}
+"""Latencies of integer operations on a chain, and of loads that hit the first-level cache, in float32 additions.
+
+An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4.
+"""
+FUNCTION_LATENCY = 5.0
+"""Simple operations that a division or function counts for where chains are compared."""
+
+
+def waiting_share(instructions: float, runs: float) -> float:
+    r"""Return the share of a chain's latency that is not hidden, :math:`\min(1, N/W)` for N instructions of one run.
+
+    While a chain waits, the core continues with the next runs that are among the next W instructions (:data:`WINDOW`):
+    W/N of them.
+
+    Examples
+    --------
+    >>> waiting_share(instructions=8000.0, runs=100.0), waiting_share(instructions=1e6, runs=100.0)
+    (0.5, 1.0)
+    """
+    return min(1.0, instructions / max(runs, 1.0) / WINDOW)
+
+
+def chain_latency(operations: Mapping[str, float]) -> float:
+    """Return the latency of a chain in simple operations."""
+    return integer_latency(operations, vectors=False) + sum(
+        amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY)
+        for kind, amount in operations.items() if kind != LOAD and not kind.startswith(INTEGER)
+    )  # fmt: skip
+
+
+def integer_latency(operations: Mapping[str, float], vectors: bool) -> float:
+    """Return the latency of the integer operations and loads of a chain, in additions of float32."""
+    latencies = VECTOR_LATENCY if vectors else INTEGER_LATENCY
+    return sum(amount * latencies.get(kind, 0.0) for kind, amount in operations.items())
+
+# }}}
+
+
+# {{{ load imbalance
+
+MOST_GROUPS = 1 << 14
+"""Most groups of a launch whose work is evaluated one by one; more are taken to be equal."""
+FEW, MANY = 32, 256
+"""Most groups that PoCL gives at once to one of U units, over U: ``MANY`` while more than ``256*U*U`` are left."""
+
+
+def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) -> float:
+    r"""Return the work of the busiest of U units over the mean of all, for the work of each group.
+
+    A free unit takes the next group, as on a GPU. Intel's runtime ends as evenly: it halves tasks while a unit is free.
+    *In shares*, a unit takes :math:`\lceil r/U \rceil` of r groups that are left, at most :math:`32 U`, or :math:`256
+    U` if more than :math:`256 U^2` are left. PoCL 3.1 does so (``get_wg_index_range`` in ``pthread_scheduler.c``).
+
+    Examples
+    --------
+    Groups of 8 to 1 rows on two units: 8+5+4+1 and 7+6+3+2 one by one; 8+7+6+5 and 4+3+2+1 in shares.
+
+    >>> triangle = np.arange(8.0, 0.0, -1.0)
+    >>> busiest_over_mean(triangle, 2, in_shares=False) * 18, busiest_over_mean(triangle, 2, in_shares=True) * 18
+    (18.0, 26.0)
+    """
+    before, dealt, busy = np.concatenate([[0.0], np.cumsum(work)]), 0, [0.0] * units
+    while dealt < len(work):
+        next_one = dealt + (_share(len(work) - dealt, units) if in_shares else 1)
+        heapreplace(busy, busy[0] + float(before[next_one] - before[dealt]))
+        dealt = next_one
+    return max(busy) * units / sum(busy) if any(busy) else 1.0
+
+
+def _share(left: int, units: int) -> int:
+    most = FEW if left <= MANY * units**2 else MANY
+    return min(ceil(left / units), most * units)
+
+
+def rounds_over_mean(groups: float, units: int) -> float:
+    r"""Return the same ratio for equal groups, :math:`\lceil g/U \rceil U / g`."""
+    return ceil(groups / units) * units / groups if groups else 1.0
+
+# }}}

@@ -1,0 +1,154 @@
+"""Sectors, bank passes and cache lines of accesses, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.counts.nests.nest import IssuedAccess
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.quantities.accesses import (
+    AccessMotion as Motion,
+    SizedAccess,
+    bank_passes,
+    lines_fetched,
+    lines_touched,
+    segments_touched,
+)
+
+ONE = Count.constant(1)
+
+
+def access(lanes, *moves, direction="load", space="global", bits=32):
+    issued = IssuedAccess(space, direction, "a", bits, ONE, 32 * ONE, (32,), ONE, (), (), True, False)
+    return SizedAccess(issued, 1.0, lanes, moves, 0, 32.0)
+
+
+@pytest.mark.parametrize(("step", "sectors", "passes"), [(0, 1, 1), (4, 4, 1), (8, 8, 2), (128, 32, 32), (132, 32, 1)])
+def test_neighbours_share_sectors_and_banks(step, sectors, passes):
+    assert sectors == access((step,)).sectors(32, 32)
+    assert passes == access((step,)).passes(32, 32)
+
+
+def test_an_unknown_address_takes_a_sector_and_a_pass_for_each_lane():
+    assert (32, 32) == (access(None).sectors(32, 32), access(None).passes(32, 32))
+
+
+@pytest.mark.parametrize(
+    ("moves", "words"),
+    [
+        ((), 0),
+        ((("x", 4, 8, True), ("y", 4, 3, True)), 0),  # each iteration loads another cell
+        ((("x", 0, 8, True), ("y", 4, 3, True)), 3),  # three cells of y wait for the next x
+        ((("x", 4, 8, True), ("y", 0, 3, True)), 1),
+        ((("k", 0, 9, False), ("x", 4, 8, True)), 0),  # k is a loop, after which the cells are loaded again
+        ((("x", 0, 1, True), ("y", 4, 3, True)), 0),  # x has one value: nothing is used again
+        ((("x", 0, 8, True), ("y", 4, 3, True), ("z", 0, 5, True), ("u", 4, 2, True)), 6),
+    ],
+)
+def test_words_that_a_work_item_keeps(moves, words):
+    assert words == access((4,), *moves).kept
+    assert 2 * words == access((8,), *moves, bits=64).kept
+    assert 0 == access((4,), *moves, direction="store").kept
+
+
+def test_lines_that_a_lane_enters():
+    # 12 bytes between the beginnings of 100 iterations: they reach over 99*12 + 4 bytes
+    assert (99 * 12 + 4) / 32 / 100 == pytest.approx(access((4,), ("k", 12, 100, False)).entering(32))
+
+
+@pytest.mark.parametrize(
+    ("moves", "lines"),
+    [
+        ([(4, 32)], 4), ([(-4, 32)], 4), ([(0, 32)], 1), ([(8, 32)], 8),  # 32 bytes hold eight cells of four
+        ([(4, 8), (32, 100)], 100), ([(1024, 16), (4, 8)], 16), ([(1024, 16), (4, 256)], 512), ([(64, 10)], 10),
+    ],
+)  # fmt: skip
+def test_lines_of_an_access(moves, lines):
+    assert lines == pytest.approx(lines_touched(moves, 4, 32), rel=0.1)
+
+
+def product(n, tile, concurrent, capacity):
+    """Lines of a and b that an n*n product fetches, by groups of tile*tile work-items that step k by one."""
+    groups = n // tile
+    a = Motion(4, ((0, tile), (4 * n, tile)), {"g.0": (0, groups), "g.1": (4 * n * tile, groups)}, (("k", 4, n),), "a")
+    b = Motion(4, ((4, tile), (0, tile)), {"g.0": (4 * tile, groups), "g.1": (0, groups)}, (("k", 4 * n, n),), "b")
+    return lines_fetched([a, b], {"g.0": groups, "g.1": groups}, concurrent, capacity, 32)
+
+
+def test_a_cache_of_everything_fetches_each_line_once():
+    assert {"a": 256 * 256 / 8, "b": 256 * 256 / 8} == product(256, 16, 16, 1e9)
+
+
+def test_a_cache_of_one_iteration_fetches_for_each_group():
+    # each group loads 16 lines of a for 8 steps, whose reuse fits, and 2 lines of b for each step; 256 groups
+    assert {"a": 256 * 16 * 256 / 8, "b": 256 * 2 * 256} == product(256, 16, 1, 1024)
+
+
+def test_groups_of_a_wave_share_rows():
+    # 16 groups of a row of tiles run together: rows of a are fetched once for all of them, b once for each wave
+    assert {"a": 256 * 256 / 8, "b": 16 * 256 * 256 / 8} == product(256, 16, 16, 4096)
+
+
+def test_neighbours_in_a_stencil_are_fetched_once():
+    groups = {"g.0": (128, 8), "g.1": (1024, 100)}
+    rows = [Motion(4, ((4, 32),), groups, (), "a", 1028 + shift) for shift in (0, -4, 4, -1024)]
+    grid = {"g.0": 8, "g.1": 100}
+    assert {"a": 100 * 1024 / 32} == lines_fetched(rows, grid, 800, 1e9, 32)
+    # one group at a time and no cache: three of the four begin in the same run of lines
+    assert {"a": 2 * 800 * 4} == lines_fetched(rows, grid, 1, 0, 32)
+
+
+def test_two_arrays_do_not_share():
+    paths = [Motion(4, ((4, 32),), {"g.0": (128, 10)}, (), array) for array in ("a", "b")]
+    assert {"a": 40, "b": 40} == lines_fetched(paths, {"g.0": 10}, 10, 1e9, 32)
+
+
+@pytest.mark.parametrize(
+    ("steps", "shape", "size", "expected"),
+    [
+        ((0,), (64,), 4, 1),  # all lanes read one cell
+        ((4,), (64,), 4, 1),
+        ((8,), (64,), 8, 2),  # 32 cells of 8 bytes are two lines
+        ((12,), (64,), 4, 3),
+        ((512,), (64,), 4, 32),
+        ((-4,), (64,), 4, 2),  # backwards from the first cell of a line: that, and 31 cells of the line before
+        ((4, 512), (16, 16), 4, 2),  # two rows of 16 lanes
+        ((512, 4), (16, 16), 4, 16),  # two columns of 16 lanes, side by side
+        ((4,), (8,), 4, 1),  # a sub-group of 8 lanes
+        ((16,), (64,), 16, 4),
+        ((512,), (64,), 512, 4 * 32),  # each cell is four segments
+    ],
+)
+def test_segments_of_aligned_accesses(steps, shape, size, expected):
+    assert expected == segments_touched(steps, shape, 32, size, 128, 0)
+
+
+def test_sub_groups_of_a_group_differ():
+    # 48 lanes of 12 bytes: the first sub-group touches bytes 0 to 375, three lines; the second 384 to 567, two
+    assert 2.5 == segments_touched((12,), (48,), 32, 4, 128, 0)
+
+
+def test_places_follow_from_the_loops():
+    # two cells of each pair in turn: no access crosses a line
+    assert 2 == segments_touched((8,), (64,), 32, 4, 128, 0, ((4, 2), (512, 100)))
+    # a stencil's row begins one cell before a line: two lines, as from any word but the first
+    assert 2 == segments_touched((4,), (32,), 32, 4, 128, -4, ((128, 10),))
+    # rows of 33 cells: the first of 32 rows begins on a line
+    assert (1 + 31 * 2) / 32 == segments_touched((4,), (32,), 32, 4, 128, 0, ((132, 64),))
+
+
+@pytest.mark.parametrize(
+    ("steps", "shape", "size", "expected"),
+    [
+        ((4,), (32,), 4, 1),
+        ((0,), (32,), 4, 1),
+        ((16,), (32,), 4, 4),
+        ((128,), (32,), 4, 32),
+        ((132,), (32,), 4, 1),  # padded
+        ((8,), (32,), 8, 2),  # 64 words over 32 banks
+        ((64, 4), (16, 16), 4, 8),  # two columns of a 16 by 16 tile: 32 words in banks 0, 1, 16 and 17
+        ((4, 64), (16, 16), 4, 1),  # rows of it
+    ],
+)
+def test_passes_through_the_banks(steps, shape, size, expected):
+    assert expected == bank_passes(steps, shape, 32, size, 32)
