@@ -189,30 +189,15 @@ def _lane_addresses(steps: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarra
 
 @dataclass(frozen=True)
 class AccessMotion:
-    """How the addresses of an access move.
+    """How the addresses of an access move."""
 
-    Attributes
-    ----------
-    size : int
-        Bytes of a lane's access.
-    inside : tuple of (int, float)
-        Step [B] and number of values of lanes and copies.
-    groups : mapping of str to (int, float)
-        The same for each digit of a group id, fast to slow; all accesses of a launch have the same names.
-    loops : tuple of (str, int, float)
-        Name, step and number of values of the loops around it, outermost first.
-    array : str
-        The direction and the array; accesses with the same one share lines.
-    start : int
-        Its first address in the array [B].
-    """
-
-    size: int
-    inside: tuple[tuple[int, float], ...]
+    size: int  # bytes of a lane's access
+    inside: tuple[tuple[int, float], ...]  # step [B] and number of values of lanes and copies
+    #: the same for each digit of a group id, fast to slow; all accesses of a launch have the same names
     groups: Mapping[str, tuple[int, float]]
-    loops: tuple[tuple[str, int, float], ...]
-    array: str = ""
-    start: int = 0
+    loops: tuple[tuple[str, int, float], ...]  # name, step and number of values of the loops around it, outermost first
+    array: str = ""  # the direction and the array; accesses with the same one share lines
+    start: int = 0  # its first address in the array [B]
 
 
 def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> float:

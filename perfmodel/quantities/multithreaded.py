@@ -116,8 +116,6 @@ Motions = tuple[list[SizedAccess], list[AccessMotion]]
 
 @dataclass(frozen=True)
 class _Unit(FrozenValue):
-    """The busiest unit of a case at one size."""
-
     case: Case
 
     @cached_property
@@ -155,7 +153,6 @@ class _Unit(FrozenValue):
 
     @property
     def lanes(self) -> int:
-        """Lanes of the sub-groups of a work-group, idle ones included."""
         return self.subgroups * self.case.counts.subgroup_size
 
     @property
@@ -299,7 +296,6 @@ class _Unit(FrozenValue):
             yield dtype, (number - fused) * (1 if kind in SIMPLE else longer)
 
     def _cycles(self, dtype: str) -> float:
-        """Return the cycles of the unit for a multiply-add of a sub-group."""
         subgroup, lanes = self.case.counts.subgroup_size, float(self.case.known("lanes_per_unit", 0))
         lanes = lanes or subgroup
         if dtype == "float64":
@@ -352,7 +348,6 @@ class _Unit(FrozenValue):
         return total
 
     def _motions(self, waits: bool) -> list[Motions]:
-        """Return for each launch its global accesses with unknown addresses, and the motions of the others."""
         launches: dict[int, Motions] = {}
         for issue, access in self._accesses:
             if access.access.space == "global":
@@ -365,7 +360,6 @@ class _Unit(FrozenValue):
 
     @staticmethod
     def _grid(motions: Iterable[AccessMotion]) -> dict[str, float]:
-        """Return the digits of a launch's group ids, fast to slow, each with its number of values."""
         grid: dict[str, float] = {}
         for motion in motions:
             for name, (_, values) in motion.groups.items():
@@ -376,7 +370,6 @@ class _Unit(FrozenValue):
 
     @cached_property
     def _waited(self) -> dict[str, float]:
-        """What one sub-group waits for in sequence."""
         number, value = self.groups * self.subgroups, self.case.value
         waits = dict.fromkeys(CHAIN, 0.0)
         for issue in self.case.counts.issues:

@@ -65,7 +65,6 @@ def least_bytes(case: Case) -> Any:
 
 
 def _by_array(case: Case) -> Iterable[list[AccessCount]]:
-    """Return the accesses to global memory of each array in each direction."""
     arrays: dict[tuple[str, str], list[AccessCount]] = {}
     for row in case.counts.access_table:
         if row.space == "global":
@@ -143,7 +142,6 @@ def _order(case: Case) -> str:
 def _traffic_at(
     counts: KernelCounts, sizes: Mapping[str, Any], line: int, order: str
 ) -> tuple[list[str], list[TrafficAt]]:
-    """Return the global arrays, and the traffic at each of the sizes."""
     arrays = sorted({row.array for row in counts.access_table if row.space == "global"})
     return arrays, counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(sizes, line)
 

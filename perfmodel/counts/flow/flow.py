@@ -17,45 +17,32 @@ Assumptions:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
-from perfmodel.counts.flow.paths import Cost, Term
+from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walk import Walk
 from perfmodel.counts.flow.work import before_access, work_of
 from perfmodel.counts.program.program import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import CountError
 from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True, eq=False)
 class ChainRow:
-    """Operations of one kind in one work-item.
+    """Operations of one kind in one work-item."""
 
-    Attributes
-    ----------
-    where : str
-        The type of an operation; ``"global"`` or ``"local"`` for an access or a barrier.
-    kind : str
-        The kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``.
-    count : Count
-        Their number in one work-item, of granularity ``"chain"``.
-    """
-
-    where: str
-    kind: str
-    count: Count
+    where: str  # the type of an operation; ``"global"`` or ``"local"`` for an access or a barrier
+    kind: str  # the kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``
+    count: Count  # their number in one work-item, of granularity ``"chain"``
 
     @property
     def is_operation(self) -> bool:
@@ -108,37 +95,17 @@ class Parallelism:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """A variable that each iteration of a loop computes from its value in the iteration before.
+    """A variable that each iteration of a loop computes from its value in the iteration before."""
 
-    Attributes
-    ----------
-    loop, variable : str
-        The loop, and the variable that it carries.
-    terms : tuple of ((where, kind), loops), int
-        The operations that one iteration adds to the chain, each in every iteration of the inner loops.
-    chains : int
-        Cells of the variable that the loop carries independently.
-    """
-
-    loop: str
+    loop: str  # the loop, and the variable that it carries
     variable: str
+    #: the operations that one iteration adds to the chain, each in every iteration of the inner loops
     terms: tuple[tuple[Term, int], ...]
-    chains: int
+    chains: int  # cells of the variable that the loop carries independently
 
 
-Costs = Mapping[str | Act, float]
 TIE = 10**9  # cost of an arithmetic operation; accesses cost 1 and so decide only between equal chains
 GLOBAL_LOAD: Act = ("global", "load")
-#: Rough latencies of an in-order device, in units of half an addition; no operation waits for a store.
-LATENCIES: Mapping[Act, int] = MappingProxyType(
-    {GLOBAL_LOAD: 40, ("global", "store"): 0, ("local", "load"): 3, ("local", "store"): 0}
-)
-QUICK = ("add", "mul", "minmax", "shift", "bitwise", "barrier")
-ADDITION, SLOW = 2, 16  # a division or a function is slow
-
-
-def _rough_latency(operation: Act) -> Cost:
-    return LATENCIES.get(operation, ADDITION if operation[1] in QUICK else SLOW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +119,7 @@ class Flow(FrozenValue):
     >>> dot = lp.make_kernel("{ [i]: 0 <= i < n }", "out = sum(i, a[i]*b[i])",
     ...                      lang_version=(2018, 2), assumptions="n >= 1")
     >>> flow = count(lp.add_dtypes(dot, {"a": np.float32, "b": np.float32})).flow
-    >>> [(row.kind, str(row.count)) for row in flow.chain().rows]
+    >>> [(row.kind, str(row.count)) for row in flow.depth.rows]
     [('load', '1'), ('mul', '1'), ('add', 'n'), ('store', '1')]
     >>> flow.memory_parallelism(n=1000)
     Fraction(2, 1)
@@ -181,32 +148,6 @@ class Flow(FrozenValue):
             return self.same_schedule._by_operations
         return self._walk(Rules(lambda operation: 1 if operation[0] in SHARED else TIE), arcs={})
 
-    def chain(self, costs: Costs | None = None) -> Chain:
-        """Return the longest chain of operations of a work-item, each of which waits for the one before.
-
-        Parameters
-        ----------
-        costs : mapping, optional
-            The cost of an operation by (type or space, kind), such as ``("global", "load")``, or by kind (``"rsqrt"``);
-            1 for operations that are not in it. The longest chain is the one with the largest total.
-
-        Raises
-        ------
-        CountError
-            A cost is negative or not finite.
-        """
-        costs = costs or {}
-        for operation, cost in costs.items():
-            if not (math.isfinite(cost) and cost >= 0):
-                raise CountError(
-                    f"the cost of {operation!r} is {cost!r}",
-                    "give a finite number from 0 up, in any one unit, such as its latency in cycles",
-                )
-        exact = {operation: Fraction(float(cost)) for operation, cost in costs.items()}
-        scale = math.lcm(*(cost.denominator for cost in exact.values()))
-        whole = {operation: int(cost * scale) for operation, cost in exact.items()}  # sums of integers are exact
-        return self._longest(Rules(lambda operation: whole.get(operation, whole.get(operation[1], scale))))
-
     @cached_property
     def work(self) -> Chain:
         """All operations of a work-item with the longest loops."""
@@ -221,15 +162,6 @@ class Flow(FrozenValue):
     def between_barriers(self) -> Chain:
         """The longest chain where no operation moves across a barrier: the sum over the parts between barriers."""
         return self._longest(Rules(lambda operation: int(operation[1] != "barrier"), fenced=True))
-
-    @cached_property
-    def in_order(self) -> Chain:
-        """The longest chain on a device that issues in order, by rough latencies (:data:`LATENCIES`).
-
-        A sub-group stops at the first instruction that lacks an operand. So each iteration of a loop that is not
-        unrolled waits for the one before, and operations after a barrier wait for all before it.
-        """
-        return self._longest(Rules(_rough_latency, fenced=True, in_order=True))
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:

@@ -19,22 +19,12 @@ from perfmodel.counts.flow.paths import START, Choices, Path, Prefix, costlier
 
 @dataclass(frozen=True)
 class Body:
-    """The body of a loop.
+    """The body of a loop."""
 
-    Attributes
-    ----------
-    executions : int
-        Statements that the walk executes in one iteration.
-    touched, changed : tuple of str
-        The variables that it reads or writes, and those that it writes.
-    inames : tuple of str
-        The inames on which indices of these variables depend.
-    """
-
-    executions: int
-    touched: tuple[str, ...]
+    executions: int  # statements that the walk executes in one iteration
+    touched: tuple[str, ...]  # the variables that it reads or writes, and those that it writes
     changed: tuple[str, ...]
-    inames: tuple[str, ...]
+    inames: tuple[str, ...]  # the inames on which indices of these variables depend
 
 
 def cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:

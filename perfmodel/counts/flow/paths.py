@@ -29,18 +29,12 @@ class UnknownPrefixError(Exception):
 
 @dataclass(frozen=True)
 class Choices:
-    """Decisions of a walk that depend on the prefixes, which are given by their numbers (-1: no prefix).
+    """Decisions of a walk that depend on the prefixes, which are given by their numbers (-1: no prefix)."""
 
-    Attributes
-    ----------
-    margins : dict
-        By (prefix of the longer path, prefix of the other path, strict): how much more the first prefix has to cost
-        for the same decision. Strict if an equal cost would decide otherwise.
-    kept : dict
-        By (prefix, operation, amount after the prefix): whether the whole path contains the operation.
-    """
-
+    #: by (prefix of the longer path, prefix of the other path, strict): how much more the first prefix has to cost
+    #: for the same decision. Strict if an equal cost would decide otherwise
     margins: dict[tuple[int, int, bool], Cost] = field(default_factory=dict)
+    #: by (prefix, operation, amount after the prefix): whether the whole path contains the operation
     kept: dict[tuple[int, Term, int], bool] = field(default_factory=dict)
 
 

@@ -55,7 +55,6 @@ class Trips:
         self.span = cache(self._span)
 
     def _sizes(self) -> Mapping[str, int]:
-        """Return large sizes that the assumptions allow."""
         assumptions = self.program.assumptions
         for least in LARGE:
             large = assumptions
@@ -72,7 +71,6 @@ class Trips:
         }
 
     def _record_loops(self, nodes: tuple[Node, ...], loops: LoopNest) -> None:
-        """Record the loops around each loop."""
         for node in nodes:
             if isinstance(node, Loop):
                 self.around[node.iname] = loops
@@ -107,7 +105,6 @@ class Trips:
         return Span(low.to_python(), max(step, 1), trips)
 
     def _around(self, nest: LoopNest) -> list[Domain]:
-        """Return the domains of the statements inside the nest."""
         domains = list(dict.fromkeys(statement.domain for statement in self.program.statements))
         inside = [domain for domain in domains if set(nest) <= set(domain.names)]
         if inside:
@@ -188,7 +185,6 @@ def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
 
 
 def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
-    """Return the product over the first dimensions of the most values that each can take."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
         lines = _lines(points, dims, k)

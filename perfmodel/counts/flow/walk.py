@@ -201,7 +201,6 @@ class Walk:
             self.state = state
 
     def body(self, node: Loop, at: Position) -> Body:
-        """Return the body of a loop."""
         if id(node) not in self._bodies:
             self._bodies[id(node)] = self._body(node, at)
         return self._bodies[id(node)]
@@ -219,7 +218,6 @@ class Walk:
         return Body(executions, tuple(sorted(touched)), tuple(sorted(changed)), tuple(sorted(inames)))
 
     def _executions(self, nodes: tuple[Node, ...], runs: int) -> int:
-        """Return how many statements the walk executes in sibling nodes."""
         executions = 0
         for node in nodes:
             if isinstance(node, Run):
@@ -257,7 +255,6 @@ class Walk:
         return path.plus(added, sum([amount * self._term_cost(term) for term, amount in added]))
 
     def _term_cost(self, term: Term) -> Cost:
-        """Return the cost of a term at large sizes."""
         if term not in self._term_costs:
             self._term_costs[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
         return self._term_costs[term]

@@ -89,6 +89,5 @@ def _before_access(nodes: tuple[Node, ...], dataflow: Dataflow, trips: Trips, la
 
 
 def _has_access(node: Node, dataflow: Dataflow) -> bool:
-    """Return whether a statement of a node accesses global memory."""
     steps = (dataflow.by_name.get(name) for name in instructions_in(node))
     return any(where == "global" and kind != "barrier" for step in steps if step for (where, kind), _ in step.acts)

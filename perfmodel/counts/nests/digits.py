@@ -128,7 +128,6 @@ def hardware_place_values(statements: Iterable[Statement]) -> Mapping[tuple[int,
 
 
 def _dividing(divisors: set[int]) -> tuple[int, ...]:
-    """Return the divisors, from the least on, of which each divides the next."""
     chosen: list[int] = []
     for divisor in sorted(divisors - {1}):
         if not chosen or divisor % chosen[-1] == 0:
@@ -194,7 +193,6 @@ def _steps_along(
 
 
 def _distance_of(number: int, steps: Sequence[tuple[int, int]]) -> int:
-    """Return how far an address moves to a number whose digits have these place values and steps."""
     distance = 0
     for unit, step in reversed(steps):
         digit, number = divmod(number, unit)

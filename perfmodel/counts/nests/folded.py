@@ -189,7 +189,6 @@ class Values:
                         yield LeftOperation(operation.dtype, amounts, statement.domain)
 
     def _left(self, statements: Sequence[Statement]) -> Iterator[LeftOperation]:
-        """Yield the remaining operations of an instruction, or of a test."""
         literals: dict[int, float] = {}
         names: dict[int, frozenset[str]] = {}
         values: dict[int, object] = {}
@@ -230,7 +229,6 @@ class Values:
 
 
 def _loops_around(nodes: Iterable[Node], loops: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the instructions below some nodes, each with the loops around it."""
     for node in nodes:
         if isinstance(node, Run):
             yield node.instruction, loops

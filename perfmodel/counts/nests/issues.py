@@ -166,7 +166,6 @@ class _Issues(NestTable):
         return self.cardinalities.wrap(self.cardinalities.size(values), granularity="value")
 
     def _guarded(self, domain: Domain) -> bool:
-        """Return whether a domain has fewer points than the box around it, at some sizes."""
         if domain not in self._guards:
             number = self.cardinalities.wrap(self.cardinalities.size(domain.points))
             box = Count.constant(1)
@@ -216,7 +215,6 @@ class _Issues(NestTable):
 
     @cached_property
     def _place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        """The place values, above 1, of the digits of group and local ids that indices take."""
         return hardware_place_values(statement for statements in self.statements.values() for statement in statements)
 
     def _by_digits(self, access: Access, domain: Domain) -> tuple[Address | None, Mapping[str, Digits]]:

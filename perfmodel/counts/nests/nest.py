@@ -137,7 +137,6 @@ def _bends(cells: isl.Map, points: isl.Set) -> bool:
 
 
 def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
-    """Return whether an index has two slopes on a line of points along its dimension k."""
     if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
         return False
     slope: Fraction | None = None
@@ -154,7 +153,6 @@ def _distance(function: isl.PwQPolynomial) -> Count:
 
 
 def _form(index: isl.PwAff) -> isl.Aff | None:
-    """Return an index as one affine form without remainders, if it is one wherever it is defined."""
     forms = [form for _, form in index.get_pieces()]
     first = forms[0] if forms else None
     if first is None or first.dim(isl.dim_type.div) or any(not form.plain_is_equal(first) for form in forms[1:]):
@@ -164,31 +162,17 @@ def _form(index: isl.PwAff) -> isl.Aff | None:
 
 @dataclass(frozen=True, eq=False)
 class NestAccess:
-    """Accesses to an array by one expression of a nest.
+    """Accesses to an array by one expression of a nest."""
 
-    Attributes
-    ----------
-    space, direction, array, dtype, bits
-        As in :class:`~perfmodel.counts.rows.AccessCount`.
-    count : Count
-        Executions by work-items.
-    address : Address or None
-        Its address; None if the index depends on data or is not affine.
-    lanes : tuple of LaneStride
-        Distances between neighbouring lanes; empty if data decide.
-    copies : mapping of str to int
-        The inames of loops that the generated code unrolls, each with its number of values.
-    """
-
-    space: str
+    space: str  # this and the next as in AccessCount
     direction: str
     array: str
     dtype: str
     bits: int
-    count: Count
-    address: Address | None
-    lanes: tuple[LaneStride, ...]
-    copies: Mapping[str, int]
+    count: Count  # executions by work-items
+    address: Address | None  # its address; None if the index depends on data or is not affine
+    lanes: tuple[LaneStride, ...]  # distances between neighbouring lanes; empty if data decide
+    copies: Mapping[str, int]  # the inames of loops that the generated code unrolls, each with its number of values
 
     def step(self, loop: str) -> Count | None:
         """Return the bytes between two iterations of a loop; None if unknown, 0 if it does not move the access."""
@@ -199,85 +183,47 @@ class NestAccess:
 
 @dataclass(frozen=True, eq=False)
 class NestChain:
-    """A variable that each iteration of a nest computes from its value in the iteration before.
-
-    Attributes
-    ----------
-    variable : str
-        The variable.
-    operations : tuple of OperationCount
-        The operations of the chain over all work-items; each waits for the one before.
-    loads : int
-        The loads on the chain in each iteration, whose address waits for the operation before.
-    chains : int
-        Independent chains of this kind, in cells of the variable.
-    loops : tuple of str
-        The loops, sorted, that carry the variable from iteration to iteration.
-    """
+    """A variable that each iteration of a nest computes from its value in the iteration before."""
 
     variable: str
+    #: the operations of the chain over all work-items; each waits for the one before
     operations: tuple[OperationCount, ...]
-    loads: int
-    chains: int
-    loops: tuple[str, ...]
+    loads: int  # the loads on the chain in each iteration, whose address waits for the operation before
+    chains: int  # independent chains of this kind, in cells of the variable
+    loops: tuple[str, ...]  # the loops, sorted, that carry the variable from iteration to iteration
 
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """Instructions in the same barrier interval, in the same sequential loops and on the same lanes.
+    """Instructions in the same barrier interval, in the same sequential loops and on the same lanes."""
 
-    Attributes
-    ----------
-    launch : str
-        Name of the device kernel.
-    interval : int
-        Number of the barrier interval in the launch.
-    outer, inner : tuple of str
-        The sequential loops around the interval, which contain barriers, and those inside it, outermost first. Unrolled
-        loops are left out.
-    lanes : tuple of str
-        The axes ``l.0``, ``l.1``, ... on which the instructions depend.
-    iterations : Count
-        (work-item, iteration) pairs that execute at least one of the instructions, summed over the copies that an
-        unrolled loop around the inner loops makes.
-    box : Count
-        ``iterations`` if every work-item made all iterations of the box around the loops. It is larger if a guard, or a
-        loop of varying bounds, leaves some out.
-    entered : tuple of Count
-        Entries of each inner loop, outermost first: (work-item, iteration) pairs of the loops around it.
-    trips : int or None
-        Iterations of the innermost loop per entry, if they are one number at all sizes and on all lanes. A compiler
-        unrolls a loop of few such iterations.
-    executions : Count
-        As ``iterations``, with each copy of an unrolled loop counted by itself.
-    operations : tuple of OperationCount
-        Operations of the generated code.
-    compiled : tuple of OperationCount
-        Operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
-    accesses : tuple of NestAccess
-        Accesses, one for each expression.
-    kept : Count
-        Loads and stores of private values that are live across a barrier; a device that runs work-items one after the
-        other keeps these in memory.
-    chains : tuple of NestChain
-        Variables that the innermost loop carries from one iteration to the next.
-    """
-
-    launch: str
-    interval: int
+    launch: str  # name of the device kernel
+    interval: int  # number of the barrier interval in the launch
+    #: the sequential loops around the interval, which contain barriers, and those inside it, outermost first.
+    #: Unrolled loops are left out
     outer: tuple[str, ...]
     inner: tuple[str, ...]
-    lanes: tuple[str, ...]
+    lanes: tuple[str, ...]  # the axes ``l.0``, ``l.1``, ... on which the instructions depend
+    #: (work-item, iteration) pairs that execute at least one of the instructions, summed over the copies that an
+    #: unrolled loop around the inner loops makes
     iterations: Count
+    #: ``iterations`` if every work-item made all iterations of the box around the loops. It is larger if a guard, or
+    #: a loop of varying bounds, leaves some out
     box: Count
+    #: entries of each inner loop, outermost first: (work-item, iteration) pairs of the loops around it
     entered: tuple[Count, ...]
+    #: iterations of the innermost loop per entry, if they are one number at all sizes and on all lanes. A compiler
+    #: unrolls a loop of few such iterations
     trips: int | None
-    executions: Count
-    operations: tuple[OperationCount, ...]
+    executions: Count  # as ``iterations``, with each copy of an unrolled loop counted by itself
+    operations: tuple[OperationCount, ...]  # operations of the generated code
+    #: operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)
     compiled: tuple[OperationCount, ...]
-    accesses: tuple[NestAccess, ...]
+    accesses: tuple[NestAccess, ...]  # one for each expression
+    #: loads and stores of private values that are live across a barrier; a device that runs work-items one after the
+    #: other keeps these in memory
     kept: Count
-    chains: tuple[NestChain, ...]
+    chains: tuple[NestChain, ...]  # variables that the innermost loop carries from one iteration to the next
 
     @property
     def entries(self) -> Count:
@@ -287,129 +233,62 @@ class Nest:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """How an address moves with a group axis, a loop, or the copies of an unrolled loop.
+    """How an address moves with a group axis, a loop, or the copies of an unrolled loop."""
 
-    Attributes
-    ----------
-    name : str
-        The axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id.
-    step : Count
-        Bytes for each step.
-    values : Count
-        Number of values; of the last digit of a group id perhaps a fraction.
-    written : bool
-        Whether the compiled code has a copy for each value.
-    tested : bool
-        Whether the copies are behind different tests.
-    """
-
+    #: the axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id
     name: str
-    step: Count
-    values: Count
-    written: bool
-    tested: bool = False
+    step: Count  # bytes for each step
+    values: Count  # number of values; of the last digit of a group id perhaps a fraction
+    written: bool  # whether the compiled code has a copy for each value
+    tested: bool = False  # whether the copies are behind different tests
 
 
 @dataclass(frozen=True, eq=False)
 class IssuedAccess:
-    """One expression that accesses an array, executed by sub-groups.
+    """One expression that accesses an array, executed by sub-groups."""
 
-    Attributes
-    ----------
-    space, direction, array, bits
-        As in :class:`~perfmodel.counts.rows.AccessCount`.
-    count : Count
-        Executions by sub-groups: (sub-group, instance) pairs with at least one active lane.
-    items : Count
-        Executions by work-items.
-    shape : tuple of int
-        Work-items of a group along l.0, l.1, ..., or along the digits of local ids in the index.
-    start : Count
-        The address where all inames are 0, in bytes from the array's first cell.
-    lanes : tuple of Count or None
-        Bytes by which the address moves along each axis of ``shape``; None if data decide. If the index is not affine,
-        the smallest distance between neighbours along l.0, and 0 along the others.
-    moves : tuple of Move
-        How it moves with group axes, loops from the outermost on, and copies. Empty if the index is not affine.
-    addressed : bool
-        Whether the address is affine in the inames or in digits of group and local ids.
-    guarded : bool
-        Whether a test excludes instances from the box of lanes, groups, loops and copies.
-    fresh : Fraction
-        The share of executions that compiled code makes: copies with equal addresses access once, unless they are
-        behind different tests.
-    site : (Domain, Access, Launch) or None
-        The access in the program.
-    """
-
-    space: str
+    space: str  # this and the next as in AccessCount
     direction: str
     array: str
     bits: int
-    count: Count
-    items: Count
-    shape: tuple[int, ...]
-    start: Count
+    count: Count  # executions by sub-groups: (sub-group, instance) pairs with at least one active lane
+    items: Count  # executions by work-items
+    shape: tuple[int, ...]  # work-items of a group along l.0, l.1, ..., or along the digits of local ids in the index
+    start: Count  # the address where all inames are 0, in bytes from the array's first cell
+    #: bytes by which the address moves along each axis of ``shape``; None if data decide. If the index is not
+    #: affine, the smallest distance between neighbours along l.0, and 0 along the others
     lanes: tuple[Count, ...] | None
+    #: how it moves with group axes, loops from the outermost on, and copies. Empty if the index is not affine
     moves: tuple[Move, ...]
-    addressed: bool
-    guarded: bool
+    addressed: bool  # whether the address is affine in the inames or in digits of group and local ids
+    guarded: bool  # whether a test excludes instances from the box of lanes, groups, loops and copies
+    #: the share of executions that compiled code makes: copies with equal addresses access once, unless they are
+    #: behind different tests
     fresh: Fraction = Fraction(1)
-    site: tuple[Domain, Access, Launch] | None = None
+    site: tuple[Domain, Access, Launch] | None = None  # the access in the program
 
 
 @dataclass(frozen=True, eq=False)
 class PrivateAccess:
-    """One expression that accesses a private array of a work-item.
+    """One expression that accesses a private array of a work-item."""
 
-    Attributes
-    ----------
-    array, bits
-        As in :class:`~perfmodel.counts.rows.AccessCount`.
-    count : Count
-        Executions by sub-groups, once for all iterations of innermost loops that do not move the address.
-    reloads : Count
-        As ``count``, if registers do not hold the data: a value is not kept around code that moves the address.
-    indexed : bool
-        Whether a loop that is not unrolled indexes it: then the array cannot be in registers.
-    tested : bool
-        Whether an index depends on an iname of a test around the access.
-    """
-
-    array: str
+    array: str  # this and the next as in AccessCount
     bits: int
-    count: Count
+    count: Count  # executions by sub-groups, once for all iterations of innermost loops that do not move the address
+    #: as ``count``, if registers do not hold the data: a value is not kept around code that moves the address
     reloads: Count
-    indexed: bool
-    tested: bool = False
+    indexed: bool  # whether a loop that is not unrolled indexes it: then the array cannot be in registers
+    tested: bool = False  # whether an index depends on an iname of a test around the access
 
 
 @dataclass(frozen=True, eq=False)
 class Issue:
-    """Operations and accesses that sub-groups issue in one nest, once for all lanes that execute together.
+    """Operations and accesses that sub-groups issue in one nest, once for all lanes that execute together."""
 
-    Attributes
-    ----------
-    launch : int
-        The launch's position in the program.
-    loops : tuple of str
-        The sequential loops around it that a compiler keeps, outermost first.
-    turns : Count
-        (sub-group, iteration) pairs that execute at least one of its instructions.
-    operations : tuple of OperationCount
-        Executions by sub-groups of the operations that remain after compilation.
-    accesses : tuple of IssuedAccess
-        To global, constant and local memory, one for each expression.
-    private : tuple of PrivateAccess
-        To private arrays, one for each expression.
-    tests : Count
-        Tests by sub-groups between iterations of unrolled loops of varying trips.
-    """
-
-    launch: int
-    loops: tuple[str, ...]
-    turns: Count
-    operations: tuple[OperationCount, ...]
-    accesses: tuple[IssuedAccess, ...]
-    private: tuple[PrivateAccess, ...]
-    tests: Count
+    launch: int  # the launch's position in the program
+    loops: tuple[str, ...]  # the sequential loops around it that a compiler keeps, outermost first
+    turns: Count  # (sub-group, iteration) pairs that execute at least one of its instructions
+    operations: tuple[OperationCount, ...]  # executions by sub-groups of the operations that remain after compilation
+    accesses: tuple[IssuedAccess, ...]  # to global, constant and local memory, one for each expression
+    private: tuple[PrivateAccess, ...]  # to private arrays, one for each expression
+    tests: Count  # tests by sub-groups between iterations of unrolled loops of varying trips

@@ -80,7 +80,6 @@ class _Intervals:
     def without_barriers(
         self, nodes: tuple[Node, ...], first: int, parent: Place, around: Surroundings
     ) -> Iterator[tuple[Place, Surroundings]]:
-        """Yield the positions of siblings without barriers."""
         for k, node in enumerate(nodes, first):
             yield (*parent, 2 * k - 1), around
             yield (*parent, 2 * k), around
@@ -259,8 +258,6 @@ def nests_of(flow: Flow) -> tuple[Nest, ...]:
 
 
 class _Nests(NestTable):
-    """Makes the nests by work-items."""
-
     def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
         count, turns = self.cardinalities.count, rolled(statements, around)
         together = union_of(turns)
@@ -315,7 +312,6 @@ class _Nests(NestTable):
         return intervals
 
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
-        """Yield the private variables of a statement, each with its direction."""
         step = self.flow.dataflow.by_name.get(statement.instruction)
         for reading in step.readings if step is not None else ():
             if reading.variable in self._private:

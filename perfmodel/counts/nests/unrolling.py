@@ -94,7 +94,6 @@ def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -
 
 
 def _trips(loop: str, inside: set[str], loops: set[str], statements: Sequence[Statement]) -> LoopTrips:
-    """Return the trip counts of a loop, over all domains of its statements."""
     found = [
         _trips_of(without(domain, (inside | set(written_out(domain, loops))) - {loop}), loop)
         for domain in domains_of(statements) if loop in domain.names
@@ -133,7 +132,6 @@ def takes_each(points: isl.Set, position: int, low: int | None, high: int | None
 
 
 def _greatest(points: isl.Set, position: int) -> set[int]:
-    """Return the greatest values of a dimension of a set, over all values of the others."""
     line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
     ends = line.lexmax().range()
     found: list[isl.Point] = []

@@ -158,7 +158,6 @@ def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: 
 
 
 def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[float, list[Repeat]]:
-    """Return the bytes of a contiguous run, and its repeats in each direction."""
     run: float = size
     repeats: list[Repeat] = []
     for step, extent in sweeps:

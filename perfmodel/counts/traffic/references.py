@@ -180,7 +180,6 @@ class _Frame:
     data_loop: int | None  # the depth of the loop whose trips statistics give
 
     def loops_of(self, domain: Domain) -> tuple[str, ...]:
-        """Return the inames, including the loop whose trips statistics give."""
         (data,) = [name for name, _ in domain.means] if len(domain.means) == 1 else [""]
         return tuple(data if depth == self.data_loop else name for depth, name in enumerate(self.names))
 
@@ -193,8 +192,6 @@ class _Frame:
 
 @dataclass(frozen=True, eq=False)
 class _Box:
-    """An access as a reference with one start."""
-
     access: Access
     frame: _Frame
     steps: tuple[Count, ...] | None
@@ -325,7 +322,6 @@ class _Frames:
     iterations: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = field(default_factory=dict)
 
     def of(self, domain: Domain, path: Path) -> _Frame:
-        """Return the loops around the statement at a path."""
         if (domain, path) not in self.frames:
             whole = with_digit_loops(self._with_copies(domain, path), self.digits)
             self.frames[domain, path] = self._frame(domain, whole)
@@ -410,7 +406,6 @@ class _Frames:
     def _coupled(
         self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
-        """Return the loops from a depth inwards, in this order."""
         inside = [*self._host_names_of(domain), *dict.fromkeys(name for name in frame.names[:depth] if name)]
         scale = prod(frame.scales[:depth], start=Fraction(1))
         outside, loops = scale * self._iterations(domain, inside, UNIT), []
@@ -436,7 +431,6 @@ class _Frames:
 
     @cached_property
     def large_sizes(self) -> dict[str, int]:
-        """Large sizes, at which steps are compared."""
         return dict(Trips(self.cardinalities).sizes)
 
 

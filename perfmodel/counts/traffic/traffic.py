@@ -123,7 +123,6 @@ class ReuseDistances:
         return self._without_share(child, self._skipped_share(k, depth, child_depth))
 
     def _without_share(self, loop: int, share: float) -> TouchedLines:
-        """Return what a loop touches if a share of its iterations is skipped."""
         whole = self.footprints.of_loop(loop, whole=True)
         if not share:
             return whole
@@ -208,7 +207,6 @@ class LineReuse:
         return shares[depth]
 
     def _shares_by_depth(self, k: int) -> list[float]:
-        """Return the shares for each loop around a reference, outermost first."""
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
         share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
         # from the outermost loop on that fits the cache as a whole, everything stays
@@ -533,7 +531,6 @@ def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
 
 
 def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tuple[float, float]:
-    """Return how many lines of a fetch are loaded from, and how many are stored to."""
     directions = set[bool]().union(*[footprints.references[k].stores for k in fetch.references])
     if len(directions) == 1:
         return (0.0, lines) if True in directions else (lines, 0.0)
@@ -561,7 +558,6 @@ def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameter
 
 
 def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
-    """Return the bytes of each array; None if its shape is unknown."""
     accesses = [access for statement in cardinalities.program.statements for access in statement.accesses]
     return {access.array: _span(cardinalities, access) for access in accesses if access.space != "private"}
 

@@ -200,7 +200,6 @@ WAITING = "imbalance"
 
 
 def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    """Return the quantities of nests, and :data:`WAITING`."""
     at = dict(sizes)
     kernel: CompiledKernel[float] = compiled_kernel(counts).at(at)
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
@@ -219,6 +218,5 @@ def _group_work(groups: GroupWork | None, sizes: Mapping[str, int]) -> NDArray[n
 
 
 def _mean_imbalance(works: Sequence[LaunchWork]) -> float:
-    """Return the mean imbalance of launches, weighted by their work-items."""
     items = sum(work.items for work in works)
     return sum(work.imbalance * work.items for work in works) / items if items else 1.0

@@ -8,21 +8,6 @@ Input: the nests of a kernel's counts. Output: a :class:`CompiledKernel` of coun
         for j:                      a nest: its iterations, entries and operations
             total += a[i, j]            an access: its executions and lane strides;
         out[i] = total                  a chain: additions that wait for each other, carried by j
-
-Examples
---------
-128 rows of 64 cells are 8192 iterations in 128 entries of the loop; the lane stride is 64 cells:
-
->>> import loopy as lp, numpy as np
->>> from perfmodel.counts import count
->>> unit = lp.make_kernel(
-...     "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])", lang_version=(2018, 2),
-...     assumptions="n mod 64 = 0 and n >= 64 and m > 0")
->>> unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 64, outer_tag="g.0", inner_tag="l.0")
->>> kernel = compiled_kernel(count(unit)).at({"n": 128, "m": 64})
->>> [rows] = [nest for nest in kernel.launches[0].nests if nest.loops]
->>> rows.iterations, rows.entries, rows.accesses[0].lane_strides, rows.chains[0].operations
-(8192.0, 128.0, (64.0,), {'add': 8192.0})
 """
 
 from __future__ import annotations
@@ -259,7 +244,6 @@ def _position_key(access: NestAccess) -> tuple[object, ...]:
 
 
 def _fresh_addresses(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    """Return the first access of each address."""
     return set({_position_key(access): access for access in reversed([*accesses])}.values())
 
 
@@ -301,7 +285,6 @@ def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
 
 
 def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
-    """Return whether a loop does not move an access."""
     return any(access.step(loop) == NO_BYTES for loop in loops)
 
 
@@ -317,7 +300,6 @@ def _is_cell(step: Count | None, access: NestAccess) -> bool:
 
 
 def _is_assumed(access: NestAccess, loops: Iterable[str]) -> bool:
-    """Return whether a loop moves an access by one parameter's number of cells."""
     steps = (access.step(loop) for loop in loops)
     return any(step is not None and (Fraction(8, access.bits) * step).is_parameter for step in steps)
 
@@ -334,7 +316,6 @@ def _unrolled_steps(access: NestAccess, loops: Iterable[str]) -> Iterator[Count]
 
 
 def _stores_pairs(access: NestAccess) -> bool:
-    """Return whether an access stores copies to adjacent cells."""
     if access.direction == "load" or access.space != "global" or access.address is None:
         return False
     return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
@@ -383,7 +364,6 @@ def _separate_addresses(nests: Iterable[Nest]) -> int:
 
 
 def _starts(access: NestAccess) -> list[Address]:
-    """Return the start address of each copy of an access; nothing if data decide."""
     if access.address is None:
         return []
     starts = [access.address.start]

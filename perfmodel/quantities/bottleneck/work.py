@@ -215,7 +215,6 @@ class NestWork(FrozenValue):
         self.quantities[quantity] += self.work.imbalance * amount
 
     def _add_operations(self) -> float:
-        """Add the operations, and return their instructions."""
         instructions, kinds_by_bits = 0.0, defaultdict[int, Quantities](lambda: defaultdict(float))
         for operation in self.nest.operations:
             if operation.integer:
@@ -310,7 +309,6 @@ class NestWork(FrozenValue):
         return amount / lanes
 
     def _is_contiguous(self, access: CompiledAccess[float]) -> bool:
-        """Return whether one instruction accesses the cells of a vector."""
         if self.along_loop:
             return access.contiguous
         hidden = access.odd_pitch and not self.work.device.odd_pitches
@@ -380,7 +378,6 @@ def float_bits(bits: int) -> int:
 
 
 def _stride(access: CompiledAccess[float]) -> float:
-    """Return the largest lane stride, in accesses; infinite if data decide."""
     return max((abs(stride) for stride in access.lane_strides), default=inf)
 
 

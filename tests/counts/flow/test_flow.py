@@ -14,7 +14,6 @@ import pytest
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import SHARED
-from perfmodel.errors import CountError
 from tests.corpus import CorpusKernel, kernels
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -41,15 +40,6 @@ def test_saxpy() -> None:
     assert {LOAD: 2, MUL: 1, ADD: 1, STORE: 1} == at(flow.work, n=100)
     assert Fraction(5, 4) == flow.instruction_parallelism(n=100)
     assert 2 == flow.memory_parallelism(n=100)
-
-
-def test_in_order_each_iteration_waits_for_the_one_before() -> None:
-    flow = flow_of(in_lanes(kernel("{[i, k]: 0 <= i, k < n}", "y[i] = sum(k, rsqrt(a[i, k]))")))
-    # a device that looks ahead starts all loads and rsqrt at once, and only the additions are a chain
-    assert 100 == at(flow.depth, n=100)[ADD]
-    assert 1 == at(flow.depth, n=100)[RSQRT]
-    found = at(flow.in_order, n=100)
-    assert {LOAD: 100, RSQRT: 100, ADD: 100} == found
 
 
 def test_an_indirect_load_waits_for_its_index() -> None:
@@ -109,19 +99,6 @@ def test_accumulators_side_by_side(kind: str, form: str, operation: tuple[str, s
 
 
 # {{{ costs
-
-def test_costs_decide_which_chain_is_the_longest() -> None:
-    flow = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i]*a[i]*a[i] + rsqrt(b[i])")))
-    assert {LOAD: 1, MUL: 3, ADD: 1, STORE: 1} == at(flow.chain(), n=32)
-    assert {LOAD: 1, RSQRT: 1, ADD: 1, STORE: 1} == at(flow.chain({"rsqrt": 20}), n=32)
-    assert {LOAD: 1, MUL: 3, ADD: 1, STORE: 1} == at(flow.chain({"rsqrt": 20, RSQRT: 1}), n=32)
-
-
-@pytest.mark.parametrize("cost", [-1.0, math.inf, math.nan])
-def test_bad_costs_are_refused(cost: float) -> None:
-    flow = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", "out[i] = a[i]")))
-    with pytest.raises(CountError, match=r"the cost of 'load'.* finite number"):
-        flow.chain({"load": cost})
 
 # }}}
 

@@ -68,14 +68,14 @@ def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str,
     assert filled == [access.fills_stride for access in nest.accesses if access.load]
 
 
-def test_a_loop_along_a_row_goes_beside_and_one_along_a_column_does_not() -> None:
+def test_a_loop_along_a_row_is_contiguous_and_one_along_a_column_is_not() -> None:
     counts = kernel(
         "[n, m] -> { [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[j, i] + b[i, m - 1 - j]",
         "a: m, n; b: n, m; out: n, m",
     )  # fmt: skip
     (loop,) = [nest for nest in compiled_kernel(counts).tree.launches[0].nests if nest.loops]
     assert [(True, False), (True, True), (False, True)] == sorted(
-        ((access.load, access.beside) for access in loop.accesses), key=lambda pair: (not pair[0], pair[1])
+        ((access.load, access.contiguous) for access in loop.accesses), key=lambda pair: (not pair[0], pair[1])
     )
 
 
