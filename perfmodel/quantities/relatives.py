@@ -51,35 +51,17 @@ A fit may set such a weight to zero if no measured kernel waits for the operatio
 
 @lru_cache(maxsize=1 << 16)
 def are_related(name: str, other: str) -> bool:
-    """Return whether two names are in one of the groups.
-
-    Examples
-    --------
-    >>> are_related("circular_64", "exponential_32"), are_related("circular_64", "loads")
-    (True, False)
-    """
+    """Return whether two names are in one of the groups."""
     return any(matches(group, name) and matches(group, other) for group in GROUPS)
 
 
 def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups with a name, the nearest first.
-
-    Examples
-    --------
-    >>> groups_of("page_walks")
-    (('second_level_*', 'memory_*', 'page_walks'),)
-    """
+    """Return the groups with a name, the nearest first."""
     return tuple(group for group in GROUPS if matches(group, name))
 
 
 def relatives_of(name: str, group: tuple[str, ...], among: Iterable[str]) -> list[str]:
-    """Return the relatives of a name in a group, from some names, in the order of the group's patterns.
-
-    Examples
-    --------
-    >>> relatives_of("circular_64", FUNCTIONS, ["loads", "logarithm_64", "exponential_32"])
-    ['exponential_32', 'logarithm_64']
-    """
+    """Return the relatives of a name in a group, from some names, in the order of the group's patterns."""
     others = [other for other in among if other != name]
     found = (other for pattern in group for other in others if matches((pattern,), other))
     return list(dict.fromkeys(found))

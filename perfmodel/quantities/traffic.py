@@ -233,13 +233,7 @@ def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
 
 
 def cold_share(touched: float, capacity: float) -> float:
-    """Return the share of B touched bytes that a cache of C bytes does not hold from the run before, 0 up to C/4.
-
-    Examples
-    --------
-    >>> [cold_share(touched, 1024) for touched in (256, 512, 1024, 4096)]
-    [0.0, 0.5, 1.0, 1.0]
-    """
+    """Return the share of B touched bytes that a cache of C bytes does not hold from the run before, 0 up to C/4."""
     return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from perfmodel.errors import FactsError
+from perfmodel.errors import FactsError, FamilyError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, computed
+from tests.fitting.test_family_fits_weights import KERNELS
 from tests.standins import Counts, Operation, count
 
 COUNTS = Counts(operation_table=(Operation("float32", "add", count("2*n")), Operation("float64", "mul", count("n"))))
@@ -46,3 +50,100 @@ def test_without_a_device_no_fact_is_known():
     assert (False, 1) == (case.knows("banks"), case.known("banks", 1))
     with pytest.raises(FactsError):
         case.fact("banks")
+
+
+SIZES = np.array([[64], [128]])
+ONE, MANY = Case(KERNELS["add"], {"n": 64}, None, "mine"), Case(KERNELS["add"], {"n": SIZES}, None, "mine")
+
+
+def leave(_):
+    sys.exit(0)
+
+
+def divide(_):
+    return {"waits": 1 // 0}
+
+
+class NoExceptionError(BaseException):
+    """What a user's file may raise too."""
+
+
+def refuse(_):
+    raise NoExceptionError("so\nthere")
+
+
+@pytest.mark.parametrize("value", [0, 3, 2.5, Fraction(1, 3), np.float64(2), np.array(2.5), True])
+def test_numbers(value):
+    found = {"waits": value, "more": "ignored"}
+    assert found == computed(lambda _: found, ["waits"], ONE)
+
+
+@pytest.mark.parametrize("value", [2.5, np.array(2.5), np.ones(SIZES.shape), SIZES, np.ones(1)])
+def test_a_number_or_an_array_of_the_sizes_shape(value):
+    assert value is computed(lambda _: {"waits": value}, ["waits"], MANY)["waits"]
+
+
+@pytest.mark.parametrize(
+    ("quantities", "said"),
+    [
+        (leave, "raised SystemExit (0)"),
+        (divide, "raised ZeroDivisionError (integer division or modulo by zero)"),
+        (refuse, "raised NoExceptionError (so there)"),
+        (lambda _: None, "returned a value of type NoneType, not a mapping"),
+        (lambda _: "waits", "returned a value of type str, not a mapping"),
+        (lambda _: {}, "did not return 'waits', which the family declares"),
+        (lambda _: {"waits": "3"}, "returned 'waits' as a value of type str, neither a number nor an array"),
+        (lambda _: {"waits": None}, "returned 'waits' as a value of type NoneType, neither"),
+        (lambda _: {"waits": np.array(["3"])}, "neither a number nor"),
+        (lambda _: {"waits": 2j}, "neither a number nor"),
+        (lambda _: {"waits": -1}, "as -1, not finite, zero or more"),
+        (lambda _: {"waits": float("nan")}, "not finite, zero or more"),
+        (lambda _: {"waits": float("inf")}, "not finite, zero or more"),
+        (lambda _: {"waits": np.ones(2)}, "returned 'waits' of shape (2,) where the sizes have ()"),
+    ],
+)
+def test_anything_else_is_one_error(quantities, said):
+    with pytest.raises(FamilyError) as caught:
+        computed(quantities, ["waits"], ONE)
+    assert "quantities() of the family 'mine' r" in str(caught.value) or "did not return" in said
+    assert said in str(caught.value)
+    assert "docs/add-a-family.md" in str(caught.value)
+
+
+class LimitReached(BaseException):
+    """What a time limit raises, without a message."""
+
+
+@pytest.mark.parametrize("kind", [LimitReached, TimeoutError, SystemExit])
+def test_exceptions_without_a_message(kind):
+    def stopped(_):
+        raise kind
+
+    with pytest.raises(FamilyError) as caught:
+        computed(stopped, ["waits"], ONE)
+    raised = f"quantities() of the family 'mine' raised {kind.__name__} without a message"
+    assert str(caught.value).startswith(f"{raised}, for the kernel '{ONE.counts.name}' at n=64; ")
+    assert isinstance(caught.value.__cause__, kind)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), np.ones((1, 2)), np.ones((2, 2))])
+def test_arrays_of_another_shape_than_the_sizes(value):
+    with pytest.raises(FamilyError, match=r"where the sizes have \(2, 1\)"):
+        computed(lambda _: {"waits": value}, ["waits"], MANY)
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_one_bad_value_in_an_array(bad):
+    with pytest.raises(FamilyError, match="with a value that is not finite"):
+        computed(lambda _: {"waits": np.array([[1.0], [bad]])}, ["waits"], MANY)
+
+
+def test_errors_of_perfmodel_and_an_interrupt_stay_what_they_are():
+    with pytest.raises(FactsError):
+        computed(lambda case: {"waits": case.fact("banks")}, ["waits"], ONE)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        computed(interrupted, ["waits"], ONE)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import KernelCounts, count
+from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.instructions import fast_work, float_operations, fused_operations, instructions
+from perfmodel.quantities.instructions import (
+    critical_path,
+    fast_critical_path,
+    fast_work,
+    float_operations,
+    fused_operations,
+    instruction_parallelism,
+    instructions,
+    memory_parallelism,
+    work,
+)
 from tests.models.test_roofline import counted
+from tests.models.test_work_depth import case, chain, counted as counted_serial, tree
+from tests.quantities.bottleneck.by_hand import device
+from tests.quantities.test_multithreaded import resources
 from tests.quantities.tiles import tile
 
 #: Two products, three sums and an exponential for each of n work-items, with 4 loads and a store.
@@ -39,3 +57,78 @@ def test_floating_point_operations_by_peak(dtype, expected):
 def test_fast_work_is_operations_and_local_accesses():
     assert 6 * 640 == fast_work(Case(counted("{[i]: 0 <= i < n}", MIXED), {"n": 640}))
     assert 2 * 640 == fast_work(Case(tile(1), {"n": 640}))  # a store and a load of the tile
+
+
+def applied(function: str) -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"out[i] = {function}", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
+
+
+@pytest.mark.parametrize("function", ["fabs(a[i])", "floor(a[i])", "ceil(a[i])"])
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_one_instruction_is_no_call(function: str, order: str) -> None:
+    plain, called = (
+        bottleneck_quantities(Case(applied(one), {"n": 1024}, device(order))) for one in ("a[i] + 1", function)
+    )
+    moved = {name for name in plain if plain[name] != called[name]}
+    assert moved <= {"chain_add"}  # an addition is on the chain, of which the model knows no other latency
+    assert 0 == called["function_32"]
+
+
+def test_one_instruction_is_no_function_of_a_gpu() -> None:
+    plain, called = (resources(applied(one), n=1024) for one in ("a[i] + 1", "fabs(a[i])"))
+    assert {name: plain[name] for name in plain} == {name: called[name] for name in plain}
+
+
+def test_figure_2_3_has_31_nodes_of_which_5_are_on_the_critical_path():
+    found = case(tree(16))
+    assert (31, 5) == (work(found), critical_path(found))
+    assert pytest.approx(6.2) == work(found) / critical_path(found)
+
+
+@pytest.mark.parametrize("leaves", [2, 4, 8, 32])
+def test_a_tree_is_as_deep_as_its_height(leaves):
+    found = case(tree(leaves))
+    assert (2 * leaves - 1, 1 + math.log2(leaves)) == (work(found), critical_path(found))
+
+
+@pytest.mark.parametrize("n", [16, 1000])
+def test_a_sequential_sum_is_as_deep_as_long(n):
+    # A load and n additions to an accumulator that begins with zero: figure 2.2.
+    found = case(chain(), n=n)
+    assert (2 * n, n + 1) == (work(found), critical_path(found))
+    assert work(found) / critical_path(found) < 2
+
+
+@pytest.mark.parametrize("n", [32, 320])
+def test_parallel_inames_enter_the_depth_once(n):
+    serial = "{[i, k]: 0 <= i < n and 0 <= k < m}"
+    loop = counted_serial(serial, "out[i] = sum(k, a[i, k])", assumptions="n, m >= 1")
+    lanes = counted_serial(serial, "out[i] = sum(k, a[i, k])", parallel={"i": "g.0"}, assumptions="n, m >= 1")
+    assert 2 * n * 7 == work(case(loop, n=n, m=7)) == work(case(lanes, n=n, m=7))
+    assert 8 == critical_path(case(lanes, n=n, m=7))
+    assert 8 == critical_path(case(loop, n=n, m=7))  # the rows' sums do not wait for each other either
+
+
+def test_trips_of_nested_loops_multiply():
+    nested = "{[i, k]: 0 <= i < n and 0 <= k < m}"
+    found = case(counted_serial(nested, "out[0] = sum((i, k), a[i, k])", assumptions="n, m >= 1"), n=20, m=30)
+    assert 601 == critical_path(found)
+
+
+def test_the_span_of_fast_memory_leaves_global_loads_out():
+    # n additions one after the other; the load is the other node of the critical path.
+    found = case(chain(), n=100)
+    assert (101, 100) == (critical_path(found), fast_critical_path(found))
+
+
+def test_independent_loads_and_operations_are_in_flight_at_once():
+    # Four loads before the first use. Eight instructions (4 loads, 2 products, a sum and the store)
+    # with a chain of a load, a product, the sum and the store.
+    text = "out[i] = a[i]*a[i+n] + a[i+2*n]*a[i+3*n]"
+    found = case(counted_serial("{[i]: 0 <= i < n}", text, parallel={"i": "g.0"}), n=64)
+    assert 4 == memory_parallelism(found)
+    assert 8 / 4 == instruction_parallelism(found)

@@ -35,11 +35,6 @@ def test_a_scaled_copy():
     } == pytest.approx(resources(counted(), n=30 * 64))  # fmt: skip
 
 
-def test_few_groups_leave_units_idle():
-    # one group and fifteen groups load one unit alike; sixteen load one of them twice
-    assert [8, 8, 16] == pytest.approx([resources(counted(), n=groups * 64)["sectors"] for groups in (1, 15, 16)])
-
-
 @pytest.mark.parametrize(("dtype", "cycles"), [("int32", 20), ("uint32", 20), ("int64", 80), ("float32", 6)])
 def test_integers_are_divided_by_many_instructions(dtype, cycles):
     operator = "/" if dtype == "float32" else "//"
@@ -61,23 +56,6 @@ def test_rounds_repeat_the_chain(groups, rounds):
 def test_strides_touch_more_sectors(index, each):
     found = resources(counted(index), n=30 * 64)
     assert (4 * each, 16) == pytest.approx((found["sectors"], found["stored_sectors"]))
-
-
-def test_where_data_decide_each_lane_touches_a_sector():
-    found = resources(counted("where[i]"), n=30 * 64)
-    assert 4 * (32 + 4) == found["sectors"]  # the index itself is loaded side by side
-
-
-def test_lanes_behind_a_guard_touch_nothing():
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = 2*a[where[i]]",
-        [lp.GlobalArg("where", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    # 70 work-items on two units: 35 lanes of the mean one gather, and its sub-groups of 32, 32 and 6 load the index
-    found = resources(counts, n=70)
-    assert 70 / 2 + (4 + 4 + 1) / 2 == pytest.approx(found["sectors"])
 
 
 @pytest.mark.parametrize(("waits", "far"), [(0, 0), (1, 4)])
@@ -198,13 +176,6 @@ def test_constant_memory_that_all_lanes_read_alike_is_an_operand(index, sectors)
     )  # fmt: skip
     counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
     assert sectors == resources(counts, n=15 * 4 * 32)["sectors"]  # four sub-groups on each unit
-
-
-def test_without_banks_a_wide_access_counts_its_words():
-    facts = DeviceFacts.from_mapping("toy", "none", "0", {
-        key: fact for key, fact in dict(device(**CACHES).facts).items() if key != "banks"
-    })  # fmt: skip
-    assert 2 * 2 * 2 == resources(through_a_tile(32, np.float64), facts, n=960)["wavefronts"]
 
 
 def product():
@@ -354,18 +325,6 @@ def test_large_groups_without_private_data_spill_nothing(of_unit, most):
     assert most < REGISTERS
     assert "chain_private" not in found
     assert 2 * 0.5 == found["chain_operations"]  # a unit holds one of its two groups
-
-
-@pytest.mark.parametrize(("waits", "rounds"), [(0, 12 / 3), (1, 12 / 5)])
-def test_loads_that_wait_take_fewer_registers(waits, rounds):
-    # 256 work-items of 40 or 24 registers, of a unit's 32768: three or five of the twelve groups at a time
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    facts = device(**CACHES, loads_wait=waits)
-    assert rounds / 2 == pytest.approx(resources(counts, facts, n=15 * 12 * 256)["chain_operations"])
 
 
 def test_sizes_may_be_arrays():

@@ -272,13 +272,7 @@ def _with_lines(
 
 
 def overlap(start: float, length: float, other_start: float, width: float, cycle: float) -> float:
-    """Return the share of an interval on a circle that another interval covers.
-
-    Examples
-    --------
-    >>> overlap(0, 4, 14, 4, 16), overlap(0, 4, 8, 4, 16)
-    (0.5, 0.0)
-    """
+    """Return the share of an interval on a circle that another interval covers."""
     distance = (other_start - start) % cycle
     covered = max(0.0, min(length, distance + width) - distance) + max(0.0, min(length, distance + width - cycle))
     return min(covered / length, 1.0)

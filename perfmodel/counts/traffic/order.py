@@ -64,15 +64,7 @@ def paths(
 
 
 def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
-    """Return a path with a loop for each digit of an iname, larger place values outside.
-
-    Examples
-    --------
-    Vectors of 16 lanes, in blocks of 4:
-
-    >>> with_digit_loops(("g.0", "l.0/16", 0, "l.0"), {"l.0": (64, 4)})
-    ('g.0', 'l.0/64', 'l.0/16', 0, 'l.0/4', 'l.0')
-    """
+    """Return a path with a loop for each digit of an iname, larger place values outside."""
     result: list[int | str] = []
     for entry in path:
         if isinstance(entry, str):

@@ -80,11 +80,6 @@ def waiting_share(instructions: float, runs: float) -> float:
 
     While a chain waits, the core continues with the next runs that are among the next W instructions (:data:`WINDOW`):
     W/N of them.
-
-    Examples
-    --------
-    >>> waiting_share(instructions=8000.0, runs=100.0), waiting_share(instructions=1e6, runs=100.0)
-    (0.5, 1.0)
     """
     return min(1.0, instructions / max(runs, 1.0) / WINDOW)
 

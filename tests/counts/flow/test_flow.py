@@ -13,7 +13,9 @@ import pytest
 
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.flow.flow import Chain, ChainRow, Parallelism
 from perfmodel.counts.program.program import SHARED
+from perfmodel.counts.quasipoly.count import Count
 from tests.corpus import CorpusKernel, kernels
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -161,3 +163,109 @@ def test_counts_with_other_spans_walk_once() -> None:
     assert counts.flow.recurrences == ()
     assert first._by_operations is second._by_operations is counts.flow._by_operations
     assert counts.depth() == counts.least_local.depth()
+
+
+def test_parallelism_at_arrays_of_sizes() -> None:
+    parallel = flow_of(matmul_naive.KERNEL.build()).instruction_parallelism
+    n = np.array([16, 32, 256])
+    np.testing.assert_allclose((4 * n + 1) / (n + 3), parallel.evaluate({"n": n}), rtol=1e-12)
+
+
+N = Count.from_text("[n] -> { n }", granularity="chain")
+CHAIN = Chain((
+    ChainRow("float32", "add", N), ChainRow("float32", "mul", 2 * N), ChainRow("int32", "add", 3 * N),
+    ChainRow("global", "load", 5 * N), ChainRow("local", "load", 7 * N), ChainRow("local", "barrier", 11 * N),
+))  # fmt: skip
+
+
+def test_sums_over_a_chain() -> None:
+    # the factors are primes (and 1): a sum shows which rows are in it
+    operations = [{}, {"dtype": "float32"}, {"kind": "add"}, {"dtype": "int32", "kind": "mul"}]
+    assert [60, 30, 40, 0] == [CHAIN.operations(**given)(n=10) for given in operations]
+    accesses = [{}, {"space": "local"}, {"direction": "load"}, {"direction": "store"}]
+    assert [120, 70, 120, 0] == [CHAIN.accesses(**given)(n=10) for given in accesses]
+    assert [110, 0] == [CHAIN.barriers(**given)(n=10) for given in ({}, {"scope": "global"})]
+    assert [True] * 3 + [False] * 3 == [row.is_operation for row in CHAIN.rows]
+
+
+def test_where_nothing_is_done_the_ratio_is_one() -> None:
+    ratio = Parallelism(3 * N + Count.constant(1, "chain"), N)
+    assert (Fraction(10, 3), 1) == (ratio(n=3), ratio(n=0))
+    np.testing.assert_array_equal([1.0, 4.0, 3.5], ratio.evaluate({"n": [0, 1, 2]}))
+
+
+def test_a_private_temporary_passes_its_value_on() -> None:
+    unit = in_lanes(kernel("{[i]: 0 <= i < n}", """
+        <> t = a[i]*a[i] {id=square}
+        <> s = b[i] + 1 {id=other}
+        out[i] = t + s {id=last, dep=square:other}
+    """))
+    flow = flow_of(unit)
+    assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=32)
+    assert {("square", "last", "t"), ("other", "last", "s")} == {
+        (arc.source, arc.target, arc.variable) for arc in flow.dependences
+    }
+    assert 3 == flow.memory_parallelism(n=32)  # a[i] is loaded as often as it is written
+
+
+def barrier_between() -> lp.TranslationUnit:
+    unit = lp.make_kernel(
+        "{[i, ii, jj]: 0 <= i < n and 0 <= ii, jj < 16}",
+        """
+        for i
+            tile[ii] = rsqrt(a[16*i + ii]) {id=fill}
+            out[16*i + jj] = tile[15 - jj] + 1 {id=use, dep=fill}
+        end
+        """,
+        [lp.GlobalArg("a, out", FLOAT, shape="16*n"),
+         lp.TemporaryVariable("tile", FLOAT, shape=(16,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2), name="reversal",
+    )  # fmt: skip
+    return lp.tag_inames(unit, "i:g.0, ii:l.0, jj:l.0")
+
+
+def test_another_work_items_value_arrives_through_the_barrier() -> None:
+    flow = flow_of(barrier_between())
+    whole = {LOAD: 1, RSQRT: 1, LOCAL_STORE: 1, BARRIER: 1, LOCAL_LOAD: 1, ADD: 1, STORE: 1}
+    assert whole == at(flow.depth, n=4)
+    (arc,) = flow.dependences
+    assert ("fill", "use", "tile", "") == (arc.source, arc.target, arc.variable, arc.carried)
+    assert (LOCAL_LOAD, ADD) == arc.path
+
+
+def test_dependences_of_the_tiled_matmul() -> None:
+    flow = flow_of(matmul_tiled.KERNEL.build())
+    assert {"k_inner", "k_outer"} == {arc.carried for arc in flow.dependences if arc.source == arc.target}
+
+
+def test_short_nests_are_multiplied_out_and_long_ones_keep_their_loops() -> None:
+    # a walk follows 4*3 runs one by one, but not 4*n: all of both are work
+    flow = flow_of(kernel("{[i, j, k]: 0 <= i < 4 and 0 <= j < 3 and 0 <= k < n}", """
+        for i
+            <float32> s = a[i] {id=first}
+            for j
+                x[i, j] = a[i] + z[j]
+            end
+            for k
+                s = s + y[k] {id=next, dep=first}
+            end
+            out[i] = s {dep=next}
+        end
+    """))
+    runs = 4 * 3 + 4 * 1000
+    assert {LOAD: 4 + 2 * 4 * 3 + 4 * 1000, ADD: runs, STORE: 4 * 3 + 4} == at(flow.work, n=1000)
+
+
+def test_launches_and_barriers_are_summed() -> None:
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        mid[i] = 2*a[i] {id=first}
+        ... gbarrier {id=wait, dep=first}
+        out[j] = mid[n - 1 - j] + 1 {dep=wait}
+        """,
+        [lp.GlobalArg("a, mid, out", FLOAT, shape="n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    for iname in "ij":
+        unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
+    assert {LOAD: 2, MUL: 1, ADD: 1, STORE: 2} == at(flow_of(unit).work, n=64)

@@ -139,18 +139,6 @@ def test_operations_on_vectors_of_four(kind: str, expected: dict[str, int]) -> N
     assert expected == numbers
 
 
-def test_dot_of_a_kernel() -> None:
-    """Its type is that of a component, and its operands have four."""
-    float4 = lp.to_loopy_type(np.dtype(lp.target.opencl.vec.types[np.dtype(np.float32), 4]))
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = dot(a[i], a[i])", target=lp.PyOpenCLTarget(), lang_version=(2018, 2),
-        assumptions="n >= 1",
-    )  # fmt: skip
-    counts = count(lp.add_dtypes(unit, {"a": float4}), cache=False)
-    assert [("dot", 1)] == [(row.kind, row.count(n=1)) for row in counts.operation_table]
-    assert [("add", 3), ("mul", 4)] == [(row.kind, row.count(n=1)) for row in counts.compiled.operation_table]
-
-
 def test_counts_stored_before_operands_were_recorded_are_left_as_they_are() -> None:
     unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]/2.0", lang_version=(2018, 2), assumptions="n >= 1")
     counts = count(lp.add_dtypes(unit, {"a": np.float32}), cache=False)

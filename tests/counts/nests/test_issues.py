@@ -1,4 +1,4 @@
-"""What sub-groups issue, of kernels worked out by hand, and what holds for every kernel."""
+"""Operations and accesses that sub-groups issue, by hand; test_nests.py checks them for every kernel."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from tests.corpus import CorpusKernel, kernels
-from tests.corpus.made import counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -44,29 +42,6 @@ def test_how_far_addresses_move() -> None:
     assert load.lanes is not None
     assert (4, [12], (64,)) == (load.start(n=640), [step(n=640) for step in load.lanes], load.shape)
     assert [("g.0", 64 * 12, 10)] == [(move.name, move.step(n=640), move.values(n=640)) for move in load.moves]
-
-
-def test_neighbours_of_an_index_that_is_not_affine() -> None:
-    unit = lp.make_kernel(
-        "{ [g, l]: 0 <= l < 64 and 0 <= 64*g + l < n }", "out[64*g + l] = a[(l + 1) % 64]",
-        [lp.GlobalArg("a", np.float32, shape=64), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32, cache=False)
-    load = next(one for issue in counts.issues for one in issue.accesses if one.direction == "load")
-    assert load.lanes is not None
-    assert ([4], ()) == ([step(n=640) for step in load.lanes], load.moves)  # but for the last lane
-
-
-def test_data_decide_where_a_gather_loads() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[cell[i]]",
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("cell", np.int32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32, cache=False)
-    assert {"a": None} == {one.array: one.lanes for issue in counts.issues for one in issue.accesses if not one.lanes}
-    assert {False} == {access.guarded for issue in counts.issues for access in issue.accesses}  # groups are full
 
 
 def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
@@ -140,22 +115,6 @@ def test_a_group_number_that_the_code_takes_apart() -> None:
     assert {
         "a": [("g.0", 4, 6), ("g.0/6", 4 * 32 * 6, 4)], "out": [("g.0", 4 * 32, 6), ("g.0/6", 4 * 32 * 6, 4)],
     } == moves  # fmt: skip
-
-
-@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
-def test_the_issues_of_every_kernel_add_up_to_its_accesses(kernel: CorpusKernel) -> None:
-    for sizes in kernel.cases[:1]:
-        counts = counted(kernel, sizes)
-        given = {name: sizes[name] for name in counts.parameters}
-        for issue in counts.issues:
-            for one in issue.accesses:
-                together, alone = one.count(**given), one.items(**given)
-                assert alone <= counts.subgroup_size * together
-                assert together <= alone or not one.count.exact or not one.items.exact
-        for space in ("global", "local"):
-            parts = [one.count(**given) for issue in counts.issues for one in issue.accesses if one.space == space]
-            assert counts.accesses(space, granularity="subgroup")(**given) == sum(parts)
-
 
 
 @pytest.mark.parametrize("width", [4, 8, 16, 32])

@@ -10,7 +10,8 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.nests.nest import Nest
-from perfmodel.counts.program.program import DECISIONS
+from perfmodel.counts.nests.nests import Surroundings, surroundings
+from perfmodel.counts.program.program import DECISIONS, DeviceKernel, Loop, Run, Wait
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 
@@ -75,17 +76,6 @@ def test_trips_are_known_where_they_are_one_number() -> None:
     assert [None] * len(counts.nests) == [nest.trips for nest in counts.nests]
 
 
-def test_trips_are_not_known_of_counts_without_a_formula() -> None:
-    """A row of 2*i + 1 has n entries on average, a whole number: no formula says that it is no constant."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j <= 2*i }", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a, out", np.float32, shape=lp.auto), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
-    )  # fmt: skip
-    (nest,) = [nest for nest in count(unit, cache=False, budget=1e-5).nests if nest.inner == ("i", "j")]
-    assert "evaluated at given sizes only" in str(nest.iterations)
-    assert (None, 49, 7) == (nest.trips, nest.iterations(n=7), nest.entered[-1](n=7))
-
-
 def test_the_chain_of_a_sum() -> None:
     (chain,) = [chain for nest in matmul().nests for chain in nest.chains]
     assert ("k_inner", "k_outer") == chain.loops
@@ -129,27 +119,6 @@ def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
     assert [10 * 4 * 5] == [row.count(**point) for row in chain.operations]
 
 
-def test_entries_of_each_inner_loop() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i < n and 0 <= j < 3 and 0 <= k < m }", "c[i] = sum((j, k), a[i, j, k])",
-        [lp.GlobalArg("a", np.float32, shape="n, 3, m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.prioritize_loops(lp.tag_inames(unit, {"i": "g.0"}), "j, k")
-    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.inner]
-    assert (("j", "k"), (10, 30)) == (nest.inner, tuple(one(n=10, m=7) for one in nest.entered))
-
-
-def test_a_guard_leaves_part_of_the_box_out() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", [lp.GlobalArg("a, b", np.float32, shape="n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
-    (nest,) = count(unit, cache=False).nests
-    assert [(40, 64), (64, 64)] == [(nest.iterations(n=n), nest.box(n=n)) for n in (40, 64)]
-
-
 def test_a_triangle_fills_half_of_its_box() -> None:
     unit = lp.make_kernel(
         "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
@@ -169,7 +138,7 @@ def test_a_load_that_a_loop_does_not_move() -> None:
 
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
-def test_the_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
+def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
     for sizes in kernel.cases[:1]:
         counts = counted(kernel, sizes)
         given = {name: sizes[name] for name in counts.parameters}
@@ -189,3 +158,52 @@ def test_the_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) ->
         for row in counts.access_table:
             expected[row.space, row.direction, row.array] += row.count(**given)
         assert {key: value for key, value in expected.items() if value} == {k: v for k, v in found.items() if v}
+        for one in (access for issue in counts.issues for access in issue.accesses):
+            together, alone = one.count(**given), one.items(**given)
+            assert alone <= counts.subgroup_size * together
+            assert together <= alone or not one.count.exact or not one.items.exact
+        for space in ("global", "local"):
+            parts = [one.count(**given) for issue in counts.issues for one in issue.accesses if one.space == space]
+            assert counts.accesses(space, granularity="subgroup")(**given) == sum(parts)
+
+
+def test_a_launch_without_barriers_is_one_interval() -> None:
+    body = (Run("start"), Loop("k", (Loop("u", (Run("update"),)),)), Run("store"))
+    found = surroundings((DeviceKernel("f", body),), {"u"})
+    assert Surroundings(0, 0, (), (), ()) == found[0, (0,)] == found[0, (4,)]
+    # u is unrolled: its copies belong to the loop over k
+    assert Surroundings(0, 0, (), ("k",), (2, "k")) == found[0, (2, "k", 0, "u", 0)]
+
+
+def test_an_unrolled_loop_repeats_the_loops_inside_of_it() -> None:
+    body = (Loop("u", (Run("start"), Loop("k", (Run("update"), Loop("v", (Run("step"),)))))),)
+    found = surroundings((DeviceKernel("f", body),), {"u", "v"})
+    assert () == found[0, (0, "u", 0)].repeated  # its copies follow each other in one nest
+    inside = (0, "u", 2, "k")
+    assert {("u",)} == {found[0, place].repeated for place in ((*inside, 0), (*inside, 2, "v", 0))}
+
+
+def test_a_loop_with_barriers_is_around_its_intervals() -> None:
+    body = (
+        Run("start"),
+        Loop("k", (Run("fetch"), Wait("local"), Loop("j", (Run("update"),)), Wait("local"))),
+        Run("store"),
+    )  # fmt: skip
+    found = surroundings((DeviceKernel("f", body),), ())
+    intervals = [found[0, place].interval for place in ((0,), (2, "k", 0), (2, "k", 4, "j", 0), (4,))]
+    assert sorted(intervals) == intervals
+    assert 4 == len(set(intervals))
+    assert (("k",), ("j",)) == (found[0, (2, "k", 4, "j", 0)].outer, found[0, (2, "k", 4, "j", 0)].inner)
+    assert () == found[0, (4,)].outer
+
+
+def test_a_test_stands_before_its_node() -> None:
+    found = surroundings((Loop("step", (DeviceKernel("f", (Run("a"), Wait("local"), Run("b"))),)),), ())
+    assert found[0, (0,)] == found[0, (-1,)]
+    assert found[0, (4,)] == found[0, (3,)]
+    assert found[0, (0,)].interval < found[0, (4,)].interval
+
+
+def test_launches_are_numbered() -> None:
+    found = surroundings((DeviceKernel("f", (Run("a"),)), DeviceKernel("g", (Run("b"),))), ())
+    assert [0, 1] == [found[launch, (0,)].launch for launch in (0, 1)]

@@ -135,11 +135,6 @@ def test_the_first_line_of_each_run_is_a_jump(width: int, jumps: float) -> None:
     assert lines * jumps == found.stored_jumps
 
 
-def test_groups_of_one_row_go_on_where_the_last_one_ended() -> None:
-    copy = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i]", "a: n; out: n", i=(64, "g.0", "l.0"))
-    assert 0 == copy.traffic(capacity=32768)(n=4096).jumps
-
-
 def test_a_tiled_product_fetches_its_panels_for_each_group() -> None:
     counts = tiled_product()
     fetched = {array: counts.traffic(array, 8192)(n=64).fetched for array in ("a", "b", "c", "a_fetch", "b_fetch")}
@@ -164,14 +159,6 @@ def test_a_vector_walks_its_rows_before_the_next_vector_does() -> None:
     counts = replace(kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0")), subgroup_size=16)
     orders = {"serial": 128 * 8, "vectors": 128 * 8, "lockstep": 128 * 128}
     assert orders == {order: counts.traffic("a", 2048, order=order)(n=128).fetched for order in orders}
-
-
-def test_vectors_under_a_triangle_touch_what_lockstep_does() -> None:
-    """Work-item i reads cells 0 to i of row i: in a cache that holds everything the order does not matter."""
-    domain, code = "[n] -> { [i, k]: 0 <= i < n and 0 <= k <= i }", "out[i] = sum(k, a[i, k])"
-    counts = kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0"))
-    vectors, lockstep = (counts.traffic("a", 1 << 20, order=order)(n=128).fetched for order in ("vectors", "lockstep"))
-    assert vectors == pytest.approx(lockstep)
 
 
 def test_a_line_that_is_loaded_and_stored_to_is_fetched_once() -> None:
@@ -236,21 +223,6 @@ def test_caches_of_one_line_length_share_what_loops_touch(order: str) -> None:
             assert counts.traffic(None, capacity, LINE, sets, order)(n=256) == found
         array = counts.traffic().plan.arrays[0]
         assert counts.traffic(array, 4096, LINE, 8, order)(n=256) == at.lines(Cache(64, LINE, 8), array)
-
-
-def test_a_cache_that_holds_all_arrays_fetches_each_line_once() -> None:
-    # 256 rows of 16 lines in each array, but the rows and columns at the edges of the result are not stored
-    at = stencil().traffic().at({"n": 256})
-    assert 256 * 16 == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0), "u").fetched
-    assert at.lines(Cache(2**30, LINE, 0)) == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0))
-
-
-def test_lines_of_a_cache_are_found_once_and_of_another_cache_anew() -> None:
-    at = stencil().traffic().at({"n": 256})
-    small, large = Cache(16, LINE, 0), Cache(1 << 20, LINE, 0)
-    assert at.lines(small) is at.lines(small)
-    assert at.lines(small).fetched > at.lines(large).fetched == at.lines(Cache(1 << 21, LINE, 0)).fetched
-    assert at.in_lines(4096) is at.in_lines(4096)
 
 
 @pytest.mark.parametrize(("shape", "index", "order"), [("rows, 16", "i, 0", "C"), ("16, rows", "0, i", "F")])

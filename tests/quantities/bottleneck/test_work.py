@@ -9,7 +9,6 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck.work import conflicting_share
-from test_kernels.papers import gemm
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
@@ -29,16 +28,6 @@ def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
         "memory_streams": n / 8, "memory_stores": n / 16,
     }  # fmt: skip
     assert expected == pytest.approx(quantities(copy(), order, n=n))
-
-
-def test_doubles_are_half_as_many_in_a_vector() -> None:
-    assert (64 / 4, 64 / 4) == tuple(quantities(copy(np.float64), "serial", n=64)[name] for name in ("loads", "stores"))
-
-
-def test_three_groups_on_two_units_take_as_long_as_four() -> None:
-    alone, uneven = (quantities(copy(), "serial", {"compute_units": units}, n=192) for units in (1, 2))
-    assert alone["loads"] * 4 / 3 == pytest.approx(uneven["loads"])
-    assert alone["groups"] == uneven["groups"]
 
 
 def test_the_unit_with_the_longest_rows_of_a_triangle_decides() -> None:
@@ -64,14 +53,6 @@ def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
 def test_short_chains_are_filled_by_the_next_items() -> None:
     long, short = (quantities(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
     assert (1.0, 16 * 4 / 160) == (long, pytest.approx(short))
-
-
-def test_rows_in_lockstep_gather_and_wait_once_for_eight() -> None:
-    values = quantities(row_sums(), "lockstep", n=128, k=64)
-    assert 128 * 64 == values["gathers"]  # neighbouring lanes are in neighbouring rows
-    assert 128 * 64 / 8 == values["chain_add"]
-    # additions and the loop as vectors, each element of the gathers, and the stores with their loop
-    assert 3 * 128 * 64 / 8 + 128 * 64 + 3 * 128 / 8 == values["instructions"]
 
 
 def integers(code: str, shapes: str = "a: n; out: n") -> KernelCounts:
@@ -105,11 +86,6 @@ def test_a_step_of_integers_that_needs_the_one_before_waits(order: str, latency:
     assert 128 * 256 * latency == values["chain_add"]
 
 
-def test_a_load_waits_for_its_address() -> None:
-    values = quantities(steps("a[x]"), "serial", n=128, k=256)
-    assert 128 * 256 * 5 / 4 == values["chain_add"]
-
-
 @pytest.mark.parametrize("operator", ["//", "%"])
 @pytest.mark.parametrize(("dtype", "bits"), [
     (np.int32, 32), (np.uint32, 32), (np.int16, 32), (np.uint8, 32), (np.int64, 64), (np.uint64, 64),
@@ -130,13 +106,6 @@ def test_integers_are_divided_apart_from_floats(operator: str, dtype: type, bits
 def test_integers_are_not_divided_by_literals(step: str) -> None:
     values = quantities(integers(f"out[i] = sum(j, {step} + b[j])", "a: n, k; b: k; out: n"), "serial", n=128, k=64)
     assert not {"int_divide_32", "int_divide_64"} & {*values}
-
-
-def test_functions_of_short_floats_are_charged_as_those_of_32_bits() -> None:
-    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = sin(a[i])/a[i]", "a: n; out: n", np.float16)
-    values = quantities(counts, "serial", n=128)
-    assert 128 == values["circular_32"]
-    assert values["divide_32"]
 
 
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
@@ -180,14 +149,6 @@ def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
     # the sum is loaded and stored for the barriers, and for the loop over the work-items
     assert 4 * n**3 / half <= values["kept_values"] <= 4 * n**3 / half + 2 * n**2
     assert n**2 * 2 * n / 16 == values["waiting_items"]  # two barriers in each of n/16 steps
-
-
-def test_in_lockstep_the_same_product_loads_vectors() -> None:
-    n = 64
-    values = quantities(matmul(), "lockstep", n=n)
-    updates = n**3 / 8  # beside two loads at most, and what fills the tiles
-    assert updates < values["instructions"] <= 3 * updates + 12 * n**3 / 16
-    assert "gathers" not in values
 
 
 def test_lanes_that_loop_longer_hold_the_others_back() -> None:
@@ -340,17 +301,6 @@ def test_arrays_of_wide_values_share_sets_sooner(dtype: type, again: int) -> Non
     assert 72 * turns * again == pytest.approx(values.get("again_stored", 0), abs=0.01 * 72 * turns)
 
 
-def test_sums_in_arrays_that_share_sets_are_stored_again() -> None:
-    values = {}
-    for height in (16, 12):  # 1024 bytes for each value, or 768
-        counts = count(gemm.build(96, 16, (16, height)), cache=False)
-        values[height] = quantities(counts, "serial", n=192, m=192, k=64)
-    turns = 2 * 2 * 256 * 64 / (LANES / 2)  # groups, work-items, k; half as many lanes, because of 64-bit indices
-    # 36 sums, each in two arrays: 18 of them in each of the four sets' places, with 8 ways
-    assert 72 * turns == pytest.approx(values[16]["again_stored"], rel=1e-3)  # the arrays of the kernel add few
-    assert values[12].get("again_stored", 0) < 1e-3 * 72 * turns
-
-
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
 def test_cells_that_are_apart_are_gathered(order: str) -> None:
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
@@ -359,12 +309,6 @@ def test_cells_that_are_apart_are_gathered(order: str) -> None:
     assert (n, n / LANES) == (values["gathers"], values["stores"])
     # an addition, a store, and two of the loop over the work-items, eight together; the gather by elements
     assert n + 4 * n / LANES == values["instructions"]
-
-
-def test_both_cells_of_a_pair_are_loaded_by_vectors() -> None:
-    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + a[2*i + 1]", "a: 2*n; out: n")
-    values = quantities(counts, "serial", n=128)
-    assert (2 * 128 / LANES, None) == (values["loads"], values.get("gathers"))
 
 
 @pytest.mark.parametrize(
@@ -399,35 +343,6 @@ def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
     values = quantities(counts, "serial", n=n, m=m)
     assert (n * m, n * m / LANES + n, n * m / LANES) == (values["gathers"], values["loads"], values["stores"])
     assert n * m / LANES == values["iterations"]
-
-
-@pytest.mark.parametrize(("cell", "vectors"), [("i, 4*j + c", True), ("4*j + c, i", False)])
-def test_copies_of_an_unrolled_loop_are_vectors_where_they_are_neighbours(cell: str, vectors: bool) -> None:
-    """A loop along rows, or along columns, of which each iteration holds four: in PoCL's code only rows are packed."""
-    unit = lp.make_kernel(
-        "[n, m] -> { [i, j, c]: 0 <= i < n and 0 <= j < m and 0 <= c < 4 }", f"out[{cell}] = b[4*j + c]*2.5",
-        [
-            lp.GlobalArg("b", np.float32, shape="4*m"),
-            lp.GlobalArg("out", np.float32, shape="n, 4*m" if vectors else "4*m, n"), ...,
-        ],
-        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "unr"})
-    values = quantities(count(lp.prioritize_loops(unit, "j, c"), cache=False), "serial", n=64, m=64)
-    assert 64 * 64 / (LANES if vectors else 1) == values["iterations"]
-
-
-@pytest.mark.parametrize(("cell", "packed"), [("2*i + c", True), ("i + n*c", False)])
-def test_two_sums_are_packed_where_they_are_stored_side_by_side(cell: str, packed: bool) -> None:
-    unit = lp.make_kernel(
-        "[n, m] -> { [i, c, k]: 0 <= i < n and 0 <= c < 2 and 0 <= k < m }", f"out[{cell}] = sum(k, a[k, {cell}])",
-        [lp.GlobalArg("a", np.float32, shape="m, 2*n"), lp.GlobalArg("out", np.float32, shape="2*n"), ...],
-        assumptions="n mod 64 = 0 and n >= 64 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
-    values = quantities(count(unit, cache=False), "serial", n=64, m=100)
-    loop, end = (1 if packed else 2) + 2 + 2, 2 + 2  # additions, loads, the loop; stores, and the loop over work-items
-    assert 64 * (100 * loop + end) == values["instructions"]
 
 
 def tile_sums(last: str) -> KernelCounts:
