@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import LoopNest, Trips
 from perfmodel.counts.program.program import Dataflow, DeviceKernel, Domain, Loop, Node, Run, Step, Wait
