@@ -32,8 +32,8 @@ from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
     FactsError,
-    ForeignDeviceError,
     NegativeTimeError,
+    StoreError,
     StoreMissingError,
     UnmeasuredFeatureError,
 )
@@ -156,7 +156,7 @@ def report_data(
 
     Raises
     ------
-    StoreMissingError, ForeignDeviceError
+    StoreError
         If measurements are missing, or of another device than the weights.
     SizeError, LevelError
         If a size of the variants is left out or unknown, or the level is not between 0 and 1.
@@ -165,7 +165,8 @@ def report_data(
     folder = Path(folder)
     measured = store.read(folder)
     if measured.device != model.device:
-        raise ForeignDeviceError(folder, f"'{measured.device}'", f"'{model.device}'")
+        problem = f"'{folder}' has measurements of '{measured.device}', and the weights are of '{model.device}'"
+        raise StoreError(problem, "give the folder of the weights' device")
     samples = samples_of(folder, measured)
     measured = with_measured_facts(measured, samples=samples)
     try:

@@ -8,14 +8,6 @@ from perfmodel.errors.base import PerfModelWarning
 from perfmodel.errors.described import DescribedError
 
 
-class PictureFormatError(DescribedError, ValueError):
-    """A picture cannot be written in the format that its file name asks for."""
-
-    path: str | Path
-    allowed: tuple[str, ...]  # suffixes
-    message = "{path} is no picture that can be written; let its name end in {allowed: or }."
-
-
 class StoreMissingError(DescribedError, FileNotFoundError):
     """There are no measurements at a path."""
 

@@ -4,24 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelWarning, underlined
+from perfmodel.errors.base import PerfModelWarning
 from perfmodel.errors.described import DescribedError
-
-
-class SizeOptionError(DescribedError, ValueError):
-    """A size on the command line cannot be used; the text underlines the characters at fault."""
-
-    text: str  # of the option
-    start: int = 0  # first character of `text` at fault
-    end: int = 1
-    problem: str = "no size"
-    advice: str = "give NAME=SIZES, as n=1024"
-    option: str = "-p"
-
-    def __str__(self) -> str:
-        text = self.text if len(self.text) <= 80 else f"{self.text[:39]}...{self.text[-38:]}"
-        said = f"'{self.option} {text}' gives {self.problem}"
-        return f"{said}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
 class JobsError(DescribedError, ValueError):

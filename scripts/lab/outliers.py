@@ -27,8 +27,8 @@ from pathlib import Path
 from statistics import median
 
 from perfmodel import store
-from perfmodel.analyses.report_data import fences, outliers_of
 from perfmodel.analyses.descriptions import term_words
+from perfmodel.analyses.report_data import fences, outliers_of
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.compare.comparison import withheld_note

@@ -22,7 +22,7 @@ RATIOS = (0.25, 0.5, 1, 2, 4)
 def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: str | Path) -> None:
     """Write a picture of a device's probes (:func:`probes_figure`), as ``.png`` or ``.svg``.
 
-    It raises PictureFormatError if the name ends otherwise, and OptionError if there are no probes.
+    It raises OptionError for another format, and without probes.
     """
     drawing.checked_format(path)
     if not runs:
