@@ -1,6 +1,6 @@
-"""What the report of a device shows: frozen values, gathered from weights, a folder of measurements and variants.
+"""The data of a device's report: frozen values from weights, a folder of measurements and a user's variants.
 
-Nothing is drawn here (:mod:`perfmodel.report.html` does that), and nothing is fitted: weights are used as they are.
+:mod:`perfmodel.report.html` draws them. Nothing is fitted here.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ class Share:
 
 @dataclass(frozen=True)
 class KernelTerms:
-    """What a predicted time is made of: its terms, the largest first; they overlap where they do not add up."""
+    """The terms of a predicted time, the largest first; they overlap if they do not add up."""
 
     kernel: str
     form: str  # variant, in words
     sizes: str  # in words
     seconds: float  # predicted [s]
-    measured: float | None  # [s]; None where nobody measured it
+    measured: float | None  # [s]
     terms: tuple[Share, ...]
     adds_up: bool
     cautions: tuple[Caution, ...] = ()
@@ -76,7 +76,7 @@ class KernelTerms:
 
     @property
     def bound_by(self) -> str:
-        """The largest term; empty where there is none."""
+        """The largest term; empty without terms."""
         return self.terms[0].term if self.terms else ""
 
 
@@ -90,7 +90,7 @@ class Unmeasured:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything that the report of a device shows."""
+    """The data of a device's report."""
 
     device: str
     platform: str
@@ -99,26 +99,26 @@ class ReportData:
     level: float  # probability of all intervals
     facts: tuple[FactLine, ...]
     weights: tuple[WeightLine, ...]
-    judged_on: str  # TESTS or FITTED: which kernels the comparisons are of
+    judged_on: str  # TESTS or FITTED: the kernels of the comparisons
     comparisons: Comparisons
-    figures: Figures  # what the comparisons come to
-    verdict: Verdict | None  # what the model is usable for; None without test kernels
+    figures: Figures  # of the comparisons
+    verdict: Verdict | None  # None without test kernels
     outliers: tuple[Comparison, ...]  # cases with far larger errors than the others, the worst first
     unmeasured: tuple[Unmeasured, ...]  # features without a weight that some kernel needs
     kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
-    points: tuple[KernelPoint, ...]  # these below the roofs; none where the facts do not allow it
+    points: tuple[KernelPoint, ...]  # roofline points; empty if the facts do not allow them
     ranking: Ranking = Ranking()  # noqa: RUF009 -- a tuple.  A user's variants, fastest first
     own: tuple[KernelTerms, ...] = ()  # their terms
-    own_points: tuple[KernelPoint, ...] = ()  # their places below the roofs at their predicted times
+    own_points: tuple[KernelPoint, ...] = ()  # their roofline points at predicted times
     withheld: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    """Why others of the user's variants have no prediction, by name."""
-    made: tuple[tuple[str, str], ...] = ()  # how it was made: pairs of a name and a text
+    """Why other variants of the user have no prediction, by name."""
+    made: tuple[tuple[str, str], ...] = ()  # how the report was made: pairs of a name and a text
     simulated: bool = False  # whether a simulator counted the times
     roofs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """The roofs that the facts hold, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`)."""
-    families: tuple[FamilyLine, ...] = ()  # whose weights lie in the folder; none without test kernels
+    families: tuple[FamilyLine, ...] = ()  # with weights in the folder; none without test kernels
     bound_problems: tuple[str, ...] = ()  # why a model cannot explain kernels
-    scatter: Scatter | None = None  # of errors between variants of one kernel; None where the weights do not say
+    scatter: Scatter | None = None  # of errors between variants of one kernel, if the weights have it
 
 
 def report_data(
@@ -132,19 +132,16 @@ def report_data(
     timed: Measurements | None = None,
     advance: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
-    """Gather what a report shows.
+    """Return the data of a report.
 
     Parameters
     ----------
     model
         Weights of a device (:func:`perfmodel.load`).
     folder
-        Folder with the measurements of the same device. Where it has test kernels, these are compared, and so are the
-        other families whose weights it holds.
+        Folder with the measurements of the same device. Its test kernels are compared, and the families of its weights.
     variants, sizes
-        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their size parameters.
-        A kernel that needs a feature without a weight, or does not allow the sizes, has no prediction; the report says
-        why.
+        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their sizes.
     level
         Probability of intervals.
     uncounted
@@ -152,7 +149,7 @@ def report_data(
     timed
         Runs of the variants on this device (``perfmodel time --keep``), whose times are shown with the predictions.
     advance
-        Called with the name of each step when it begins (:func:`steps_of` has their number).
+        Called with the name of each step at its start (:func:`steps_of` has their number).
 
     Raises
     ------
@@ -210,7 +207,7 @@ def report_data(
 
 
 def steps_of(folder: str | Path) -> int:
-    """Return how often :func:`report_data` calls `advance` for a folder."""
+    """Return the number of calls of `advance` for a folder."""
     return 2 + (len(weights_files(folder)) if (Path(folder) / store.TESTS_FILE).is_file() else 0)
 
 
@@ -262,7 +259,7 @@ class _OwnVariants:
 def _largest_terms(
     model: FittedModel, compared: Measurements, bounding: BoundModels, level: float
 ) -> tuple[KernelTerms, ...]:
-    """Return the terms of each variant at its largest size, of those that can be predicted."""
+    """Return the terms of each predictable variant at its largest size."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
     kernels = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():

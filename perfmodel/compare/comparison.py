@@ -24,7 +24,7 @@ HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
 COLUMNS = (
     "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",
 )  # fmt: skip
-"""What :meth:`Comparison.record` has of a case."""
+"""Keys of :meth:`Comparison.record`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,17 +40,17 @@ class Comparison:
     measured
         Measured time [s].
     predicted
-        Predicted time [s]; None where the prediction was withheld.
+        Predicted time [s]; None if the prediction was withheld.
     needs
-        The features that no measurement exercised, where it was withheld.
+        The unmeasured features of a withheld prediction.
     group
         The kernel's group.
     variant
-        What changes the kernel's code.
+        The variant of the kernel's code.
     interval
-        Lower and upper bound [s] of the prediction; None where it has none.
+        Lower and upper bound [s] of the prediction, if it has one.
     ranked
-        Whether it is an alternative in choices between variants.
+        Whether the case counts in choices between variants.
     """
 
     kernel: str
@@ -79,19 +79,19 @@ class Comparison:
 
     @property
     def form(self) -> str:
-        """The variant in words, as in ``work_group=16x16``; empty where there is but one."""
+        """The variant in words, as in ``work_group=16x16``; empty for a single variant."""
         return in_words(self.variant)
 
     @property
     def relative_error(self) -> float | None:
-        """:math:`|p - t| / t`; None where the prediction was withheld."""
+        """:math:`|p - t| / t`; None for a withheld prediction."""
         if self.predicted is None:
             return None
         return float(relative_errors(self.predicted, self.measured))
 
     @property
     def inside(self) -> bool | None:
-        """Whether the measured time lies in the interval; None where there is none."""
+        """Whether the measured time is in the interval; None without an interval."""
         if self.interval is None:
             return None
         return self.interval[0] <= self.measured <= self.interval[1]
@@ -102,7 +102,7 @@ class Comparison:
         return one_line(f"<Comparison {name}: {predicted} against measured {seconds_text(self.measured)}>")
 
     def record(self) -> dict[str, Any]:
-        """Return the case as a row of :data:`COLUMNS`, with None where there is nothing."""
+        """Return the case as a record of :data:`COLUMNS`."""
         low, high = self.interval or (None, None)
         values = (
             self.kernel, self.group, self.form, self.sizes, self.measured, self.predicted, low, high,
@@ -112,13 +112,13 @@ class Comparison:
 
 
 class Comparisons(tuple[Comparison, ...]):
-    """Cases with their measured and predicted times: a tuple that shows itself as a table."""
+    """Cases with their measured and predicted times; a notebook shows them as a table."""
 
     __slots__ = ()
 
     @property
     def error(self) -> float:
-        """Geometric mean of the relative errors, each 0.1 % at least [1]; NaN where nothing was predicted."""
+        """Geometric mean of the relative errors, each at least 0.1 % [1]; NaN without predictions."""
         return geometric_mean_error([row.relative_error for row in self if row.relative_error is not None])
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ def in_order(rows: Iterable[Comparison]) -> Comparisons:
 
 
 def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
-    """Return what orders sizes: the product of all parameters, and then their text."""
+    """Return the key that orders sizes: the product of all parameters, then their text."""
     return math.prod(parameters.values()), in_words(parameters)
 
 
@@ -198,16 +198,14 @@ def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
-#: Cases of which :func:`error_table` has a row each.
+#: Cases that :func:`error_table` shows.
 MOST_CASES = 1000
 
 
 def error_table(rows: Sequence[Comparison]) -> str:
-    """Return predicted against measured times with the geometric means of the relative error.
+    """Return a table of predicted and measured times with geometric means of the relative error.
 
-    Variants are named where a kernel has several. The mean is given for each kernel and over all; relative errors below
-    0.1 % count as 0.1 %. A withheld prediction has its row, and their number is given at the end. Of more than
-    :data:`MOST_CASES` cases there are only the means.
+    Errors below 0.1 % count as 0.1 %. More than :data:`MOST_CASES` cases show only the means.
     """
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
@@ -221,7 +219,7 @@ def error_table(rows: Sequence[Comparison]) -> str:
 
 
 def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return a line on the predictions that were withheld, if there are any."""
+    """Return a line on the withheld predictions, if there are any."""
     withheld = sum(row.predicted is None for row in rows)
     if not withheld:
         return ()
@@ -230,7 +228,7 @@ def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Name the cases that are left out of choices, if there are any."""
+    """Return a line on the cases that are left out of choices, if there are any."""
     left = dict.fromkeys(f"{row.kernel} {row.sizes}" for row in rows if not row.ranked)
     if not left:
         return ()

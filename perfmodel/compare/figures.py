@@ -7,12 +7,10 @@ With measured times :math:`t` and predicted ones :math:`p`:
   infinite where a prediction is not above zero;
 - ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
 
-All errors count as 0.1 % at least. Withheld predictions have no error; they are counted. A
-*choice* is between the measured variants of one kernel at the same sizes: ``regret`` is the
-measured time of the one predicted fastest over the best one's (geometric mean), ``top1`` the share
-of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
-Where several are predicted equally fast, one of them is chosen at random: the regret is their geometric mean, and
-``top1`` the share of the best ones among them.
+Errors below 0.1 % count as 0.1 %. Withheld predictions are counted and have no error. A *choice* is between the
+measured variants of one kernel at the same sizes: ``regret`` is the measured time of the variant predicted fastest over
+the best one's (geometric mean), ``top1`` the share of choices where these are the same, ``tau`` the mean of Kendall's
+tau-b between both orders. If several are predicted equally fast, one of them is chosen at random.
 A random choice among :math:`n` variants has on average a tau of 0, the regret ``random_regret``, which is the geometric
 mean of all measured times over the best one, and ``random_top1``, the mean of :math:`1/n`. A model must be better.
 
@@ -52,7 +50,7 @@ class Choice:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """Places of the alternatives predicted fastest, equal to nine digits."""
+        """Indices of the alternatives predicted fastest, equal to nine digits."""
         least = min(self.predicted)
         return tuple(place for place, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
 

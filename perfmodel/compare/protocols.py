@@ -1,18 +1,17 @@
 """Protocols by which models are judged: which kernels are in the fit, and which are predicted.
 
 - ``A``: fit to the measurement kernels, predict the test kernels.
-- ``B`` (leave one group out): as A, and no class of the predicted kernel's group is in the fit.
-- ``sizes`` (leave one size out): of each measured kernel that has several sizes one is left out of
-  the fit and predicted: first the smallest of each, then the second smallest of each, and so on.
-- ``C`` (anchored): as B, and one visit to the smallest measured size of each test kernel's variant scales the
-  predictions at its other sizes (:mod:`perfmodel.fitting.anchored`). The smallest sizes are not
-  predicted, so C has fewer cases. ``A/C`` and ``B/C`` are A and B over the cases of C, for a fair comparison.
+- ``B`` (leave one group out): as A, without classes of the predicted kernel's group in the fit.
+- ``sizes`` (leave one size out): for each measured kernel with several sizes, the smallest, the second smallest, and so
+  on is left out of the fit and predicted.
+- ``C`` (anchored): as B, and one visit to the smallest size of each variant scales its predictions at the other sizes
+  (:mod:`perfmodel.fitting.anchored`). ``A/C`` and ``B/C`` are A and B over the cases of C.
 
-Three more need no test kernels. They are for rows that others recorded, of many kernels in many variants:
+Three protocols need no test kernels, for rows of many kernels in many variants:
 
 - ``groups``: whole groups are left out and predicted, in eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
-- ``kernels``: so are whole kernels; other kernels of their group stay in the fit.
-- ``variants``: so are single variants of kernels that have several; others of their kernel stay in the fit.
+- ``kernels``: whole kernels are left out; other kernels of their group stay in the fit.
+- ``variants``: single variants are left out; other variants of their kernel stay in the fit.
 
 Features are evaluated once for each row, whatever the number of fits.
 """
@@ -49,7 +48,7 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
     {
         "A": "fitted to the measurement kernels",
         "B": "and without any kernel of the predicted one's group",
-        "sizes": "measurement kernels, each at a size that the fit has not seen",
+        "sizes": "measurement kernels, each at a size that is not in the fit",
         "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
         "A/C": "as A, over the cases of C",
         "B/C": "as B, over the cases of C",
@@ -82,7 +81,7 @@ class Evaluation(FrozenValue):
     family, device
         Their names.
     level
-        Probability that the rows' intervals are meant to have; None where they have none.
+        Probability of the rows' intervals; None without intervals.
     rows
         Every case, in the order of kernels, variants and sizes.
     """
@@ -133,21 +132,20 @@ def evaluate(
     Parameters
     ----------
     measured, tests
-        Measurement kernels on one device, and test kernels on the same, where there are some.
+        Measurement kernels and test kernels on one device.
     family
         A family or its name.
     level
-        Probability that the intervals should have; None for no intervals, which saves one fit for each group. A row's
-        interval rests on the scores of the other groups.
+        Probability of the intervals, which use the scores of the other groups; None for no intervals, which saves one
+        fit for each group.
     options
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`; by default :data:`UNASKED`, and without tests :data:`RECORDED`.
     folds
-        In how many folds groups, kernels and variants are left out. By default :data:`FOLDS`, but with tests each group
-        is a fold of its own in B and in the scores that intervals rest on.
+        Number of folds for groups, kernels and variants: by default :data:`FOLDS`, and with tests one for each group.
     samples
-        Measured random samples, on which intervals and chosen facts rest, too.
+        Measured random samples, which intervals and fitted facts use too.
 
     Returns
     -------
@@ -188,7 +186,7 @@ def fit_and_evaluate(
 
 
 def folds_of(tests: Measurements | None) -> int | None:
-    """Return in how many folds groups are left out by default: each by itself where test kernels are predicted."""
+    """Return the default number of folds: with test kernels one for each group."""
     return FOLDS if tests is None else None
 
 
@@ -218,7 +216,7 @@ def evaluate_fits(
 def _half_widths(
     fits: FamilyFits, rows: tuple[Measurement, ...], unseen: Unseen, scores: Mapping[str, Conformal], level: float
 ) -> Floats:
-    """Return half the width of each row's interval of log time, from the scores without its group."""
+    """Return half the width of each row's interval of log time, from the scores of other groups."""
     by_weight, groups = fits.by_weight(unseen), np.array([row.group for row in rows])
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):
@@ -230,7 +228,7 @@ def _half_widths(
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
-    """Return the rows that a protocol predicts, and their predictions."""
+    """Return the predicted rows of a protocol, and their predictions."""
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])
@@ -248,7 +246,7 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
 
 
 def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
-    """Return what each row is left out with, by a protocol of :data:`RECORDED`; None for a kernel's only variant."""
+    """Return the label of each row: equal labels are left out together; None for a kernel's only variant."""
     if protocol == "groups":
         return [row.group for row in rows]
     if protocol == "kernels":
@@ -259,10 +257,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
-    """Return for each row the rank of its size among those of its kernel and variant.
-
-    Sizes are ordered by the product of all parameters. None where there is only one.
-    """
+    """Return the rank of each row's size, by the product of its parameters, within its variant; None for one size."""
     sizes: dict[str, set[tuple[int, str]]] = {}
     places = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in places:

@@ -28,7 +28,7 @@ class TableCell:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table: its caption, its headings, and its rows of cells.
 
     Its kind is ``facts`` for three columns of fixed widths, ``pairs`` for names with their texts, ``narrow`` for a
@@ -43,7 +43,7 @@ class Table:
     note: str = ""  # a remark above the table
 
 
-def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ...] = (), kind: str = "") -> Table:
+def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ...] = (), kind: str = "") -> PageTable:
     """Return a table of rows whose cells are texts or cells.
 
     Examples
@@ -52,7 +52,7 @@ def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ..
     ((TableCell(text='n', small='', code=''), TableCell(text='8', small='', code='')),)
     """
     cells = tuple(tuple(cell if isinstance(cell, TableCell) else TableCell(str(cell)) for cell in row) for row in rows)
-    return Table(caption, head, cells, frozenset(numbers), kind)
+    return PageTable(caption, head, cells, frozenset(numbers), kind)
 
 
 _SOURCES = (
@@ -70,7 +70,7 @@ MOST_ROWS = 300
 GIVEN = "Given by data sheets and by users"
 
 
-def comparisons_table(rows: Sequence[Comparison], caption: str) -> Table:
+def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
     """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
     kept = worst(rows, MOST_ROWS)
     cells = [
@@ -95,7 +95,7 @@ def left_out(count: int, what: str) -> str:
     return f"{count} {what} with smaller errors are left out, which keeps this file small." if count else ""
 
 
-def unmeasured_table(data: ReportData) -> Table:
+def unmeasured_table(data: ReportData) -> PageTable:
     """Return the features without a weight, and the kernels that need them."""
     rows = [
         (TableCell(term_words(data.family, unmeasured.feature), code=unmeasured.feature), ", ".join(unmeasured.kernels))
@@ -104,7 +104,7 @@ def unmeasured_table(data: ReportData) -> Table:
     return table("features that no measurement exercised", ("feature", "needed by"), rows)
 
 
-def fact_tables(facts: Sequence[FactLine]) -> tuple[Table, ...]:
+def fact_tables(facts: Sequence[FactLine]) -> tuple[PageTable, ...]:
     """Return the facts in a table for each kind of source, the measured ones first."""
     parts = []
     rest = list(facts)
@@ -123,7 +123,7 @@ def fact_tables(facts: Sequence[FactLine]) -> tuple[Table, ...]:
     )  # fmt: skip
 
 
-def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
+def weights_table(weights: Sequence[WeightLine], level: float) -> PageTable:
     """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
     ordered = sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value))
     rows = []
@@ -135,7 +135,7 @@ def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
     return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
 
 
-def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
+def families_table(families: Sequence[FamilyLine], chosen: str) -> PageTable:
     """Return the figures of each family, or its problem."""
     rows = []
     for line in families:
@@ -151,7 +151,7 @@ def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
     return table("families, the one with the smallest error first", head, rows, (1, 2, 3, 4, 5, 6))
 
 
-def ranking_table(ranking: Ranking) -> Table:
+def ranking_table(ranking: Ranking) -> PageTable:
     """Return a row for each variant, the one predicted fastest first; with ties, where they are known."""
     columns, *rows = ranking.table
     longer = {"seconds": "predicted", "fastest": "is the fastest with"}
@@ -160,7 +160,7 @@ def ranking_table(ranking: Ranking) -> Table:
     return table("variants, the one predicted fastest first", head, cells, tuple(range(1, len(head))))
 
 
-def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
+def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> PageTable:
     """Return the place of each kernel below the roofs."""
     rows = [
         (
@@ -178,12 +178,12 @@ def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> Table:
     return replace(table("kernels below the roofs", head, rows, (1, 2, 4)), note=f"{note[:1].upper()}{note[1:]}")
 
 
-def withheld_table(data: ReportData) -> Table:
+def withheld_table(data: ReportData) -> PageTable:
     """Return the user's variants without a prediction, and why."""
     return table("variants without a prediction", ("variant", "reason"), data.withheld.items(), kind="pairs")
 
 
-def made_table(pairs: Iterable[tuple[str, str]]) -> Table:
+def made_table(pairs: Iterable[tuple[str, str]]) -> PageTable:
     """Return how weights and the report were made."""
     rows = [(_sentence(_MADE.get(name, name)), text) for name, text in pairs]
     return table("how this report was made", ("what", "value"), rows, kind="pairs")
