@@ -44,7 +44,7 @@ def test_what_is_missing_or_of_another_device_is_named(case, tmp_path):
     shutil.copy(SIMULATED / "work_depth.json", tmp_path)
     found = bound_models(tmp_path, "another")
     assert ("the weights of work_depth are of GTX480 (simulated)",
-            "there are no weights of gpuperf in the folder") == found.problems  # fmt: skip
+            "the folder has no weights of gpuperf") == found.problems  # fmt: skip
     assert KernelBounds() == found.bounds(*case)
 
 

@@ -120,7 +120,7 @@ def test_weights_from_before_scatter_was_kept(here):
     found = document(here("rank", "pair.py", *AT, "--json"))
     assert found["ties"] is None
     assert [None, None] == [row["fastest"] for row in found["variants"]]
-    assert "ties cannot be told" in here("rank", "pair.py", *AT).stdout
+    assert "ties are not known" in here("rank", "pair.py", *AT).stdout
 
 
 def test_weights_of_another_device_are_refused_in_one_line(perfmodel):
@@ -128,7 +128,7 @@ def test_weights_of_another_device_are_refused_in_one_line(perfmodel):
         result = perfmodel(command, "kernel.py", *AT, "--anchor")
         assert 2 == result.exit_code
         (line,) = result.stderr.splitlines()
-        assert "kernels run on the device that the weights belong to, 'stand-in'" in line
+        assert "kernels run on the device of the weights, 'stand-in'" in line
 
 
 def test_a_crossover_is_not_anchored(here):

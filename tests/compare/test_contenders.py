@@ -104,13 +104,12 @@ def folder_of(place: Path, kernels: int) -> Path:
 
 
 def test_devices_keep_their_order(tmp_path, monkeypatch):
-    """Although the one that takes the longest begins first."""
     folders, names = [folder_of(tmp_path / f"d{kernels}", kernels) for kernels in (1, 3, 2)], []
     monkeypatch.setattr(module, "contenders", lambda folder, names: [SimpleNamespace(device=folder.name)])
     bar = SimpleNamespace(start=lambda *_: None, advance=names.append, stop=lambda: None)
     monkeypatch.setattr("joblib.parallel_config", lambda *_, **__: parallel_config("sequential"))
     found = module.contenders_of_devices(folders, ("roofline",), bar)
-    assert (["d1", "d3", "d2"], ["d3", "d2", "d1"]) == ([rivals[0].device for rivals in found], names)
+    assert (["d1", "d3", "d2"], ["d1", "d3", "d2"]) == ([rivals[0].device for rivals in found], names)
 
 
 def test_facts_are_chosen_by_samples_too_as_evaluate_chooses_them(monkeypatch):
