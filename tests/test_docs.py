@@ -97,6 +97,9 @@ def test_the_commands_of_the_first_pages_run(name, command, reader):
     found = CliRunner().invoke(application(), command[1:])
     assert 0 == found.exit_code, found.stderr
     assert any(variant in found.stdout for variant in ("strided loads", "tile 16x16", "strided=loads", "rows"))
+    if command[1:] in (["rank", "transpose.py", "-p", "n=1024"], ["rank", "matvec.py", "-p", "n=4096"]):
+        shown = PAGES[name].text.partition("```text\nvariant ")[2].partition("\n```")[0].splitlines()[1:3]
+        assert [] == [line for line in shown if line not in found.stdout]
 
 
 @pytest.mark.parametrize(("name", "command"), LINES, ids=lambda value: value if isinstance(value, str) else "-")
