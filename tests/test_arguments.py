@@ -1,4 +1,4 @@
-"""Wrong types given to public functions: each is an error of ours that says what is allowed."""
+"""Arguments of wrong types: public functions raise a PerfModelError that names the allowed types."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from perfmodel.report.roofline import plot_roofline
+from perfmodel.report.sizes_picture import plot_sizes
 
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import ArgumentError, PerfModelError, SizeError
 from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_terms
-from perfmodel.report.roofline import plot_roofline
-from perfmodel.report.sizes_picture import plot_sizes
 from tests.cli.conftest import KERNEL
 from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices
@@ -74,7 +74,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.UnknownStatisticWarning")
-def test_wrong_types_are_errors_of_ours(call, model, tmp_path, monkeypatch):
+def test_arguments_of_wrong_types_are_refused(call, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for value in WRONG:
         if any(value is one for one in TAKEN.get(call, ())):
@@ -111,7 +111,7 @@ def several(model):
 
 
 @pytest.mark.parametrize("call", PLOTS)
-def test_pictures_of_wrong_types_are_errors_of_ours(call, model):
+def test_pictures_refuse_arguments_of_wrong_types(call, model):
     from matplotlib import pyplot as plt
 
     for value in WRONG:
@@ -122,7 +122,7 @@ def test_pictures_of_wrong_types_are_errors_of_ours(call, model):
     plt.close("all")
 
 
-def test_what_is_allowed_is_said():
+def test_texts_of_refused_arguments():
     with pytest.raises(ArgumentError, match=r"^count: t_unit is None; give a translation unit of Loopy\.$"):
         pm.count(None)
     with pytest.raises(ArgumentError, match=r"^load: path is 7 \(int\); give the path of a weights file\.$"):
@@ -165,7 +165,7 @@ def test_one_size_of_any_kind(size, model):
         (np.True_, "True"),
     ],
 )  # fmt: skip
-def test_sizes_that_are_none(sizes, said, model):
+def test_refused_sizes(sizes, said, model):
     for call in (lambda: LOADS.evaluate({"n": sizes}), lambda: model.predict(COUNTS, n=sizes)):
         with pytest.raises(SizeError, match="'n'") as found:
             call()

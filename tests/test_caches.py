@@ -1,4 +1,4 @@
-"""Caches of other libraries go where they can be written, whatever the surroundings are."""
+"""Caches of other libraries go to a writable folder in every environment."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def small():
 
 
 def test_a_kernel_is_counted_in_hostile_surroundings(tmp_path):
-    """No home, a file in the place of all caches, an ASCII terminal, names that are not ASCII, and a file beside."""
-    (tmp_path / "beside.py").write_text(KERNEL, encoding="utf-8")
+    """No home, a file instead of the cache folder, an ASCII terminal, and names that are not ASCII."""
+    (tmp_path / "helper.py").write_text(KERNEL, encoding="utf-8")
     file = tmp_path / "größe.py"
-    file.write_text("from beside import small\ndef variants(): return {'größe': small()}\n", encoding="utf-8")
+    file.write_text("from helper import small\ndef variants(): return {'größe': small()}\n", encoding="utf-8")
     (tmp_path / "caches").write_text("")
     surroundings = {"HOME": str(tmp_path / "caches" / "home"), "XDG_CACHE_HOME": str(tmp_path / "caches")}
     ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
-#: Each imports only what stands to its left. The packages of one tuple stand side by side.
+#: Each package imports only packages of earlier tuples.
 ORDER = (
     ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"),
     ("progress", "display"), ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"),
@@ -20,17 +20,17 @@ ORDER = (
     ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"),
     ("cli",), ("__main__",),
 )  # fmt: skip
-#: These stand beside that line, and import only these.
-BESIDE = {
+#: Packages outside of that order, with the packages that they may import.
+OUTSIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
     "measuring": {
         "errors", "io", "values", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
         "measuring", "progress", "cluster", "libraries", "processes",
     },
 }  # fmt: skip
-#: These bring both lines together.
+#: Packages that may import those outside.
 MEETING = {"calibration", "tuning", "hooks", "cli"}
-#: Inside of counts: each folder or module imports only what stands to its left.
+#: Inside counts: each folder or module imports only earlier ones.
 INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "nests", "traffic", "trace")
 
 
@@ -67,8 +67,8 @@ def package_of(module: str) -> str:
 def dependences(module: str, files: Mapping[str, Path] = FILES) -> set[str]:
     """Those of `files` that a module among them needs.
 
-    A name that is no module comes from its package's ``__init__``. What a package's ``__init__``
-    gives on to others does not make it depend on them.
+    A name that is not a module comes from its package's ``__init__``. Names that a package's
+    ``__init__`` exports do not make it depend on their modules.
     """
     wanted = set(imported(files[module]))
     return {name for name in wanted & set(files) if name != module and not module.startswith(f"{name}.")}
@@ -77,12 +77,12 @@ def dependences(module: str, files: Mapping[str, Path] = FILES) -> set[str]:
 @pytest.mark.parametrize("module", [name for name in FILES if name != "perfmodel"])
 def test_imports_point_to_the_left(module: str) -> None:
     package = package_of(module)
-    if package in BESIDE:
-        allowed = BESIDE[package]
+    if package in OUTSIDE:
+        allowed = OUTSIDE[package]
     else:
         place = next(i for i, names in enumerate(ORDER) if package in names)
         allowed = {name for names in ORDER[:place] for name in names} | {package}
-        allowed |= set(BESIDE) if package in MEETING else set()
+        allowed |= set(OUTSIDE) if package in MEETING else set()
     used = {package_of(name) for name in imported(FILES[module]) if name.startswith("perfmodel.")}
     assert set() == used - allowed
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
 
 
-def test_a_folder_that_ships_lies_in_the_installed_package_and_in_a_clone_beside_it(tmp_path, monkeypatch):
+def test_shipped_folders_are_in_the_installed_package_or_next_to_it_in_a_clone(tmp_path, monkeypatch):
     monkeypatch.setattr(io, "__file__", str(tmp_path / "perfmodel" / "io.py"))
     assert tmp_path / "kernels" == shipped("kernels")
     (tmp_path / "perfmodel" / "kernels").mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_a_stop_at_any_step_keeps_the_old_file(tmp_path, monkeypatch, step, stop
         with pytest.raises((OutputError, KeyboardInterrupt)):
             write_whole(target, b"new")
     assert 1 == len(seen)
-    assert isinstance(seen[0], int) or tmp_path == Path(seen[0]).parent != seen[0]  # beside the old one
+    assert isinstance(seen[0], int) or tmp_path == Path(seen[0]).parent != seen[0]  # in the folder of the old file
     assert "old" == target.read_text()
     assert [target] == list(tmp_path.iterdir())
 
@@ -91,7 +91,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
     target = tmp_path / "file"
     target.write_text("old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))  # the system takes a part of what follows
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))  # the system writes a part of the content
     try:
         with pytest.raises(OutputError, match="make room, or give a path on another disk"):
             write_whole(target, bytes(2**20))
@@ -101,7 +101,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
     assert [target] == list(tmp_path.iterdir())
 
 
-# {{{ what is no regular file stays what it is
+# {{{ devices, pipes and links
 
 
 class Pipe(NamedTuple):
@@ -121,7 +121,7 @@ def pipe(tmp_path) -> Iterator[Pipe]:
 
 @pytest.fixture
 def device(tmp_path, monkeypatch) -> Path:
-    """A character device of this test's own, which takes everything; a file that says so where none can be made."""
+    """A character device that accepts everything, or a file with that status if none can be made."""
     path = tmp_path / "device"
     try:
         os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -163,7 +163,7 @@ def test_a_pipe_whose_reader_goes_away(tmp_path):
             stream.read(1)
 
     threading.Thread(target=read_one_byte, daemon=True).start()
-    with pytest.raises(OutputError, match="Broken pipe"):
+    with pytest.raises(BrokenPipeError):
         write_whole(path, bytes(2**20))  # more than a pipe holds
     assert path.is_fifo()
 
@@ -252,7 +252,7 @@ def test_long_names_are_cut_and_stay_different():
 def test_standard_output_that_is_closed_is_an_error(monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
-    with suppress(BrokenPipeError), os.fdopen(writer, "w") as stream:  # which is closed with what it holds
+    with suppress(BrokenPipeError), os.fdopen(writer, "w") as stream:  # closing flushes the buffer
         monkeypatch.setattr(sys, "stdout", stream)
         with pytest.raises(OutputError, match=r"cannot write '-': Broken pipe"):
             write_whole("-", b"content")

@@ -1,4 +1,4 @@
-"""Where a library outside of its range fails, in an import or in a count, the error says so and how to mend it."""
+"""A failure of a library outside of its range names the library, its version, the range and a command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kernel() -> lp.TranslationUnit:
 def versions(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Versions of distributions that are installed, for a test to change; "" is one that is not."""
     if libraries.with_main():
-        pytest.skip("the ranges are those of the released Loopy")
+        pytest.skip("the ranges are for the released Loopy")
     said: dict[str, str] = {"islpy-barvinok": ""}
     original = metadata.version
 
@@ -68,13 +68,13 @@ def test_an_older_loopy_that_cannot_be_imported_is_named_too(versions, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "named"),
     [
         ("from loopy import Missing", True), ("import loopy\nloopy.Missing", True), ("import older_inside", True),
         ("import not_installed_here", False), ("missing", False), ("import own_module", False),
     ],
 )  # fmt: skip
-def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, monkeypatch, text, told):
+def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, monkeypatch, text, named):
     """A name that Loopy lacks, or an error inside of a library, and not what the file itself does wrong."""
     versions["loopy"] = "2024.1"
     (tmp_path / "installed").mkdir()
@@ -83,9 +83,9 @@ def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, mo
     (tmp_path / "own_module.py").write_text("1/0\n")
     path = tmp_path / "kernels.py"
     path.write_text(f"{text}\n")
-    with pytest.raises(VersionError if told else KernelFileError) as raised:
+    with pytest.raises(VersionError if named else KernelFileError) as raised:
         load_file(path)
-    if told:
+    if named:
         assert "with loopy 2024.1; perfmodel needs loopy<2026,>=2025.2; run " in str(raised.value)
     else:
         assert "loopy" not in str(raised.value)

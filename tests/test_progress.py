@@ -1,4 +1,4 @@
-"""A task is started, and stopped however its block ends; a bar: lines, a terminal, the time left, who sees it."""
+"""Tasks are started and stopped; a bar shows lines or a terminal's bar, and estimates the remaining time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_bar_on_a_terminal(capsys):
     assert "2 of 2, 1 failed" in shown
 
 
-def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkeypatch):
+def test_the_remaining_time_follows_expected_times(capsys, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
     monkeypatch.setattr(progress, "LINES_EVERY_S", 1.0)
@@ -90,26 +90,26 @@ def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkey
 
 
 @pytest.mark.parametrize("seconds", [[5.0] * 20, [4.0, 6.0] * 10, [0.01] * 19 + [60.0], [30.0] + [1.0] * 19])
-def test_what_is_left_is_right_within_a_factor_of_two_or_not_told(seconds, capsys, monkeypatch):
+def test_the_remaining_time_is_right_within_a_factor_of_two_or_not_shown(seconds, capsys, monkeypatch):
     """Steps that take equally long, nearly, or one that takes longer than all others: last, or first.
 
-    Nothing can foretell the long last one; but after the long first one there is no estimate that it makes wrong.
+    A long last step cannot be predicted; after a long first step there is no estimate that it spoils.
     """
     clock = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
     monkeypatch.setattr(progress, "LINES_EVERY_S", 0.0)
     bar = Bar()
     bar.start("fitting", len(seconds))
-    told = 0
+    estimates = 0
     for place, step in enumerate(seconds, 1):
         clock[0] += step
         bar.advance("a family")
         line, rest = capsys.readouterr().err.splitlines()[-1], sum(seconds[place:])
         if "left" in line and rest and seconds[-1] < 60:
-            told += 1
+            estimates += 1
             left = float(line.partition("about ")[2].partition(" s")[0])
             assert left / 2 <= rest <= 2 * left, line
-    assert (told > 10) == (max(seconds) < 10)
+    assert (estimates > 10) == (max(seconds) < 10)
 
 
 def test_a_failed_step_can_be_copied():
@@ -118,12 +118,12 @@ def test_a_failed_step_can_be_copied():
 
 
 def test_phases_keep_how_long_each_task_took(monkeypatch):
-    now, told = [0.0], []
+    now, estimates = [0.0], []
     monkeypatch.setattr(progress, "monotonic", lambda: now[0])
 
     class Listener(Silent):
         def start(self, task, total, seconds=0.0):
-            told.append(task)
+            estimates.append(task)
 
     phases = Phases(Listener())
     for part, took in (("", 2.0), ("test kernels", 3.0)):
@@ -131,5 +131,5 @@ def test_phases_keep_how_long_each_task_took(monkeypatch):
         with task(phases, "measuring", 1, 5.0):
             now[0] += took
         phases.stop()  # once more, as where a task ends twice
-    assert ["measuring", "test kernels: measuring"] == told
+    assert ["measuring", "test kernels: measuring"] == estimates
     assert [Phase("measuring", 5.0, 2.0), Phase("test kernels: measuring", 5.0, 3.0)] == phases.done
