@@ -33,18 +33,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LanePatterns:
-    """Patterns of the lanes of a work-group, with numbers of executions.
+    """Patterns of the lanes of a work-group, with numbers of executions."""
 
-    Attributes
-    ----------
-    addresses : array of shape (n_patterns, work-items of a group)
-        Relative to some multiple of the period, :data:`IDLE` for inactive lanes [B].
-    weights : array of shape (n_patterns,)
-        Executions of each pattern.
-    """
-
-    addresses: Ints
-    weights: Floats
+    addresses: Ints  # (n_patterns, work-items): relative to a multiple of the period, `IDLE` for inactive lanes [B]
+    weights: Floats  # (n_patterns,): executions of each pattern
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
         """Return the distinct segments that accesses of `size` bytes touch, as a mean over executions by sub-groups."""

@@ -35,18 +35,10 @@ def _coordinate(axis: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class GroupWork(FrozenValue):
-    """Operations and accesses of each work-group of a launch.
+    """Operations and accesses of each work-group of a launch."""
 
-    Attributes
-    ----------
-    amount : Count
-        Of one group; its parameters are sizes and the group's coordinates.
-    grid : tuple of Count
-        Groups along ``g.0``, ``g.1``, ...
-    """
-
-    amount: Count
-    grid: tuple[Count, ...]
+    amount: Count  # of one group; its parameters are sizes and the group's coordinates
+    grid: tuple[Count, ...]  # groups along ``g.0``, ``g.1``, ...
 
     def groups(self, sizes: Mapping[str, int]) -> int:
         """Return the number of groups at some sizes."""

@@ -260,8 +260,6 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
 
     Examples
     --------
-    Two pieces of a row touch two lines each where a line ends inside of them:
-
     >>> lines_anywhere(isl.Set("{ [x] : 0 <= x < 9 or 40 <= x < 47 }"), 16)
     Set("{ [i0] : 0 <= i0 <= 3 }")
     """

@@ -268,14 +268,8 @@ class Count:
         A count without a formula may take too much work even at one size. The value is then an upper bound, with an
         :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
 
-        Raises
-        ------
-        SizeError
-            A parameter is missing, negative or not an integer.
-        AssumptionError
-            The sizes break an assumption of the kernel.
-        CountError
-            The count takes too much work at these sizes, and no finite bound is found.
+        A missing or invalid size is a SizeError, a size that breaks the assumptions an AssumptionError, and a value that
+        takes too much work and has no finite bound a CountError.
         """
         value = self._formula_at(sizes)
         if not self.unexpanded:
@@ -330,18 +324,7 @@ class Count:
         return Count.constant(value, self.granularity).labelled(self.granularity, exact, reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes, broadcast together.
-
-        Parameters
-        ----------
-        sizes : mapping of str to array of int
-            One array for each parameter.
-
-        Returns
-        -------
-        ndarray of float64
-            With a relative error of at most 1e-12.
-        """
+        """Return the values at arrays of sizes, broadcast together, with a relative error of at most 1e-12."""
         function, allowed, arrays = self.function, self.allowed, {}
         for name in self._all_parameters:
             if name not in sizes:

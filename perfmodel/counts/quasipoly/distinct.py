@@ -21,13 +21,7 @@ class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
-        """Return each count's value at one size; sizes and assumptions are checked once for all.
-
-        Raises
-        ------
-        SizeError, AssumptionError, CountError
-            As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
-        """
+        """Return each count's value at one size; sizes and assumptions are checked once, with a Count's errors."""
         if not self._are_allowed(sizes):
             return tuple(count(**sizes) for count in self)  # one count raises the error, or accepts these sizes
         function, parameters = self._function
@@ -84,11 +78,6 @@ class DistinctCounts:
 @dataclass(frozen=True, eq=False)
 class NamedCounts(FrozenValue):
     """A tree of dataclasses, tuples and mappings that contain counts, evaluated as a whole.
-
-    Parameters
-    ----------
-    tree : dataclass, tuple, mapping or Count
-        What contains the counts.
 
     Examples
     --------
