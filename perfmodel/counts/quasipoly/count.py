@@ -268,8 +268,8 @@ class Count:
         A count without a formula may take too much work even at one size. The value is then an upper bound, with an
         :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
 
-        A missing or invalid size is a SizeError, a size that breaks the assumptions an AssumptionError, and a value that
-        takes too much work and has no finite bound a CountError.
+        A missing or invalid size is a SizeError, a size that breaks the assumptions an AssumptionError, and a value
+        without a finite bound that takes too much work a CountError.
         """
         value = self._formula_at(sizes)
         if not self.unexpanded:
