@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import pickle
 import subprocess
@@ -16,9 +15,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from scripts.benchmarks.forked import forked, seconds
-from scripts.benchmarks.kernel_sets import LARGE, _straight_line, chosen
-from scripts.benchmarks.table import geometric_mean, goals, ratio, table
+from scripts.benchmarks.forked import forked
+from scripts.benchmarks.kernel_sets import chosen
+from scripts.benchmarks.table import ratio, table
 from tests.scripts import bench_kernels
 
 ROOT = Path(__file__).parents[2]
@@ -60,21 +59,10 @@ def test_an_error_in_a_child_is_an_answer() -> None:
     assert (None, "IndexError: list index out of range") == (ran.value, ran.error)
 
 
-def test_cpu_seconds_leave_waiting_out() -> None:
-    import time
-
-    assert 0.05 > seconds(lambda: time.sleep(0.1))
-
-
 # }}}
 
 
 # {{{ the table
-
-
-def test_geometric_mean() -> None:
-    assert 4.0 == pytest.approx(geometric_mean([2.0, 8.0]))
-    assert math.isnan(geometric_mean([]))
 
 
 def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
@@ -89,23 +77,6 @@ def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
     assert "count's own share, geometric mean 1/8.0 of Loopy's (goal 1/4)" in text
 
 
-def test_the_slowest_beside_the_peer_are_named() -> None:
-    text = table(result(*(row(f"k{n}", 0.01, 0.01 * n) for n in range(1, 13))))
-    named = ", ".join(f"k{n} {n}.00" for n in range(1, 11))
-    assert f"the 10 slowest beside the peer, in total: {named}\n" in text
-
-
-def test_goals_name_the_worst_kernel() -> None:
-    rows = [row("a", 0.01, 0.2), row("b", 0.02, 0.01, all_cold_s=0.7, peak_bytes=600_000_000)]
-    missed = [text for text, met in goals(rows) if not met]
-    assert [
-        "cold, scheduled before, geometric mean 3.2 times faster (goal 4)",
-        "in total, slowest beside the peer: 0.50 times (b; goal 1/1.05)",
-        "everything cold, slowest 0.700 s (b; goal 0.5)",
-        "peak memory 600 MB (b; goal 500)",
-    ] == missed
-
-
 # }}}
 
 
@@ -113,10 +84,10 @@ def test_goals_name_the_worst_kernel() -> None:
 
 
 def test_one_kernel_as_json() -> None:
-    ran = bench("counts", "matmul_naive", "--repeats", "1", "--json")
+    ran = bench("counts", "measurement_kernels/matmul_naive", "--repeats", "1", "--json")
     assert 0 == ran.returncode, ran.stderr
     (found,) = json.loads(ran.stdout)["kernels"]
-    assert ("matmul_naive", {}) == (found["kernel"], found["failures"])
+    assert ("measurement_kernels/matmul_naive", {}) == (found["kernel"], found["failures"])
     times = [value for name, value in found.items() if name.endswith("_s")]
     assert 11 == len(times)
     assert all(0 < value < 60 for value in times)
@@ -125,7 +96,7 @@ def test_one_kernel_as_json() -> None:
 
 def test_kernels_of_another_module_can_be_added() -> None:
     everything = chosen([], ["tests.scripts.bench_kernels"])
-    assert 100 < len(everything)
+    assert 40 < len(everything)
     assert len({kernel.name for kernel in everything}) == len(everything)
     (added,) = chosen(["tests.scripts.bench_kernels/double"], ["tests.scripts.bench_kernels"])
     assert 10 == count(added.build(), cache=False).accesses(direction="load")(n=10)
@@ -142,16 +113,9 @@ def test_captured_kernels_are_timed_alone_and_refusals_are_named(tmp_path: Path)
     ran = bench("counts", "--captured", str(folder), "--repeats", "1", "--json")
     assert 0 == ran.returncode, ran.stderr
     found = json.loads(ran.stdout)
-    assert ["some/double#1"] == [row["kernel"] for row in found["kernels"]]
-    assert ["some/opaque#1"] == list(found["refused"])
-    assert "CountError" in found["refused"]["some/opaque#1"]
-
-
-def test_a_straight_line_has_as_many_instructions_as_it_says() -> None:
-    counts = count(_straight_line(5), cache=False)
-    assert (8 * 10, 4 * 10) == (counts.operations(kind="mul")(n=10), counts.operations(kind="add")(n=10))
-    assert [LARGE] == [kernel.name for kernel in chosen([LARGE], ())]
-    assert LARGE not in {kernel.name for kernel in chosen([], ())}
+    assert ["some/double"] == [row["kernel"] for row in found["kernels"]]
+    assert ["some/opaque"] == list(found["refused"])
+    assert "CountError" in found["refused"]["some/opaque"]
 
 
 def test_an_unknown_kernel_is_answered_in_one_line() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from perfmodel.libraries import BARVINOK, has_upper_bound
+from perfmodel.libraries import has_upper_bound
 from tests.shadow import NO_DRIVERS, ROOT, shadow
 
 NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
@@ -125,15 +125,6 @@ def test_no_device_no_root_and_no_network(ready, no_root):
     assert "apt-get install pocl-opencl-icd" in line
 
 
-def test_help_and_unknown_options(copy):
-    done = setup(copy, "--help")
-    assert 0 == done.returncode
-    for option in ("--intel", "--offline-wheels DIR", "--download-wheels DIR"):
-        assert option in done.stdout
-    assert "unknown option '--intell'; there are --intel" in error_of(setup(copy, "--intell"))
-    assert not (copy / ".venv").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -156,42 +147,6 @@ def test_offline_a_missing_wheel_is_named_and_nothing_else_is_tried(ready, tmp_p
     assert "scripts/setup --download-wheels DIR" in line
 
 
-def test_offline_nothing_is_asked_of_apt_or_an_index(ready, tmp_path):
-    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
-    shadow(packages, "pyopencl", NO_DRIVERS)
-    (tmp_path / "wheels").mkdir()
-    (tmp_path / "wheels" / "nothing-1.0-py3-none-any.whl").touch()
-    done = setup(ready, "--offline-wheels", str(tmp_path / "wheels"))
-    assert "no OpenCL device works" in error_of(done)
-    assert "pocl-opencl-icd ..." not in done.stderr
-
-
-def test_intel_that_is_there_is_not_installed_again(ready):
-    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
-    (packages / "pyopencl" / ".libs").mkdir(parents=True)
-    (packages / "pyopencl" / "__init__.py").write_text("")
-    library = ready / ".venv" / "lib" / "libintelocl.so"
-    library.touch()
-    (packages / "pyopencl" / ".libs" / "intel.icd").write_text(f"{library}\n")
-    done = setup(ready, "--intel", **NO_INDEX)
-    assert "Intel's OpenCL runtime is there already" in done.stderr
-    library.unlink()
-    assert "Intel's OpenCL runtime could not be installed" in error_of(setup(ready, "--intel", **NO_INDEX))
-
-
-def test_intel_comes_beside_pocl_and_not_instead_of_it(ready, no_root):
-    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
-    (packages / "pyopencl" / ".libs").mkdir(parents=True)
-    platform = "class Platform:\n    name = 'Intel(R) OpenCL'\n\ndef get_platforms():\n    return [Platform]\n"
-    (packages / "pyopencl" / "__init__.py").write_text(platform)
-    library = ready / ".venv" / "lib" / "libintelocl.so"
-    library.touch()
-    (packages / "pyopencl" / ".libs" / "intel.icd").write_text(f"{library}\n")
-    note = "PoCL could not be installed beside Intel's runtime"
-    assert note in setup(ready, "--intel", **no_root, **NO_INDEX).stderr
-    assert note not in setup(ready, **no_root, **NO_INDEX).stderr
-
-
 def test_the_pinned_versions_are_in_the_ranges_that_setup_cfg_allows():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
@@ -202,25 +157,3 @@ def test_the_pinned_versions_are_in_the_ranges_that_setup_cfg_allows():
     assert {"islpy", "loopy", "pymbolic", "pyopencl", "pytools"} == {*pins} == {*ranges}
     assert [] == [name for name, version in pins.items() if version not in ranges[name]]
     assert ">=3.10,<3.14" == config["options"]["python_requires"]
-
-
-def test_the_doctor_mends_with_what_setup_installs():
-    assert f"readonly BARVINOK='{BARVINOK}'" in (ROOT / "scripts" / "setup").read_text()
-
-
-PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/redraw", "scripts/nightly", ".ci/run")
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_scripts_are_programs(name):
-    assert os.access(ROOT / name, os.X_OK)
-    subprocess.run(["bash", "-n", ROOT / name], check=True)
-
-
-def test_continuous_integration_calls_what_a_user_calls():
-    commands = [
-        line
-        for line in (ROOT / ".ci" / "run").read_text().splitlines()
-        if line and not line.startswith(("#", "set ", "cd "))
-    ]
-    assert ["exec scripts/test"] == commands
