@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from perfmodel.report.roofline import plot_roofline
-from perfmodel.report.sizes_picture import plot_sizes
 
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import ArgumentError, PerfModelError, SizeError
-from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_terms
+from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_roofline, plot_sizes, plot_terms
 from tests.cli.conftest import KERNEL
 from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices

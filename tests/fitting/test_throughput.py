@@ -23,8 +23,8 @@ from perfmodel.fitting.throughput import (
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
-from perfmodel.quantities.multiplicity import CLASSES
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.multiplicity import CLASSES
 from perfmodel.store import Measurement, Measurements
 
 FAMILY = find_family("synchronous_parallel_throughput")
