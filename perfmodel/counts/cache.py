@@ -1,9 +1,9 @@
-"""The cache of counts, and of checks whether kernels can be built: in memory, and on disk for later processes.
+"""The cache of counts and of checks whether kernels can be built: in memory, and on disk for later processes.
 
-An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own persistent key), the
-options of the count, the versions of the libraries and the source of this package. On disk an entry is one JSON file,
-moved into place whole, so that processes may share a folder. Counts are made again where an entry cannot be read, and
-not stored where the folder cannot be written.
+An entry's name is a hash of the kernel's content (Loopy's persistent key), the options of the count, the versions of
+the libraries and the source of this package. On disk an entry is one JSON file, written atomically, so that processes
+may share a folder. Counts are computed again where an entry cannot be read, and not stored where the folder cannot be
+written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 512 * 2**20  # about 40,000 kernels; the least recently used are dropped
 TRIM_EVERY = 256
-"""After so many entries a process looks what all take: that reads the whole folder."""
+"""Entries after which a process checks the size of the folder, which it has to read for that."""
 
 _written = itertools.count()
 _memory: OrderedDict[str, Any] = OrderedDict()
@@ -51,10 +51,7 @@ T = TypeVar("T", bound=Storable)
 
 
 def key_of(t_unit: Any, *options: object) -> str | None:
-    """Return what identifies the counts of a kernel.
-
-    None where ``PERFMODEL_NO_CACHE`` is set, or where Loopy cannot say what the kernel holds.
-    """
+    """Return the cache's key of a kernel; None if ``PERFMODEL_NO_CACHE`` is set or Loopy has no key for the kernel."""
     if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
         return None
     try:
@@ -66,7 +63,7 @@ def key_of(t_unit: Any, *options: object) -> str | None:
 
 
 def remembered(key: str | None, make: Callable[[], T], kind: type[T]) -> T:
-    """Return the value of a kind with this key, made where no cache has it."""
+    """Return the value with this key from a cache, or make and cache it."""
     if key is None:
         return make()
     with _lock:
@@ -110,7 +107,7 @@ def _read(path: Path, kind: type[T]) -> T | None:
             return None
         value: T = kind.from_json(counts)
         os.utime(path)  # the least recently used is dropped first
-    except Exception:  # the counts are made again, whatever is wrong with the entry
+    except Exception:  # any damage: the counts are computed again
         return None
     return value
 
@@ -130,7 +127,7 @@ def _digest(content: Any) -> str:
 
 
 def _trim(directory: Path) -> None:
-    """Drop the least recently used entries while all together are too large."""
+    """Remove the least recently used entries while the folder is too large."""
     entries = []
     for entry in os.scandir(directory):
         with suppress(OSError):

@@ -63,42 +63,38 @@ def count(
         Work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
         Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text;
-        and the *span* of each array that data index, as ``{"x:span": 1000}``: the indices that a work-item uses lie
-        among so many neighbouring ones, which move on evenly, from the first index to the last, as the work-items
-        do. For a band matrix that is its bandwidth. Only :meth:`KernelCounts.traffic` depends on it.
+        and the *span* of each array with data-dependent indices, as ``{"x:span": 1000}``: a work-item's indices are
+        among this many neighbouring ones, which move evenly from the first index to the last. For a band matrix it is
+        the bandwidth. Only :meth:`KernelCounts.traffic` depends on it.
     include_index_arithmetic : bool
-        Whether integer arithmetic of addresses, and of tests of inames and size parameters alone, is counted too; of
-        addresses as it is in the code, after Loopy has simplified them.
+        Whether integer arithmetic of addresses, as Loopy simplifies them, and of tests of inames and size parameters
+        is counted too.
     group_multiply_add : bool
-        Whether a product that is added at once counts as one operation of kind ``madd`` instead of a ``mul`` and an
-        ``add``.
+        Whether a product that is added at once counts as one ``madd`` instead of a ``mul`` and an ``add``.
     declared : mapping of str to mapping, optional
-        For each C instruction, by its identifier, what one execution of it does, as in
-        ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``: operations by type
-        and kind, and accesses by array, with the index where it is known (without it the access is indirect).
-        ``{("float32", "mul"): 1}`` declares operations alone: one load of each array that Loopy knows to be read
-        and one store of each that is written are then counted, ``exact=False``, with a warning.
+        By the identifier of a C instruction: what one execution of it does, as in
+        ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``. An access without an
+        index is indirect. With only operations, as in ``{("float32", "mul"): 1}``, one load of each array that Loopy
+        finds read and one store of each that it finds written are counted, ``exact=False``, with a warning.
     cache : bool
-        Whether counts made before, in this process or (on disk) in another, may be returned.
+        Whether counts from this process's cache, or from the cache on disk, may be returned.
     dtypes : mapping of str to numpy.dtype, optional
-        Types of the arguments that get theirs only when the kernel is called.
+        Types of the arguments that have none in the kernel.
     within : str
-        Counts a part of the kernel: the instructions that Loopy's match expression selects, as ``"id:compute*"``,
-        ``"writes:out"`` or ``"tag:update and not reads:a"``; all by default. It sees the instructions of the scheduled
-        kernel: Loopy makes ``<id>_<iname>_init`` and ``<id>_<iname>_update`` of a reduction, and an instruction for
-        each prefetch. Launches, work-groups, work-items and barriers stay those of the whole kernel.
+        Loopy's match expression of the instructions to count, as ``"id:compute*"``, ``"writes:out"`` or
+        ``"tag:update and not reads:a"``; all by default. It selects among the instructions of the scheduled kernel, in
+        which a reduction is ``<id>_<iname>_init`` and ``<id>_<iname>_update``, and each prefetch an instruction.
+        Launches, work-groups, work-items and barriers are always counted for the whole kernel.
     access_tags : collection of str
-        Counts only the accesses with one of these tags, as ``left`` in ``a$left[i]``; all by default. Operations and
-        barriers are counted as before.
+        Tags of the accesses to count, as ``left`` in ``a$left[i]``; all by default. Operations and barriers are
+        counted in any case.
     budget : float
         How much work a formula may take; 1 is half a million operations of isl for each set, about a second. A count
-        that needs more is evaluated at given sizes only; it is as exact, and its text says so. The work is counted and
-        not timed, so that equal kernels have equal counts. Below 1 formulas must be shorter, and a set may still take
-        that second.
+        that needs more has no formula and is evaluated at given sizes, as exactly. The work is counted and not timed,
+        so that equal kernels have equal counts. Below 1 formulas must be shorter, and a set may still take that second.
     check : bool
-        Whether the kernel is built first, once: Loopy checks it and writes its code, and each access is compared with
-        the memory that the code declares. The command line always does so. It takes about as long as scheduling; its
-        result is in the cache too.
+        Whether Loopy checks the kernel and writes its code first, and each access is compared with the memory that the
+        code declares, as the command line does. It takes about as long as scheduling; the result is cached.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Statistics that no kernel uses: which they are, and what they may have meant."""
+"""Warnings about statistics that no kernel uses, with the keys that may have been meant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Report(NamedTuple):
-    """The keys of statistics that were given for a kernel and that it does not use, and the keys that it has."""
+    """The given statistics that a kernel does not use, and the keys that it has."""
 
     unused: tuple[str, ...]
     keys: tuple[str, ...]
@@ -26,18 +26,18 @@ _REPORTS: ContextVar[list[Report] | None] = ContextVar("_REPORTS", default=None)
 
 
 def spaceless(key: str) -> str:
-    """Return the key of a statistic as it is compared: without spaces."""
+    """Return the key of a statistic without spaces, as keys are compared."""
     return key.replace(" ", "")
 
 
 def unused(statistics: Collection[str], keys: Collection[str]) -> tuple[str, ...]:
-    """Return the statistics that are not among the keys of a kernel's."""
+    """Return the statistics that are not among a kernel's keys."""
     used = set(map(spaceless, keys))
     return tuple(key for key in statistics if spaceless(key) not in used)
 
 
 def report(*found: Report) -> None:
-    """Warn of the statistics that none of some kernels uses, or leave that to :func:`statistics_of_variants`."""
+    """Warn of the statistics that none of some kernels uses, or let :func:`statistics_of_variants` do so at its end."""
     collected = _REPORTS.get()
     if collected is not None:
         collected.extend(found)
@@ -59,7 +59,7 @@ def _advice(key: str, keys: Collection[str]) -> str:
 
 @contextmanager
 def reports() -> Iterator[list[Report]]:
-    """Collect in a block what is reported, kernel by kernel."""
+    """Collect the reports of a block, one for each kernel."""
     collected: list[Report] = []
     token = _REPORTS.set(collected)
     try:
@@ -70,7 +70,7 @@ def reports() -> Iterator[list[Report]]:
 
 @contextmanager
 def statistics_of_variants() -> Iterator[None]:
-    """Warn of a statistic at the end of a block, if none of the kernels that are counted in it uses it."""
+    """Warn at the end of a block of each statistic that no kernel counted in it uses."""
     collected: list[Report] = []
     try:
         with reports() as collected:

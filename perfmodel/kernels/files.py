@@ -258,7 +258,7 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
 # {{{ running a file
 
 #: Modules next to kernel files: their folders by their names.
-_beside: dict[str, Path] = {}
+_neighbours: dict[str, Path] = {}
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ def surroundings(path: Path) -> Iterator[None]:
         with suppress(ValueError):
             sys.path.remove(str(folder))
         if (loaded := _loaded()) is not known:
-            _beside.update((name, folder) for name in loaded - known if _is_in(folder, sys.modules.get(name)))
+            _neighbours.update((name, folder) for name in loaded - known if _is_in(folder, sys.modules.get(name)))
 
 
 def _loaded() -> frozenset[str]:
@@ -390,11 +390,11 @@ def _module_name(path: Path) -> str:
 
 def _forget_namesakes(folder: Path) -> None:
     """Unload modules that are next to another kernel file and have the name of a module in this folder."""
-    for name, home in list(_beside.items()):
+    for name, home in list(_neighbours.items()):
         top = name.partition(".")[0]
         if home != folder and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
             sys.modules.pop(name, None)
-            del _beside[name]
+            del _neighbours[name]
 
 
 def _is_in(folder: Path, module: ModuleType | None) -> bool:
@@ -415,9 +415,9 @@ SHORT_TEXT = 0x8C
 
 def sources_in(pickled: bytes) -> tuple[Source, ...]:
     """Return the kernel files that ran here and that a pickle names, or that are next to a module that it names."""
-    beside = {folder for name, folder in _beside.items() if _pickled(name) in pickled}
+    folders = {folder for name, folder in _neighbours.items() if _pickled(name) in pickled}
     return tuple(
-        source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in beside
+        source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in folders
     )
 
 
@@ -451,16 +451,16 @@ def pickled_by_value(value: Any) -> bytes:
 def _own_modules(value: Any) -> list[ModuleType]:
     """Return the modules of the functions in a value, and modules next to them, without installed ones."""
     names = {name for function in _functions(value) if (name := getattr(function, "__module__", None))}
-    names |= {beside for name in names for beside in _modules_beside(name)}
+    names |= {other for name in names for other in _modules_next_to(name)}
     modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
     return [module for module in modules if not _is_everywhere(module)]
 
 
-def _modules_beside(name: str) -> tuple[str, ...]:
+def _modules_next_to(name: str) -> tuple[str, ...]:
     """Return the names of modules next to a module's file that a kernel file there imported."""
     file = getattr(sys.modules.get(name), "__file__", None)
     folder = Path(file).absolute().parent if isinstance(file, str) else None
-    return tuple(sorted(beside for beside, home in _beside.items() if home == folder))
+    return tuple(sorted(name for name, home in _neighbours.items() if home == folder))
 
 
 def _is_everywhere(module: ModuleType) -> bool:

@@ -1,4 +1,4 @@
-"""A kernel class: the kernels that it builds, their sizes and work-group shapes, and what their output must be.
+"""A kernel class: how to build its kernels, their sizes and work-group shapes, and their correct output.
 
 The sets of shapes are those of Stevens and Klöckner, section 4.1, without the large ones of their Titan X.
 """
@@ -25,16 +25,16 @@ class Ladder:
     Parameters
     ----------
     at : callable
-        From an exponent to the parameter sets of one rung; more than one where shapes are compared.
+        From an exponent to the parameter sets of one rung, several where shapes are compared.
     start : int
-        The smallest exponent worth trying.
+        The smallest exponent to try.
     step : int
         Distance of two rungs: 1 for the paper's ``2**(p+t)``, 2 for ``2**(p+2*t)``.
     rungs : int
         Number of rungs in the paper.
     longest : int, optional
-        If given, the sets of a rung are in the order of their times, and only this many are
-        measured: the last ones that are short enough.
+        If given, the sets of a rung are in the order of their times, and only the last `longest`
+        of those that are short enough are measured.
     """
 
     at: Callable[[int], tuple[Parameters, ...]]
@@ -44,7 +44,7 @@ class Ladder:
     longest: int | None = None
 
     def exponents(self, p: int, rungs: int | None = None) -> tuple[int, ...]:
-        """Exponents of the ladder whose lowest rung is `p`."""
+        """Return the exponents of the ladder whose lowest rung is `p`."""
         return tuple(p + self.step * t for t in range(rungs or self.rungs))
 
 
@@ -63,12 +63,11 @@ WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
 
 
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
-    """Work-group shapes that a device with this limit [work-items] runs, the paper's where they fit.
+    """Return the work-group shapes for a device with this limit [work-items], the paper's where they fit.
 
-    The medium sets are for devices that allow 512 work-items, the small sets for those
-    that allow 256 (as the paper's R9 Fury). Below that, the shape is the largest power of two.
-
-    No dimensions give the one empty shape of a class that sets its own.
+    The medium sets are for devices that allow 512 work-items, the small sets for devices that allow 256 (as the
+    paper's R9 Fury). Below that, the shape is the largest power of two. Without dimensions it is the empty shape of a
+    class that sets its own.
 
     Examples
     --------
@@ -88,10 +87,10 @@ def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, .
 
 
 def assume(**multiples: WorkGroup) -> str:
-    """Loopy assumptions: each size is positive and a multiple of its power-of-two tiles.
+    """Return Loopy assumptions: each size is positive and a multiple of its power-of-two tiles.
 
-    Sizes are powers of two, so that the code needs no guard for a tile of 16, and needs one for
-    a tile of 12 (the paper's sizes "are not multiples" of such groups; guards are counted).
+    Sizes are powers of two, so a tile of 16 needs no guard and a tile of 12 does (the paper's sizes "are not multiples"
+    of such groups; guards are counted).
 
     Examples
     --------
@@ -117,18 +116,18 @@ class KernelClass:
     Parameters
     ----------
     name : str
-        Unique in its folder; the file's name by custom.
+        Unique in its folder; by convention the file's name.
     group : str
         Classes of one group are left out together when models are judged (matmul, stencil, ...).
     build : callable
-        ``build(**variant)`` gives the transformed :class:`loopy.TranslationUnit`.
+        ``build(**variant)`` returns the transformed :class:`loopy.TranslationUnit`.
     sizes : Ladder
         Parameter sets; they do not change the code.
     reference : callable
         ``reference(arguments, **variant)``: arguments by name (arrays, scalars, sizes) to
         the expected output arrays by name.
     variants : tuple of mappings
-        Keyword arguments of `build` that change the code, the work-group left out.
+        Keyword arguments of `build` that change the code, without the work-group.
     dimensions : int
         Axes of the work-group (1 or 2), passed to `build` as ``work_group``; 0 for none.
     scalars : callable
@@ -138,25 +137,24 @@ class KernelClass:
     isolates : str or callable, optional
         The feature that dominates the time, or a function of the variant that names it.
     covers : callable, optional
-        ``covers(**variant)`` names an operation and its type that kernels may need, such as ``exp float64``; None for
-        none. A campaign that leaves variants out measures one of each name all the same, at one size.
+        ``covers(**variant)`` is an operation and its type that kernels may need, such as ``exp float64``, or None. A
+        campaign that leaves variants out still measures one of each name, at one size.
     doubles : str, optional
-        The size parameter that, if doubled, doubles the isolated feature's count. The isolation
-        is proved with it on a device.
+        The size parameter that doubles the isolated feature's count when it is doubled, for tests of the isolation.
     raises : float
-        The time must then rise at least by this fraction [1]; 1 is in proportion.
+        The least relative rise of the time in such a test [1]; 1 is in proportion.
     contents : mapping
-        From array name to ``draw(generator, shape)``, for arrays with other contents than numbers
-        in [0.5, 2), as the index array of a gather.
+        From array name to ``draw(generator, shape)``, for arrays whose contents are not numbers in [0.5, 2), such as
+        the index array of a gather.
     statistics : mapping or callable
-        What :func:`perfmodel.counts.count` must know of loops and tests that depend on data: mean trip counts and
-        probabilities [1], or a function of the variant that gives them.
+        Statistics for :func:`perfmodel.counts.count`: mean trip counts and probabilities [1] of loops and tests that
+        depend on data, or a function from the variant to these.
     tolerance : float
         Largest relative difference from `reference` [1].
     ranked : bool
-        The variants are choices for one computation, which are ranked by their predicted times.
-        All have the same arrays, and a campaign measures all at the same sizes: at these the
-        quickest stands out from the launch overhead, and the slowest is short enough.
+        Whether the variants are choices for one computation, to be ranked by their predicted times. All have the same
+        arrays. A campaign measures all at sizes where the fastest exceeds the launch overhead and the slowest is short
+        enough.
     """
 
     name: str
@@ -180,10 +178,10 @@ class KernelClass:
     ranked: bool = False
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
-        """Variants with their ``work_group``, for a device with this limit [work-items].
+        """Return the variants with their ``work_group``, for a device with this limit [work-items].
 
-        `shapes` is the largest number of work-group shapes of each variant. With one, it is the
-        group of 256 work-items for which the paper reports its results.
+        Each variant has at most `shapes` work-group shapes; with one, it is the group of 256 work-items for which the
+        paper reports its results.
         """
         groups = work_groups(self.dimensions, max_work_group_size)
         if shapes < len(groups):
@@ -192,13 +190,13 @@ class KernelClass:
         return tuple({**variant, **group} for group in own for variant in self.variants)
 
     def with_variants(self, variants: tuple[Variant, ...]) -> KernelClass:
-        """The same class with only these variants."""
+        """Return the class with only these variants."""
         return replace(self, variants=variants)
 
     def isolated(self, variant: Variant) -> str | None:
-        """Name of the feature that this variant isolates, if any."""
+        """Return the feature that this variant isolates, or None."""
         return self.isolates(**variant) if callable(self.isolates) else self.isolates
 
     def known_statistics(self, variant: Variant) -> Mapping[str, float]:
-        """Statistics of this variant's data, as of :func:`perfmodel.counts.count`."""
+        """Return the statistics of this variant's data for :func:`perfmodel.counts.count`."""
         return self.statistics(**variant) if callable(self.statistics) else self.statistics

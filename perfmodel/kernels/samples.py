@@ -1,7 +1,7 @@
-"""Kernels that ship with their generated code and their counts: random samples, on which fits are judged.
+"""Random kernels that ship with their generated code and counts, on which fits are judged.
 
-Nobody wrote them for a purpose, so their errors are those of kernels from elsewhere. Loopy neither schedules them nor
-generates code again, so that a calibration can measure many.
+They are not written for a purpose, so their errors are like those of users' kernels. Loopy does not schedule them or
+generate code again, so a calibration can measure many.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ SCHEMA = "perfmodel.sample/1"
 TAG = "samples"
 """The tag of all samples."""
 RUNG = 2
-"""Sizes that are doubled from one rung of a sample's ladder to the next."""
+"""Number of sizes that double from one rung of a sample's ladder to the next."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeptKernel(FrozenValue):
-    """A kernel as it was generated and counted once: a line of the file of samples, of :data:`SCHEMA`.
+    """A kernel with its generated code and counts: a line of the file of samples, of :data:`SCHEMA`.
 
-    It stands in for generated code where a campaign compiles, checks and times.
+    A campaign compiles, checks and times it in place of generated code.
     """
 
     document: Mapping[str, Any]
@@ -56,7 +56,7 @@ class KeptKernel(FrozenValue):
 
     @cached_property
     def kernel(self) -> Any:
-        """What is asked of Loopy's kernel: its name, arguments, index type and build options."""
+        """The parts of Loopy's kernel that a campaign uses: its name, arguments, index type and build options."""
         import loopy as lp
         from loopy.types import NumpyType
 
@@ -71,18 +71,17 @@ class KeptKernel(FrozenValue):
         )
 
     def counts(self, subgroup_size: int) -> KernelCounts:
-        """Return the counts for a device with sub-groups of that many work-items.
+        """Return the counts for a device with this sub-group size.
 
-        The tables of counts are of work-items, groups and launches; what is of sub-groups is counted when it is asked.
+        The stored tables are of work-items, groups and launches; counts of sub-groups are computed on request.
         """
         return replace(KernelCounts.from_json(self.document["counts"]), subgroup_size=subgroup_size)
 
 
 def code_hash(generated: Any) -> str:
-    """Return the SHA-256 of all that runs of generated code depend on [hexadecimal].
+    """Return the SHA-256 of OpenCL code and of Loopy's host function, which has the grid [hexadecimal].
 
-    That is its OpenCL code, and Loopy's host function, which has the launches: the grid may differ where that
-    code is the same. Options of the compiler follow behind a dash.
+    A hash of the compiler's options follows after a dash.
     """
     parts = [generated.text, *generated.host_function], [*generated.kernel.options.build_options]
     digests = [hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part]
@@ -92,9 +91,9 @@ def code_hash(generated: Any) -> str:
 def kept_document(
     generated: Any, counts: KernelCounts, sizes: Parameters, grow: tuple[str, ...], near: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the document of a kernel: its generated code, its counts, its smallest sizes, and which are doubled.
+    """Return the document of a kernel: generated code, counts, smallest sizes, and the sizes that grow.
 
-    `near` names the index arrays, and how far from their own place entries point [cells]; 0 is anywhere.
+    `near` maps an index array to the largest distance of its entries from their own position [cells]; 0 is anywhere.
     """
     from loopy.kernel.array import ArrayBase, get_strides
 
@@ -110,7 +109,7 @@ def kept_document(
 
 
 def sample_class(document: Mapping[str, Any]) -> KernelClass:
-    """Return the kernel class of a sample. It is a group of its own, and nothing checks its output."""
+    """Return the kernel class of a sample, which is its own group and has no reference output."""
     kept = KeptKernel(document)
     return KernelClass(
         name=document["name"],
@@ -124,7 +123,7 @@ def sample_class(document: Mapping[str, Any]) -> KernelClass:
 
 
 def samples(path: Path) -> tuple[KernelClass, ...]:
-    """Return the kernel classes of a file of samples (JSON lines, packed by xz)."""
+    """Return the kernel classes of a file of samples (JSON lines, compressed with xz)."""
     return tuple(sample_class(json.loads(line)) for line in lzma.decompress(path.read_bytes()).splitlines())
 
 
@@ -145,7 +144,7 @@ def _unchecked(arguments: Mapping[str, Any], **variant: Any) -> Mapping[str, Any
 
 
 def _pointers(reach: int, generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Return cells along the first axis: anywhere, or at most `reach` from an entry's own place."""
+    """Return random cells along the first axis, at most `reach` from an entry's own position if that is not 0."""
     if not reach:
         return generator.integers(0, shape[0], shape).astype(np.int32)
     places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))

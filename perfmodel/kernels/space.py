@@ -24,9 +24,9 @@ Configuration = dict[str, Any]
 Check = Callable[[Configuration], bool]
 
 MOST = 10**7
-"""Configurations of a space before restrictions, at most: to go through these takes about ten seconds."""
+"""Most configurations of a space before restrictions; this many take about ten seconds."""
 MOST_KEPT = 10**6
-"""Configurations that meet all restrictions, at most: these take a gigabyte of memory."""
+"""Most configurations that satisfy all restrictions; this many take a gigabyte of memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class Space(FrozenValue):
     Raises
     ------
     SpaceError
-        If a parameter's name is no text, it has no values or one value twice, configurations are more than
-        :data:`MOST`, a restriction takes something that is no parameter or returns something else than true or false,
-        or no configuration meets all restrictions.
+        If a parameter's name is not a string, it has no values or one value twice, there are more than :data:`MOST`
+        configurations, a restriction has an unknown parameter or does not return true or false, or no configuration
+        satisfies all restrictions.
 
     Examples
     --------
@@ -66,15 +66,15 @@ class Space(FrozenValue):
         object.__setattr__(self, "values", _checked_values(self.values))
         object.__setattr__(self, "restrictions", tuple(self.restrictions))
         if not self.configurations:
-            raise SpaceError("no configuration meets all restrictions", "check them, or give more values")
+            raise SpaceError("no configuration satisfies all restrictions", "check them, or give more values")
         if len(self.configurations) > MOST_KEPT:
-            raise SpaceError(f"more than {MOST_KEPT} configurations meet all restrictions", "restrict them more")
+            raise SpaceError(f"more than {MOST_KEPT} configurations satisfy all restrictions", "restrict them more")
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """The configurations that meet all restrictions; the last parameter varies first.
+        """The configurations that satisfy all restrictions; the last parameter varies first.
 
-        A restriction is asked as soon as what it takes, and what those before it take, has values.
+        A restriction is called as soon as its parameters, and those of earlier restrictions, have values.
         """
         checks, known = defaultdict[int, list[Check]](list), 0
         for restriction in self.restrictions:
@@ -88,7 +88,7 @@ class Space(FrozenValue):
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
-        """By the name of each variant a function that builds it; names leave out parameters with one value."""
+        """A function for each variant name that builds it; names leave out parameters with one value."""
         builders: dict[str, Callable[[], TranslationUnit]] = {}
         for configuration in self.configurations:
             if (name := self.name_of(configuration)) in builders:
@@ -97,16 +97,16 @@ class Space(FrozenValue):
         return builders
 
     def name_of(self, configuration: Mapping[str, Any]) -> str:
-        """Return the name of the variant of a configuration, as in ``tile=8 prefetch=True``."""
+        """Return the variant name of a configuration, such as ``tile=8 prefetch=True``."""
         several = [name for name, values in self.values.items() if len(values) > 1] or list(self.values)
         return " ".join(f"{name}={configuration[name]}" for name in several)
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
-        """Where each variant stands in the space, shape (n_variants, n_coordinates).
+        """The position of each variant in the space, shape (n_variants, n_coordinates).
 
-        Numbers stand in their order between 0 and 1, other values at corners that are as far from each other; all is
-        divided by the square root of the number of parameters, so that no two variants are further apart than 1.
+        A number is at its rank, scaled to [0, 1]; other values are corners at distance 1 from each other. Positions are
+        divided by the square root of the number of parameters, so that distances are at most 1.
         """
         columns: list[list[float]] = []
         for name, values in self.values.items():
@@ -122,7 +122,7 @@ class Space(FrozenValue):
         return places
 
     def _check(self, restriction: Callable[..., bool]) -> tuple[Check, tuple[str, ...]]:
-        """Return a restriction as a function of a configuration, and the parameters that it takes."""
+        """Return a restriction as a function of a configuration, and its parameters."""
         try:
             parameters = inspect.signature(restriction).parameters
         except (TypeError, ValueError) as error:
@@ -135,8 +135,8 @@ class Space(FrozenValue):
             return lambda given: _truth(restriction(given), given), tuple(self.values)
         for name in names:
             if name not in self.values:
-                told = ", ".join(self.values)
-                raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
+                advice = f"the parameters are {', '.join(self.values)}"
+                raise SpaceError(f"a restriction takes '{name}', which is not a parameter", advice)
         return lambda given: _truth(restriction(**{name: given[name] for name in names}), given), names
 
 
@@ -155,7 +155,7 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
     """Return the values of each parameter as tuples, under names of Python's own type."""
     for name, values in given.items():
         if not isinstance(name, str):
-            raise SpaceError(f"a parameter's name is {name!r}, and no text", "give names as 'tile'")
+            raise SpaceError(f"a parameter's name is {name!r}, not a string", "give names such as 'tile'")
         if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
             kind = type(values).__name__
             raise SpaceError(f"the values of parameter '{name}' are of type {kind}", "give a tuple, a list or a range")
@@ -164,8 +164,8 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
         if not count:
             raise SpaceError(f"parameter '{name}' has no values", "give at least one")
     if math.prod(counts.values()) > MOST:
-        told = " * ".join(f"{count} of {name}" for name, count in counts.items())
-        raise SpaceError(f"the space has more than {MOST} configurations ({told} values)", "give fewer values")
+        product = " * ".join(f"{count} of {name}" for name, count in counts.items())
+        raise SpaceError(f"the space has more than {MOST} configurations ({product} values)", "give fewer values")
     tuples = {str.__str__(name): tuple(values) for name, values in given.items()}
     for name, values in tuples.items():
         if (twice := _twice(values)) is not None:
@@ -181,7 +181,7 @@ def _length(values: Collection[Any]) -> int:
 
 
 def _twice(values: Sequence[Any]) -> tuple[Any] | None:
-    """Return the first value that comes twice, in a tuple; None where there is none."""
+    """Return the first value that occurs twice, in a tuple; None if there is none."""
     try:
         count = Counter(values)
         return next(((value,) for value in values if count[value] > 1), None)
@@ -190,9 +190,8 @@ def _twice(values: Sequence[Any]) -> tuple[Any] | None:
 
 
 def _truth(answer: object, configuration: Configuration) -> bool:
-    """Return what a restriction returned, if it is true or false, or a number."""
     if isinstance(answer, bool | np.bool_ | int | np.integer):
         return bool(answer)
-    told = " ".join(f"{name}={value!r}" for name, value in configuration.items())
+    given = " ".join(f"{name}={value!r}" for name, value in configuration.items())
     kind = "None" if answer is None else f"an object of type {type(answer).__name__}"
-    raise SpaceError(f"a restriction returned {kind} for {told}", "return True or False, as with all() of an array")
+    raise SpaceError(f"a restriction returned {kind} for {given}", "return True or False, as with all() of an array")

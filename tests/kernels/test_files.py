@@ -164,7 +164,7 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
         (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileError, "space() is or returns int"),
         (("(8, 16)", "range(10**18)"), SpaceError, "the space has more than 10000000 configurations"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileError, "a dict of each parameter"),
-        (("tile * unroll < 32", "False"), SpaceError, "no configuration meets all restrictions"),
+        (("tile * unroll < 32", "False"), SpaceError, "no configuration satisfies all restrictions"),
         (("tile * unroll < 32", "1 / 0"), KernelFileError, "ZeroDivisionError"),
         (("allowed(tile, unroll)", "allowed(tile, lanes)"), SpaceError, "a restriction takes 'lanes'"),
     ],

@@ -1,8 +1,7 @@
 """The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow.
 
 A statement is a set of executed instances (a domain) with the operations and accesses of each. The schedule is a tree
-of nodes in the order of execution. `reading` makes these values, the counters and `flow` use them; nothing here
-depends on Loopy.
+of nodes in the order of execution. `reading` makes these values; the counters and `flow` use them.
 """
 
 from __future__ import annotations
@@ -82,14 +81,14 @@ Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("
 #: An affine index: its constant, and the coefficients of the names in it; None for any other.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
-DECISIONS = ("compare", "select")  # kinds of operations that decide, and compute no number
+DECISIONS = ("compare", "select")  # kinds of operations that do not compute a number
 SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
 
 
 class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
-    """One value that a statement needs, and the acts between it and the statement's result.
+    """One value that a statement needs, and the operations and accesses between it and the statement's result.
 
-    The path begins with the load from memory, if there is one; then follows each operation above the operand in the
+    The path begins with the load from memory, if there is one, followed by each operation above the operand in the
     expression as C evaluates it.
     """
 
@@ -103,9 +102,9 @@ Operand = int | str
 
 
 class Computed(NamedTuple):
-    """An operation of an instruction, with what it is computed from.
+    """An operation of an instruction and its operands.
 
-    Where an operand is no single operation, as ``x if c else y``, its text names all that it depends on.
+    An operand that is not a single operation, as ``x if c else y``, is a text with all names that it depends on.
     """
 
     number: int  # among the operations of the instruction
@@ -116,7 +115,7 @@ class Computed(NamedTuple):
 
 
 class Writing(NamedTuple):
-    """Where a statement leaves its result: ``space`` is ``global``, ``local`` or ``private``."""
+    """Where a statement stores its result; ``space`` is ``global``, ``local`` or ``private``."""
 
     variable: str
     cell: Cell
@@ -125,7 +124,7 @@ class Writing(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement: what it reads and writes, and all the acts of one execution."""
+    """One statement: what it reads and writes, and the operations and accesses of one execution."""
 
     name: str  # identifier of the instruction, as in the schedule
     readings: tuple[Reading, ...]  # the values that it needs, also for its guards and data-dependent indices
@@ -166,11 +165,11 @@ class Launch:
 
 @dataclass(frozen=True, eq=False)
 class Domain(FrozenValue):
-    """The instances at which something is executed.
+    """The instances at which a statement is executed.
 
-    Loops that data bound are not among the set's dimensions where their mean trip counts are known: ``trips`` is the
-    product of these, None where there is no such loop. The lanes of a sub-group run a tied loop, whose single value
-    each lane fixes, together, also where their values differ.
+    Loops that data bound are not among the set's dimensions if their mean trip counts are known: ``trips`` is the
+    product of these, None without such a loop. Each lane fixes the single value of a tied loop; the lanes of a
+    sub-group run it together, also where their values differ.
     """
 
     launch: int  # position in the program
@@ -178,21 +177,21 @@ class Domain(FrozenValue):
     axes: tuple[str, ...]  # of each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
     trips: Fraction | None = None
     chance: Fraction = Fraction(1)  # product of the probabilities of the data-dependent tests around it
-    exact: bool = True  # False where the points are a superset of what is executed
+    exact: bool = True  # False where the points are a superset of the executed ones
     tied: frozenset[str] = frozenset()  # the sequential inames whose value each lane fixes
     reasons: tuple[str, ...] = ()  # why it is not exact
     means: tuple[tuple[str, Fraction], ...] = ()  # of each loop in `trips`
 
     @property
     def factor(self) -> Fraction:
-        """The factor that statistics give, by which the number of points is multiplied."""
+        """The factor from statistics for the number of points."""
         return self.chance if self.trips is None else self.trips * self.chance
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why it is not known which work-items execute it; nothing where it is known.
+        """Why it is not known which work-items execute it; empty where it is known.
 
-        Statistics may give how many do so, and leave open which.
+        Statistics give how many do, not which.
         """
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
@@ -232,11 +231,11 @@ class LaneStride:
 
 
 SPAN = ":span"
-"""What follows an array's name in the key of its span in ``statistics``."""
+"""The suffix of an array's name in the key of its span in ``statistics``."""
 
 
 class Statistic(NamedTuple):
-    """A number that only the user knows of the data, and the sets whose points, multiplied, are the most it can be."""
+    """A number about the data from the user, and the sets whose numbers of points, multiplied, are its upper bound."""
 
     key: str
     value: Fraction
@@ -244,9 +243,9 @@ class Statistic(NamedTuple):
 
 
 class IndexSpan(NamedTuple):
-    """How local the indices are that data give: those of a work-item lie among so many neighbours.
+    """The locality of data-dependent indices: a work-item's indices are among this many neighbouring ones.
 
-    The neighbours move on evenly from the first index to the last as the work-items do.
+    From the first work-item to the last, the neighbours move evenly from the first index to the last.
     """
 
     indices: Fraction
@@ -271,17 +270,17 @@ class Access:
     offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
     #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
     shift: tuple[str, int] | None = None
-    #: Whether a loop that data bounds goes from each cell to the next.
+    #: Whether a loop that data bounds goes along adjacent cells.
     walks: bool = False
     span: IndexSpan | None = None
     along: str = ""  # the loop that walks, where data bound several around the access
     #: The cells where loops that data bound are in the index: a map from :attr:`Domain.with_loops`.
     moves: isl.Map | None = None
-    #: Whether data decide where such a loop begins.
+    #: Whether the first value of such a loop depends on data.
     drifts: bool = False
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
-        """Return what the argument that holds the array's offset adds to the address at some sizes."""
+        """Return the part of the address from the argument that holds the array's offset, at some sizes."""
         return 0 if self.shift is None else self.shift[1] * sizes.get(self.shift[0], 0)
 
     @property
@@ -308,7 +307,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class BarrierSite:
-    """A barrier: ``points`` are the values of loops and group axes at which a group meets it."""
+    """A barrier: ``points`` are the values of loops and group axes at which a group executes it."""
 
     launch: int
     scope: str
@@ -321,7 +320,7 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """A scheduled kernel, with all that counters need.
+    """A scheduled kernel: the input of all counters.
 
     ``decisions`` are the comparisons and selects of instructions and tests; they are not among the operations of
     statements and dataflow.

@@ -1,8 +1,8 @@
-"""A program as JSON and back, and the places of its accesses and barriers in the schedule.
+"""A program as JSON and back, and the places of its accesses in the schedule.
 
 isl's objects are written as their texts. A place alternates positions among siblings with loops, from the outside
 inwards: ``(4, "k", 0)`` is the first node in the loop ``k``, which is the third node of its launch. Nodes have even
-positions; what is executed before a node, such as the load for its test, has the odd number below.
+positions; a load for a node's test, which precedes it, has the odd number below.
 """
 
 from __future__ import annotations

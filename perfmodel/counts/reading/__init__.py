@@ -1,4 +1,1 @@
-"""The reading of Loopy kernels; no other folder looks into Loopy's intermediate representation.
-
-Input: a Loopy translation unit. Output: the program that its generated code executes.
-"""
+"""From a Loopy translation unit to the program of its generated code; only this folder uses Loopy's representation."""

@@ -1,6 +1,6 @@
-"""The most that the arms of branches execute, where the probabilities of their tests are not known.
+"""Upper bounds for the arms of branches, where the probabilities of their tests are not known.
 
-An instance takes one arm. What it executes of one kind, in all arms, is at most the maximum of sums over the truth
+An instance takes one arm. Its operations of one kind, in all arms, number at most the maximum of sums over the truth
 values of the unknown tests:
 
     most = max_t sum_a w_a [t takes arm a],    least = min_t sum_a w_a [t takes arm a]
@@ -23,18 +23,18 @@ import pymbolic.primitives as p
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.values import Condition
 
-STEPS = 2000  # truth values that are tried; arms that are left then are added
+STEPS = 2000  # truth values to try; the arms that are left then are added
 
 
 class Arm(NamedTuple):
-    """What is executed under unknown tests: equal ones have the same value wherever they are evaluated."""
+    """Code under unknown tests; equal tests have the same value wherever they are evaluated."""
 
     domain: Domain
     tests: tuple[Condition, ...]
 
 
 def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
-    """Return the share of each arm's executions that is counted, and whether that is exact."""
+    """Return the share of each arm's executions to count, and whether it is exact."""
     found: dict[Arm, tuple[Fraction, bool]] = {}
     alike: dict[Hashable, list[Arm]] = defaultdict(list)
     for arm in weights:
@@ -48,7 +48,7 @@ def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
 
 
 def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[str]) -> Domain:
-    """Return a domain of which a share is counted; ``doubts`` are the reasons that no longer hold if it is exact."""
+    """Return a domain with the share to count; ``doubts`` are the reasons that no longer hold if it is exact."""
     reasons = tuple(reason for reason in domain.reasons if not exact or reason not in doubts)
     return replace(domain, chance=domain.chance * share, exact=not reasons, reasons=reasons)
 
@@ -56,7 +56,7 @@ def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[st
 def _extremes(
     arms: Sequence[Arm], weights: Mapping[Arm, Fraction], known: Mapping[Any, bool], steps: Iterator[None]
 ) -> tuple[Fraction, Fraction]:
-    """Return the least and the most that arms execute together, where the truth of some tests is known."""
+    """Return the bounds of what arms execute together, where the truth of some tests is known."""
     least = most = Fraction(0)
     undecided = []
     for arm in arms:
@@ -76,7 +76,7 @@ def _extremes(
 
 
 def _connected(arms: Sequence[Arm], known: Mapping[Any, bool]) -> list[list[Arm]]:
-    """Return arms in groups, of which no two share a test that is not known."""
+    """Return arms in groups, so that no two groups share an unknown test."""
     groups: list[tuple[set[Any], list[Arm]]] = []
     for arm in arms:
         tests, members = {*_leaves(arm, known)}, [arm]

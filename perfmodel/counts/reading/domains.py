@@ -72,7 +72,7 @@ def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient
 
 
 class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
-    """Maps an expression to a piecewise affine function; builds the functions of names only as they occur."""
+    """Maps an expression to a piecewise affine function; makes the function of a name when it occurs."""
 
     def __init__(self, places: Places, zero: isl.Aff) -> None:
         super().__init__({})
@@ -112,9 +112,9 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
-    """Return the points of a set space at which a condition holds; None where data decides, or it is not quasi-affine.
+    """Return the points of a set space at which a condition holds; None if it depends on data or is not quasi-affine.
 
-    As Loopy's function of this name does, in time that does not grow with the names that the condition leaves out.
+    Loopy's function of this name takes time in proportion to all names of the space.
     """
     if not lp.symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
         return None
@@ -164,7 +164,7 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
 
 
 def is_nonnegative(points: isl.Set, expr: Any) -> bool:
-    """Whether Loopy finds that an expression is not negative at any point; it looks at affine ones and at products."""
+    """Whether Loopy finds that an expression, affine or a product of affine ones, is nowhere negative."""
     if isinstance(expr, p.Product) and all(is_nonnegative(points, child) for child in expr.children):
         return True
     try:
@@ -214,7 +214,7 @@ def _form(expr: Any) -> Mapping[str, int] | None:
 
 
 def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
-    """Return a quotient, remainder or power of whole numbers, and the first power of an affine expression."""
+    """Return the form of a quotient, remainder or power of integers, or of the first power of an affine expression."""
     operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
     forms = [_form(operand) for operand in operands]
     if isinstance(expr, p.Power) and forms[1] == {"": 1}:

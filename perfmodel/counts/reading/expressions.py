@@ -1,4 +1,4 @@
-"""The walk over an instruction's expressions, which lists what their evaluation executes.
+"""The operations and accesses that the evaluation of an instruction's expressions executes.
 
 The walk follows the C code that Loopy generates: in ``c ? a : b`` one branch is evaluated, ``&&`` stops at the first
 false operand, and ``x**2`` is a product that evaluates its base twice. A complex product is four products and two sums.
@@ -29,9 +29,9 @@ from perfmodel.errors import CountError
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNROLLED = (UnrollTag, UnrolledIlpTag)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
-ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
+ADDRESSES = frozenset({"indexof", "indexof_vec"})  # the address of an element, in cells; it is not read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
-#: What gives more, or something else, than the operation noted last in it.
+#: Expressions whose value is not that of the operation recorded last in them.
 OPAQUE = (
     p.If, p.Comparison, p.LogicalNot, p.LogicalAnd, p.LogicalOr, p.Variable, p.Subscript, p.Lookup,
     lp.symbolic.LinearSubscript,
@@ -54,9 +54,9 @@ COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
 
 @dataclass
 class Walk(Mapper):  # type: ignore[misc]
-    """Walks one instruction's expressions, and lists the operations and accesses in the order of evaluation.
+    """Lists the operations and accesses of one instruction in the order of evaluation.
 
-    Every method ``map_...`` is called with an expression and its scope, and returns the C type of the expression.
+    Every method ``map_...`` takes an expression and its scope, and returns the C type of the expression.
     """
 
     kernel: lp.LoopKernel
@@ -66,7 +66,7 @@ class Walk(Mapper):  # type: ignore[misc]
     has_complex: bool = False  # whether there are complex variables
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
-    operand: Operand = ""  # what the expression walked last gives
+    operand: Operand = ""  # the value of the expression walked last
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -91,14 +91,14 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.access(name, indices, "store", scope.at(whole), member)
 
     def assigned_type(self, target: Any) -> Type[Any]:
-        """Return the type in memory of what is assigned."""
+        """Return the type in memory of an assignment's target."""
         whole, member = member_access(target)
         whole = whole.subscript if isinstance(whole, lp.symbolic.SubArrayRef) else whole
         variable = self.kernel.get_var_descriptor(array_access(whole)[0])
         return values.member_of(values.memory_type(variable), member)[0]
 
     def rec(self, expr: Any, scope: Scope) -> Any:
-        """Walk an expression, and keep what it gives: its last operation, or its text where that is not all."""
+        """Walk an expression and keep its value: its last operation, or its text where that does not suffice."""
         before = len(self.operations)
         dtype = super().rec(expr, scope)
         if len(self.operations) == before or isinstance(expr, OPAQUE):
@@ -124,7 +124,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return values.member_of(values.memory_type(variable), member)[0]
 
     def written(self, variable: Any, indices: tuple[Any, ...]) -> Iterator[Copy]:
-        """Yield the parts of an access to walk: its subscript in the code, or the indices that contain data."""
+        """Yield the parts of an access to walk: its subscript in the code, or the indices that depend on data."""
         if indices and isinstance(indices[0], lp.symbolic.LinearSubscript):  # Loopy writes it as it is
             yield indices[0].index, ()
         elif self.options.include_index_arithmetic and indices:
@@ -135,7 +135,7 @@ class Walk(Mapper):  # type: ignore[misc]
                     yield from self.copies(index)
 
     def subscript(self, variable: Any, indices: tuple[Any, ...]) -> Any:
-        """Return the subscript of an access as Loopy makes it of the indices, each of which it simplifies."""
+        """Return the subscript that Loopy makes from the indices of an access, each of which it simplifies."""
         simple = [self.simplified(index) for index in indices]
         is_temporary = isinstance(variable, lp.TemporaryVariable)  # whose declaration has the offset
         offset = 0 if is_temporary else values.offset_of(self.kernel, variable)
@@ -172,7 +172,7 @@ class Walk(Mapper):  # type: ignore[misc]
             yield fold(_Iteration({}, self.is_call)(index)), ()
 
     def has_calls(self, subscript: Any) -> bool:
-        """Whether Loopy calls a function in a subscript, which it then does not simplify as a whole.
+        """Whether a subscript has a function call, so that Loopy does not simplify it as a whole.
 
         The number of a work-item is a call, and so is a division of a value that may be negative.
         """
@@ -181,7 +181,7 @@ class Walk(Mapper):  # type: ignore[misc]
         ) or any(map(self.is_call, _divisions(subscript)))
 
     def simplified(self, index: Any) -> Any:
-        """Return an index without what Loopy finds to be constant; data in ``0*x`` and ``x % 1`` are not read."""
+        """Return an index as Loopy simplifies it; data in ``0*x`` and ``x % 1`` are not read."""
         return lp.symbolic.simplify_using_aff(self.kernel, index)
 
     def is_call(self, division: p.FloorDiv | p.Remainder) -> bool:
@@ -192,13 +192,13 @@ class Walk(Mapper):  # type: ignore[misc]
         return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
 
     def is_whole(self, expr: Any) -> bool:
-        """Whether Loopy writes an expression as a whole number, which it computes itself in a division of such."""
+        """Whether Loopy writes an expression as an integer; it computes divisions of integers itself."""
         if isinstance(expr, (p.FloorDiv, p.Remainder)):
             return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
         return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
 
     def is_unrolled(self, name: str) -> bool:
-        """Whether Loopy writes a loop out, as it does with one along a vector where it makes no vectors."""
+        """Whether Loopy unrolls a loop, as it does with one along a vector where it makes no vectors."""
         tags = UNROLLED if name == self.vector_iname else (*UNROLLED, VectorizeTag)
         return name in self.inames and bool(self.kernel.iname_tags_of_type(name, tags))
 
@@ -207,13 +207,13 @@ class Walk(Mapper):  # type: ignore[misc]
         return not all(map(self.is_free, names_in(index)))
 
     def is_free(self, name: str) -> bool:
-        """Whether reading a variable is no access: an iname or an argument passed by value."""
+        """Whether a variable is read without an access: an iname or an argument passed by value."""
         return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
-        """Return the axis along which one access takes a whole vector, if there is one, and the indices.
+        """Return the axis along which one access takes a whole vector, or None, and the simplified indices.
 
-        Loopy simplifies them, so that the others do not depend on the lane: ``(lane + 4*i)//4`` is ``i``.
+        Simplified, the other indices do not depend on the lane: ``(lane + 4*i)//4`` is ``i``.
         """
         if self.vector_iname:
             simple = tuple(map(self.simplified, indices))
@@ -280,10 +280,7 @@ class Walk(Mapper):  # type: ignore[misc]
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
         per_lane: bool = True, lanes: int = 1,
     ) -> bool:
-        """Record operations, one for each component; index arithmetic is recorded on request only.
-
-        Return whether they were recorded.
-        """
+        """Record operations, one for each component; return whether they count (index arithmetic: on request only)."""
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
@@ -365,7 +362,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
         """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any.
 
-        Of n terms that are products at most n - 1 meet an addition: a*b + c*d is a product and one ``madd``.
+        A sum of n products has n - 1 additions: a*b + c*d is a product and one ``madd``.
         """
         length = len(self.operations)
         products = sum(values.is_product(term) for term in terms)
@@ -410,7 +407,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 base = self.combine("mul", base, right, scope, (left, self.operand))
             return base
         self.rec(expr.exponent, scope)
-        dtype = self.loopy_type(expr)  # that of Loopy's helper for a power
+        dtype = self.loopy_type(expr)  # the type of Loopy's helper function for powers
         self.note(dtype, "pow", scope, (operand, self.operand))
         return dtype
 
@@ -440,7 +437,7 @@ class Walk(Mapper):  # type: ignore[misc]
     # {{{ tests, branches and calls
 
     def test(self, expr: Any, scope: Scope) -> None:
-        """Walk what only decides what is executed; a test of inames and integer arguments is index arithmetic."""
+        """Walk a test; one of inames and integer arguments is index arithmetic."""
         if isinstance(expr, p.LogicalNot):
             self.test(expr.child, scope)
         elif isinstance(expr, (p.LogicalAnd, p.LogicalOr)):
@@ -454,7 +451,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
-        """Walk operands, each of which is evaluated only where those before it do not decide."""
+        """Walk operands; each is evaluated only where the operands before it do not decide."""
         for child in expr.children:
             walk(child, scope)
             scope = scope.under((child, isinstance(expr, p.LogicalAnd)))
@@ -465,7 +462,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return INT
 
     def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
-        """Record a comparison or a select of values of a type; of complex ones, that of both parts."""
+        """Record a comparison or a select of values of a type; for complex ones, of both parts."""
         self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
         self.operand = values.text_of(expr)
         return dtype
@@ -534,7 +531,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
 
 class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
-    """Puts an iteration of unrolled loops into a subscript, and computes whole numbers where Loopy does."""
+    """Substitutes the iteration of unrolled loops in a subscript, and computes integers where Loopy does."""
 
     def __init__(self, at: Mapping[Any, int], is_call: Callable[[Any], bool]) -> None:
         super().__init__(at.get)
@@ -555,14 +552,14 @@ class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
 
 
 class _OuterIteration(_Iteration):
-    """Leaves a subscript within the subscript as it is: it has copies of its own."""
+    """Leaves a nested subscript unchanged, since it has copies of its own."""
 
     def map_subscript(self, expr: p.Subscript) -> Any:
         return expr
 
 
 def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return what a member is looked up in, and the names of the member: ``a[i]`` and ("s0",) of ``a[i].s0``."""
+    """Return the aggregate and the names of a member: ``a[i]`` and ("s0",) for ``a[i].s0``."""
     member: tuple[str, ...] = ()
     while isinstance(expr, p.Lookup):
         expr, member = expr.aggregate, (expr.name, *member)
@@ -577,14 +574,14 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
-    """Return the values of an unrolled loop, which Loopy writes into its copies; none where they are not constants."""
+    """Return the values of an unrolled loop; an empty range if they are not constants."""
     lower, upper = sets.bounds(kernel, iname, constants_only=True)
     first, last = lower.min_val(), upper.max_val()
     return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
 
 
 def _divisions(expr: Any) -> Iterator[Any]:
-    """Yield the integer divisions in an index, and in what they divide."""
+    """Yield the integer divisions in an index, and in their numerators."""
     if isinstance(expr, (p.FloorDiv, p.Remainder)):
         yield expr
         yield from _divisions(expr.numerator)
@@ -593,13 +590,13 @@ def _divisions(expr: Any) -> Iterator[Any]:
 
 
 def _is_broadcast(variable: Any, axis: int) -> bool:
-    """Whether an axis has stride 0: its index is multiplied by 0, and so is not in the code."""
+    """Whether an axis has stride 0, so that its index is not in the code."""
     tag = variable.dim_tags[axis] if variable.dim_tags else None
     return isinstance(tag, FixedStrideArrayDimTag) and tag.stride == 0
 
 
 def _factors(expr: Any) -> Iterator[Any]:
-    """Yield what C multiplies from left to right: Loopy writes ``a*(b*c)**2`` as ``a * b * c * b * c``."""
+    """Yield the factors that C multiplies from left to right; ``a*(b*c)**2`` is written ``a * b * c * b * c``."""
     if isinstance(expr, p.Power) and p.is_constant(expr.exponent) and expr.exponent == 2:
         yield from (*_factors(expr.base), *_factors(expr.base))
     elif isinstance(expr, p.Product):
@@ -612,8 +609,8 @@ def _factors(expr: Any) -> Iterator[Any]:
 def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
     """Return the type that a function computes in, and its kind of operation.
 
-    The type is that of a complex operand, else the result's. A function that answers with an integer, such as ``isnan``
-    and ``abs``, computes in its operand's type. ``abs`` of a real number is ``fabs`` in the generated code.
+    The type is a complex operand's, else the result's. A function that returns an integer, such as ``isnan`` or
+    ``abs``, computes in its operand's type. ``abs`` of a real number is ``fabs`` in the generated code.
     """
     dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
     if name == "abs" and dtype.kind == "f":

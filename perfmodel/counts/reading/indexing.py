@@ -1,10 +1,10 @@
 """Accesses as values: index expressions become isl maps, with the array's layout and the distances between lanes.
 
-isl cannot hold a product of a parameter and a variable. So a flattened index such as ``a[n*i + j]`` is taken apart
-into its digits: column j of row i, where rows have n cells.
+isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
+split into its digits: column j of row i, where rows have n cells.
 
-A lane's distance is that of its address to that of the next lane along local axis 0; for the last lane, to that of the
-lane before it. An access with several distances is divided into parts of one distance each.
+A lane's distance is the difference of its address and the next lane's along local axis 0; for the last lane, the
+previous lane's. An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_
 from perfmodel.errors import CountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-APART = 2**40  # cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: none is as long
+SEPARATE = 2**40  # cells from one part of an array with ``dim_tags="sep"`` to the next: longer than any part
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
 LARGE = 1 << 12  # a stride has the sign that it has at this size
 Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
@@ -62,7 +62,7 @@ class Layout:
     def of_member(self, indices: tuple[Any, ...], parts: int, place: int) -> tuple[tuple[Any, ...], Layout]:
         """Return the indices and the layout of a member of each cell, whose size is one of ``parts`` of the cell.
 
-        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is taken apart, is cell
+        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is split, is cell
         (n*i + j, 1).
         """
         axis = self.unit_axis
@@ -161,7 +161,7 @@ class Indexing:
         )
 
     def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
-        """Return how local the indices of an array are that data give, where statistics say it."""
+        """Return how local the data-dependent indices of an array are, if statistics have its span."""
         key = f"{array}{SPAN}"
         if array not in self.domains.private:
             self.domains.keys[key] = None
@@ -172,7 +172,7 @@ class Indexing:
         return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
-        """Return whether a loop that data bounds, and nothing else of data, goes along the cells that are adjacent."""
+        """Whether a loop that data bounds, and no other data, goes along adjacent cells."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
         if len(by_data) != 1 or len(layout.strides) != len(indices):
@@ -180,7 +180,7 @@ class Indexing:
         return by_data[0] in self.domains.data_inames and by_data[0] == str(indices[layout.unit_axis or 0])
 
     def _layout(self, array: str, linear: bool) -> Layout:
-        """Return the layout of an array; that of a flat one where it is indexed linearly."""
+        """Return the layout of an array, which is flat where it is indexed linearly."""
         variable = self.kernel.get_var_descriptor(array)
         if not linear and variable.shape == ():
             return Layout((), ())
@@ -234,7 +234,7 @@ class Indexing:
         return Resolved(whole, self._cells(lanes.domain.points, tuple(parts)), exact, tuple(shape), steps)
 
     def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
-        """Return the digits' indices, each in its range, and whether that was possible.
+        """Return the digits' indices, each in its range, and whether that is possible.
 
         A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
         """
@@ -281,11 +281,11 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return how far apart neighbours along an axis lie, in cells; the parts of a separated array begin far apart."""
+    """Return the distance of neighbours along an axis, in cells; parts of a separate array have a large one."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
-        return APART * prod(extent for other, extent in inner if isinstance(other, SeparateArrayArrayDimTag))
+        return SEPARATE * prod(extent for other, extent in inner if isinstance(other, SeparateArrayArrayDimTag))
     return tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
 
 
@@ -303,10 +303,7 @@ class Digit:
 
 
 def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
-    """Return the axes that an index can be taken apart into, the slowest first.
-
-    It is the index itself where that is affine already or cannot be taken apart.
-    """
+    """Return the axes into which an index can be split, the slowest first; the index itself if there are none."""
     whole = (Digit(index, 1, None),)
     coefficients = None if affine_form(index) is not None else _coefficients(index, names)
     if coefficients is None:
@@ -327,7 +324,7 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
         rest = None if high is None else Counter(high)
         if rest is not None:
             rest.subtract(low)
-            if min(rest.values()) < 0:  # the larger stride is no multiple of the smaller one
+            if min(rest.values()) < 0:  # the larger stride is not a multiple of the smaller one
                 return whole
         extent = None if rest is None else prod(map(p.Variable, sorted(rest.elements())))
         axes.append(Digit(parts[low], prod(map(p.Variable, low)), extent))
@@ -480,10 +477,10 @@ class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
 
 
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
-    """Return the private scalars that no work-item of a group has to itself, each with the loops around its writes.
+    """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
-    ``box = list[g, k]`` is one: its index is made of group indices and sequential loops. Where it stands in another
-    index, only the place depends on data, and the distance between lanes does not.
+    ``box = list[g, k]`` is one: its index consists of group indices and sequential loops. Where it occurs in another
+    index, the address depends on data, and the distance between lanes does not.
 
     A scalar is uniform inside of these loops: outside of them, lanes may have left a loop at different turns. All that
     is written to it is made of loops that are not on a local axis, of arguments that the kernel does not write, and of

@@ -1,4 +1,4 @@
-"""What one instruction does: its statement in the dataflow, where it is a vector, and what a user declares of C code.
+"""One instruction: its statement in the dataflow, where it is a vector, and the declaration of C code.
 
 For the dataflow (:class:`~perfmodel.counts.program.program.Step`) the path of every value that is read is noted, in C's
 order: in ``a + b + c`` two additions are above ``a`` and ``b``, and one is above ``c``.
@@ -89,10 +89,9 @@ class PathWalk(Walk):
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn products and the additions that they meet into ``madd`` on the paths too.
+        """Turn products and their additions into ``madd`` on the paths too.
 
-        A product is joined to its own addition; the first term has none, and takes the first addition of a term that
-        is no product.
+        A product joins its own addition; the first term has none, and takes the first addition of another kind of term.
         """
         if not super().join_products(terms, before, scope):
             return False
@@ -112,7 +111,7 @@ class PathWalk(Walk):
         return True
 
     def step(self, instruction: lp.MultiAssignmentBase) -> Step:
-        """Return the statement of the walk; it waits for its guards too."""
+        """Return the statement of the walk, which depends on its guards too."""
         acts = Counter[Act]()
         for event in self.operations:
             if event.kind not in DECISIONS:
@@ -212,7 +211,7 @@ def vector_iname(kernel: lp.LoopKernel, instruction: lp.MultiAssignmentBase) -> 
 
 
 def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
-    """Return those points some of whose lanes are not executed."""
+    """Return the points at which some lanes are not executed."""
     position = points.find_dim_by_name(isl.dim_type.set, iname)
     full = points
     for lane in range(lanes):
@@ -222,7 +221,7 @@ def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
 
 
 def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.Comparison, ...]:
-    """Return what holds outside of the slabs that Loopy takes off the first or last iterations of loops."""
+    """Return the conditions outside of the slabs that Loopy splits off the first or last iterations of loops."""
     tests: list[p.Comparison] = []
     for name in sorted(names):
         first, last = kernel.iname_slab_increments.get(name, (0, 0))
@@ -256,8 +255,8 @@ DECLARED = (
 class Declaration:
     """What one execution of a C instruction does.
 
-    It is not exact where the accesses are not declared. Each array that Loopy knows to be read or written is then
-    accessed once.
+    It is not exact where the accesses are not declared: then each array that Loopy finds read or written is accessed
+    once.
     """
 
     operations: Operations = field(default_factory=dict)  # by type and kind
@@ -287,7 +286,7 @@ class Declaration:
 def declaration(
     kernel: lp.LoopKernel, instruction: lp.CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
-    """Return what is declared about an instruction; nothing about one whose code is empty."""
+    """Return the declaration of an instruction, which is empty where its code is."""
     name = f"the C instruction '{instruction.id}'"
     is_empty = not IDLE.sub("", instruction.code)
     if is_empty and instruction.id not in declared:
@@ -316,7 +315,6 @@ def declaration(
 
 
 def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
-    """Return what is declared about an instruction, by part."""
     if instruction.id not in declared:
         raise CountError(
             f"Loopy cannot read the code of {name}",
@@ -339,13 +337,15 @@ def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str)
 def _problem(part: str, amounts: Any) -> str:
     """Return what is wrong with a part of a declaration; an empty text if nothing is."""
     if not isinstance(amounts, Mapping):
-        return f"its {part} are {shortened(amounts)}, no mapping of names to numbers"
+        return f"its {part} are {shortened(amounts)}, not a mapping of names to numbers"
     for key, amount in amounts.items():
         pair = isinstance(key, tuple) and len(key) == 2 and all(isinstance(word, str) for word in key)
         if not (pair if part == "operations" else isinstance(key, str)):
-            return f"{shortened(key)} among its {part} is no {'type and kind' if part == 'operations' else 'access'}"
+            kind = "a type and kind" if part == "operations" else "an access"
+            return f"{shortened(key)} among its {part} is not {kind}"
         if isinstance(amount, bool) or not (isinstance(amount, int | np.integer) and 0 <= amount <= MOST):
-            return f"{shortened(key)} among its {part} is declared {shortened(amount)} times; at most {MOST} are taken"
+            times = f"{shortened(amount)} times, and at most {MOST} are allowed"
+            return f"{shortened(key)} among its {part} is declared {times}"
     return ""
 
 

@@ -1,7 +1,6 @@
-"""Loopy's part: it schedules a kernel and writes its code, or refuses to; and what is refused here beside.
+"""Scheduling and code generation by Loopy, and the kernels that Loopy or this module refuses.
 
-Loopy says the same thing with few types of errors and many texts, so that a kind of refusal is told by both. The texts
-are those of Loopy 2025.2.
+Loopy has few types of errors and many texts, so a kind of refusal is found by both. The texts are from Loopy 2025.2.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
 
 
 def refuse_bounds(kernel: lp.LoopKernel) -> None:
-    """Raise where what bounds a loop is an array, of which Loopy writes the name alone."""
+    """Raise where an array bounds a loop: Loopy writes its name without an index."""
     variables = {**kernel.temporary_variables, **kernel.arg_dict}
     for domain in sets.domains(kernel):
         for name in domain.get_var_names(isl.dim_type.param):
@@ -74,9 +73,9 @@ def refuse_bounds(kernel: lp.LoopKernel) -> None:
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays.
+    """Return the unit as one kernel, with all callees inlined.
 
-    Loopy makes a version of a callee for each layout of its arguments, so that inlining one may leave others.
+    Loopy makes a version of a callee for each layout of its arguments, so inlining one may leave others.
     """
     while names := [
         str(name) for name, callee in t_unit.callables_table.items()
@@ -92,7 +91,7 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
-    """Return the translation unit with types for the arguments that get theirs when the kernel is called."""
+    """Return the translation unit with types for arguments without one."""
     if len(t_unit.entrypoints) != 1:
         return t_unit  # which `schedule` refuses
     kernel = t_unit.default_entrypoint
@@ -114,9 +113,8 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
 def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
     """Raise unless every loop has finitely many iterations for each value of the parameters.
 
-    The domains are as a Loopy kernel has them: loops around a domain's own are parameters of it. A loop is bounded
-    where one of its domains bounds it: Loopy's main branch leaves the loop of a sequential scan in the domain of the
-    loop that it makes of it.
+    The domains are as in a Loopy kernel: outer loops are parameters of inner domains. A loop is bounded where one of
+    its domains bounds it: Loopy's main branch leaves the loop of a sequential scan in a second domain.
     """
     domains = list(domains)
     if all(domain.is_bounded() for domain in domains):
@@ -135,7 +133,6 @@ def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
 
 
 def _line(domain: isl.Set, position: int) -> isl.Set:
-    """Return the projection onto one loop."""
     behind = domain.dim(isl.dim_type.set) - position - 1
     return domain.project_out(isl.dim_type.set, position + 1, behind).project_out(isl.dim_type.set, 0, position)
 
@@ -152,9 +149,9 @@ def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A kind of refusal: the type of Loopy's error, what its text holds, and what helps.
+    """A kind of refusal: the type of Loopy's error, a pattern in its text, and advice.
 
-    ``reason`` says in words what Loopy only hints at; ``{0}`` is Loopy's text, ``{1}`` the first group of ``holds``.
+    ``reason`` is the text of our error; ``{0}`` is Loopy's text, ``{1}`` the first group of ``holds``.
     """
 
     error: type[Exception]
@@ -227,21 +224,21 @@ class _RedirectedInput(redirect_stdout[io.StringIO]):
 
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
-    """Turn whatever Loopy raises on a kernel, beside warnings, into a KernelError of one line.
+    """Turn every exception of Loopy, except warnings, into a KernelError of one line.
 
-    Where Loopy fails it prints the whole kernel, and its scheduler asks the user for a hint: neither is let through.
+    A Loopy that fails prints the whole kernel and asks the user for a hint; both are suppressed.
     """
     try:
         with _RedirectedInput(io.StringIO()), redirect_stdout(io.StringIO()):
             yield
     except (PerfModelError, Warning):
         raise
-    except Exception as error:  # Loopy refuses with errors of its own, of Python, of islpy and of pytools
+    except Exception as error:  # Loopy raises its own errors, and those of Python, islpy and pytools
         raise refusal(t_unit, error) from error
 
 
 def refusal(t_unit: lp.TranslationUnit, error: Exception) -> KernelError:
-    """Return the error to raise where Loopy refuses a kernel: its reason in one line, and what helps against that."""
+    """Return the error to raise where Loopy refuses a kernel: the reason in one line, with advice."""
     names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
         return _untyped_arguments(names)
@@ -268,7 +265,6 @@ def _untyped_arguments(names: tuple[str, ...]) -> KernelError:
 
 
 def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
-    """Return the arguments that have no type."""
     kernels = [t_unit[entry] for entry in sorted(t_unit.entrypoints)]
     return tuple(argument.name for kernel in kernels for argument in kernel.args if argument.dtype is None)
 
@@ -278,7 +274,7 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BuildCheck:
-    """The result of a check, which the cache keeps: why the kernel cannot be built, or empty texts."""
+    """The result of a check, for the cache: why the kernel cannot be built, or empty texts."""
 
     problem: str = ""
     advice: str = ""
@@ -301,7 +297,7 @@ class BuildCheck:
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
     """Return whether Loopy writes code for a kernel, and whether that code stays inside of its arrays.
 
-    ``scheduled`` is called for the kernel, as it is scheduled; it may raise Loopy's refusal.
+    ``scheduled`` returns the scheduled kernel; it may raise a KernelError.
     """
     try:
         t_unit = scheduled()
@@ -316,7 +312,7 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 
 
 def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
-    """Raise where the code uses a loop variable that it does not declare, as Loopy writes tests of a vector's lanes."""
+    """Raise where the code uses an undeclared loop variable, as in Loopy's tests of a vector's lanes."""
     # comments name slabs, and macros have arguments
     code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
     for iname in sorted(kernel.all_inames()):
@@ -328,7 +324,7 @@ def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
             )
 
 
-#: What an OpenCL compiler does not take as a name, and, of arguments, what Loopy's host function does not.
+#: Names that an OpenCL compiler refuses, and names of arguments that Loopy's host function refuses.
 _OPENCL_WORDS = frozenset(re.findall(r"\w+", """
 auto bool break case char const constant continue default do double else enum extern false float for global goto half if
 inline int kernel local long private read_only read_write register restrict return short signed sizeof static struct
@@ -338,7 +334,7 @@ _HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
 
 
 def refuse_names(t_unit: lp.TranslationUnit) -> None:
-    """Raise if the code cannot have the names of the kernel: Loopy keeps them, and only a compiler refuses them."""
+    """Raise if a name of the kernel is reserved: Loopy keeps it, and only a compiler refuses it."""
     if not isinstance(t_unit.target, lp.OpenCLTarget):
         return
     kernel = t_unit.default_entrypoint
@@ -357,14 +353,13 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     r"""Raise unless every access lies inside of its array at all sizes that the assumptions admit.
 
     Loopy compares each index with the array's shape, axis by axis. But the code declares as many cells of a temporary
-    as its shape has, and addresses them by its strides: 32 rows of 32 columns at stride 33 reach past their 32*32
-    cells. So Loopy makes its check here once more, of a kernel in which arrays have the one axis that the code gives
-    them: an access at index :math:`x` to an array with strides :math:`s` of :math:`N` declared cells must have
-    :math:`0 \le \sum_k s_k x_k < N` wherever it is executed. What isl cannot decide passes: indices that depend on data
-    or are no affine functions, strides and declarations that depend on sizes, and sets that take too much work.
+    as its shape has, and addresses them by its strides: 32 rows of 32 columns at stride 33 exceed their 32*32 cells.
+    So Loopy's check runs again on a kernel in which arrays have one axis, as in the code: an access at index :math:`x`
+    to an array with strides :math:`s` and :math:`N` declared cells must have :math:`0 \le \sum_k s_k x_k < N` wherever
+    it is executed. Not checked are indices that depend on data or are not affine, strides and declarations that depend
+    on sizes, and sets that take too much work.
 
-    The unit is preprocessed, with one entry point. Nothing is checked where its option
-    ``enforce_array_accesses_within_bounds`` is off.
+    The unit is preprocessed, with one entry point. The option ``enforce_array_accesses_within_bounds`` turns it off.
     """
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:
@@ -378,7 +373,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     except lp.diagnostic.LoopyIndexError as error:
         access, instruction = re.findall("'(.*?)'", str(error))[:2]
         name = access.partition("[")[0]
-        if name not in known:  # a whole shape, which Loopy checks as it schedules; here the user had scheduled it
+        if name not in known:  # Loopy checks whole shapes when it schedules; here the user had scheduled the kernel
             raise refusal(t_unit, error) from error
         problem = f"'{access}' in instruction '{instruction}' lies outside of the {known[name]} cells of the array"
         advice = "give the array a shape (or a temporary a storage_shape) that holds its strides, or fix the index"
@@ -390,7 +385,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
     """Return the cells that the code declares for an array with constant strides; None where they are not known.
 
-    One in the storage of another has the cells up to the end of that storage.
+    An array in the storage of another has the cells up to the end of that storage.
     """
     shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
     if not tags or not isinstance(shape, tuple) or not all(

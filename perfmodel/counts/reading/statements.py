@@ -1,6 +1,6 @@
-"""From a scheduled Loopy kernel to a Program: launches, and what instructions execute at the points of which domain.
+"""From a scheduled Loopy kernel to a Program: launches, statements with their domains, and barriers.
 
-Hardware ids begin at 0: where an iname on a hardware axis begins elsewhere, :func:`from_zero` moves it, as the
+Hardware ids begin at 0. Where an iname on a hardware axis begins elsewhere, :func:`from_zero` moves it, as the
 generated code does.
 """
 
@@ -44,9 +44,9 @@ Tests = frozenset[Any]  # predicates
 def extract(
     t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
 ) -> tuple[program.Program, tuple[str, ...]]:
-    """Return what a scheduled kernel with one entry point executes, and the keys of its statistics.
+    """Return the program of a scheduled kernel with one entry point, and the keys of its statistics.
 
-    Loopy may find the kernel wrong as it is read, for example because a hardware axis is left out.
+    Raises a KernelError where Loopy refuses the kernel, for example because a hardware axis is missing.
     """
     try:
         extraction = _Extraction(t_unit, statistics, declared, options)
@@ -66,10 +66,10 @@ class Statements:
         self.declared, self.options = declared, options
         self.indexing = Indexing(kernel, domains)
         self.launch, self.width = -1, 1  # the present launch, and its extent along local axis 0
-        self.place: Place = ()  # where the walk is, and in which instruction; "" in a test
-        self.instruction = ""
-        self.order: dict[Executed, tuple[Condition, ...]] = {}  # with the tests around whose probability is not known
-        self.written: Counter[str] = Counter()  # instructions before that write to a variable
+        self.place: Place = ()  # of the present instruction
+        self.instruction = ""  # its identifier; "" in a test
+        self.order: dict[Executed, tuple[Condition, ...]] = {}  # with the tests around it that have no probability
+        self.written: Counter[str] = Counter()  # earlier writes to each variable
         self.operations: dict[Executed, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
         self.computed: dict[Executed, list[program.Computed]] = defaultdict(list)
         self.accesses: dict[Executed, list[program.Access]] = defaultdict(list)
@@ -83,7 +83,7 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[tuple[program.Statement, ...], tuple[program.Statement, ...]]:
-        """Return what was added, and the comparisons and selects; refuse a tag asked for that no access has."""
+        """Return the statements, and the comparisons and selects; an OptionError if no access has a requested tag."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 problem = f"access_tags={tag!r} is not a tag of an access"
@@ -96,7 +96,7 @@ class Statements:
         )
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
-        """Return a function that gives the domain of a kind of operation, or of an access, with its share."""
+        """Return a function from a kind of operation, or an access, to its domain with its share."""
         weights: dict[Hashable, dict[Arm, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         arms = {key: Arm(key[0], tests) for key, tests in self.order.items() if tests}
         for key, arm in arms.items():
@@ -116,7 +116,7 @@ class Statements:
         return where
 
     def _parts(self, key: Executed, where: Callable[[Hashable, Executed], Domain]) -> Iterator[program.Statement]:
-        """Yield what was added at a place, domain by domain."""
+        """Yield the statements at a place, one for each domain."""
         parts: dict[Domain, tuple[list[Any], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
         for kind, amount in self.operations[key].items():
             parts[where(kind, key)][0].append(program.Operation(*kind, amount))
@@ -132,7 +132,7 @@ class Statements:
     ) -> None:
         """Add the evaluation of a test in a nest of inames, where the tests before it hold.
 
-        ``shared`` says that instructions may share it or not.
+        ``shared`` is true where it is not known whether instructions share the test.
         """
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
@@ -142,7 +142,7 @@ class Statements:
         self._record(walk, inames, conditions, partial(self.domains.at_test, shared=shared))
 
     def add_instruction(self, identifier: str, place: Place) -> None:
-        """Add the execution of an instruction, unless it is not to be counted."""
+        """Add the execution of an instruction, if ``within`` selects it."""
         instruction = self.kernel.id_to_insn[identifier]
         self.place, self.instruction = place, identifier
         if self.selected is None or identifier in self.selected:
@@ -162,7 +162,7 @@ class Statements:
                     self.steps.append(walk.step(instruction))
 
     def _executed(self, domain: Domain) -> Executed:
-        """Return where the walk is, and in which instances; statements keep this order."""
+        """Return the key of the present statement; the order of the keys is that of the statements."""
         key = (domain, self.place, self.instruction)
         if key not in self.order:
             tests = (condition for condition, _ in self.domains.unknown.get(domain, ()))
@@ -170,7 +170,7 @@ class Statements:
         return key
 
     def _now(self, test: Any) -> Any:
-        """Return a test whose variables are named by how often they were written: equal tests have equal values."""
+        """Return a test with the number of earlier writes in its variables' names: equal tests have equal values."""
         times = {p.Variable(name): number for name, number in self.written.items()}
         return lp.symbolic.SubstitutionMapper(
             lambda name: p.Variable(f"{name.name}@{times[name]}") if name in times else None
@@ -184,16 +184,16 @@ class Statements:
         assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
         reached = domain if execution.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
         self.domains.unknown[reached] = self.domains.unknown.get(domain, ())
-        for event in () if self.options.access_tags else execution.accesses:  # which bear no tags
+        for event in () if self.options.access_tags else execution.accesses:  # these have no tags
             self.accesses[self._executed(reached)].append(self.indexing.access(event, domain, self.width))
         self.steps.append(execution.step(self.kernel, instruction))
 
     def _record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add the events of a walk; a vectorised access, or an operation on no lane's value, is executed once.
+        """Add the events of a walk; a vectorised access, or an operation without a lane's value, is executed once.
 
-        ``where`` gives the domain in a launch, in a nest of inames and under conditions.
+        ``where`` returns the domain of a launch, a nest of inames and conditions.
         """
         names = frozenset(inames)
         once = names - {walk.vector_iname}
@@ -214,14 +214,14 @@ class Statements:
 
 
 def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:
-    """Return the comparisons and selects of a statement, or all else."""
+    """Return the comparisons and selects of a statement, or the rest."""
     operations = tuple(each for each in statement.operations if (each.kind in program.DECISIONS) == decide)
     others = ((), ()) if decide else (statement.accesses, statement.computed)
     return replace(statement, operations=operations, accesses=others[0], computed=others[1])
 
 
 def _row(access: program.Access) -> Hashable:
-    """Return what accesses must share so that they are counted together."""
+    """Return the key by which accesses are counted together."""
     strides = tuple((str(stride.distance), str(stride.within)) for stride in access.lane_stride)
     return access.space, access.direction, access.array, access.dtype, access.bits, strides
 
@@ -268,7 +268,7 @@ def _nodes(items: Iterator[Any]) -> tuple[Node, ...]:
 class _Block(NamedTuple):
     """Siblings in the schedule, with the tests that each requires and the inames that it uses.
 
-    They are in these loops, at this place in the launch; None on the host.
+    ``loops`` are around them; ``around`` is their place in the launch, None on the host.
     """
 
     nodes: tuple[Node, ...]
@@ -297,7 +297,6 @@ class _Extraction:
         self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def walk(self) -> program.Program:
-        """Walk the whole schedule."""
         schedule = schedule_tree(self.kernel)
         self.walk_block(schedule, (), frozenset(), None)
         self.domains.refuse_unknown()
@@ -331,10 +330,10 @@ class _Extraction:
         self.walk_siblings(block, range(len(nodes)), tested)
 
     def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
-        """Walk siblings as Loopy writes them: the longest group that shares a test is put under one ``if``.
+        """Walk siblings as Loopy writes them: the longest group that shares a test is under one ``if``.
 
-        Inside of the group the same goes on with what its members share. Loopy makes groups of what shares a check of
-        bounds too. Such a group may end where lanes of other inames begin, and cut one that shares a test.
+        The members of a group are grouped again by their other tests. Loopy also groups siblings that share a check of
+        bounds; such a group may end where lanes of other inames begin, and split a group that shares a test.
         """
         first, unsure = positions.start, frozenset[Any]()
         while positions:
@@ -354,7 +353,6 @@ class _Extraction:
                 self.walk_node(block, group[0], tested | made)
 
     def walk_node(self, block: _Block, position: int, tested: Tests) -> None:
-        """Walk one of the siblings."""
         node = block.nodes[position]
         place = None if block.around is None else (*block.around, 2 * position)
         if isinstance(node, Loop):
@@ -370,7 +368,7 @@ class _Extraction:
             self.add_barrier(node.scope, block.nodes, block.loops)
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
-        """Return the predicates of all instructions below that can be tested outside of the inames ``inner``."""
+        """Return the predicates that all instructions below share and that do not depend on the inames ``inner``."""
         if not self.guarded or program.has_barrier(node):
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
@@ -402,7 +400,7 @@ class _Extraction:
         return frozenset(name for key in instructions for name in self.kernel.id_to_insn[key].within_inames)
 
     def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
-        """Record a barrier, which each group meets in each iteration of the loops around it."""
+        """Record a barrier, which each group executes in each iteration of the loops around it."""
         launch = len(self.launches) - 1
         inames = frozenset[str]().union(*map(self.inames_in, siblings))
         around = {name for name in inames if self.domains.axes[name].startswith("g")}
@@ -428,10 +426,7 @@ def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
 
 
 def from_zero(domains: Domains) -> lp.LoopKernel:
-    """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
-
-    The kernel itself is returned where all of them begin at 0 already.
-    """
+    """Return the kernel with inames on hardware axes shifted to begin at 0; the kernel itself if they all do."""
     kernel = domains.kernel
     texts: dict[str, str] = {}
     exprs: dict[p.Variable, Any] = {}
@@ -478,8 +473,8 @@ def grid_and_group(
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
     """Return the work-groups along each group axis and the work-items along each local axis.
 
-    Where one constraint bounds each axis, the extents are read from it. Loopy's search for static bounds gives the
-    same, but takes milliseconds for each iname.
+    Where one constraint bounds each axis, the extents are read from it: Loopy's search for static bounds takes
+    milliseconds for each iname.
     """
     extents = _extents(domains, instructions)
     if extents is None:
@@ -501,7 +496,6 @@ def _sorted(extent: Any) -> Any:
 
 
 def _constant(extent: Any) -> int:
-    """Return an extent that is the same at all sizes."""
     if isinstance(extent, int):
         return extent
     pieces = [piece for _, piece in extent.get_pieces()]

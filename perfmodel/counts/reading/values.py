@@ -1,7 +1,7 @@
-"""Types and memory of Loopy's variables and expressions in the generated C code, and what their evaluation executes.
+"""Types and memory of Loopy's variables in the generated C code, and the events of evaluating an expression.
 
-OpenCL's vector types count as their components. Operations and accesses are events: each has the conditions under which
-it is reached.
+OpenCL's vector types count as their components. Operations and accesses are events, each with the conditions under
+which it is reached.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def is_size(argument: Any) -> bool:
 
 
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
-    """Return the most bytes of local, and of private, variables of constant shape that a launch declares."""
+    """Return the most bytes that a launch declares in local and in private memory, for constant shapes."""
     kernel = t_unit.default_entrypoint
     names = [item.kernel_name for item in kernel.linearization if isinstance(item, CallKernel)]
     launches = [_declared_bytes(kernel, _temporaries_in(kernel, name)) for name in names]
@@ -98,7 +98,7 @@ def _temporaries_in(kernel: lp.LoopKernel, launch: str) -> Set[str]:
 
 
 def _declared_bytes(kernel: lp.LoopKernel, names: Set[str]) -> Counter[Any]:
-    """Return the bytes of temporaries by address space; those in a storage that is declared take none."""
+    """Return the bytes of temporaries by address space; aliases of a declared storage take none."""
     sizes: dict[tuple[Any, str, Any], int] = {}
     for variable in map(kernel.temporary_variables.__getitem__, names):
         shape = variable.storage_shape or variable.shape  # with padding, or without
@@ -120,7 +120,7 @@ def cells_along(extent: int, tag: Any) -> int:
 
 
 def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str, ...]:
-    """Return the names of a kernel's array arguments that are not among those touched, sorted."""
+    """Return the sorted names of a kernel's array arguments that are not touched."""
     return tuple(sorted(
         argument.name for argument in t_unit.default_entrypoint.args
         if not isinstance(argument, lp.ValueArg) and argument.name not in touched
@@ -140,31 +140,27 @@ def component(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
-    """Return the type and the place of each member of a structure or vector."""
     return dtype.fields or {}
 
 
-@cache
+@cache  # NumPy computes a name each time
 def type_name(dtype: np.dtype[Any]) -> str:
-    """Return the name that a type has in counts: that of a vector's components; ``struct`` for a structure.
-
-    NumPy makes a name anew each time, so names are kept.
-    """
+    """Return the name of a type in counts: a vector has its component's name, a structure is ``struct``."""
     dtype = component(dtype)
     return "struct" if dtype.kind == "V" else str(dtype.name)
 
 
 def member_of(dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[np.dtype[Any], int]:
-    """Return the type of a member of a structure or vector, and its place in bytes."""
-    place = 0
+    """Return the type of a member of a structure or vector, and its offset in bytes."""
+    total = 0
     for name in names:
         dtype, offset = _fields(dtype)[name][:2]
-        place += offset
-    return dtype, place
+        total += offset
+    return dtype, total
 
 
 def structured_types(t_unit: lp.TranslationUnit) -> str:
-    """Return a text of the vector types and structures of all variables, which Loopy's persistent key takes for one."""
+    """Return the vector types and structures of all variables, which Loopy's persistent key does not distinguish."""
     texts = []
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, lp.CallableKernel):
@@ -177,7 +173,7 @@ def structured_types(t_unit: lp.TranslationUnit) -> str:
 
 
 def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of the parts of a complex type, of a vector's components; any other type unchanged."""
+    """Return the type of the parts of a complex type or of a vector's components; any other type unchanged."""
     return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
 
 
@@ -200,7 +196,7 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
 
 
 def is_sign(expr: Any) -> bool:
-    """Whether a factor is free: -1 changes only the sign. A factor 1 is in the generated code, and costs a product."""
+    """Whether a factor is free: -1 changes only the sign. A factor 1 is in the code, so it costs a product."""
     return p.is_constant(expr) and bool(expr == -1)
 
 
@@ -218,7 +214,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Writes an expression with characters of a keyboard; Loopy underlines functions, and cannot write annotations."""
+    """Writes an expression so that a user can type it; Loopy underlines functions and cannot write annotations."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()
@@ -239,13 +235,13 @@ class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
 
 
 def text_of(expr: Any, whole: Set[str] = frozenset()) -> str:
-    """Return an expression as text that can be typed; of the arrays named in ``whole``, elements are left out."""
+    """Return an expression as text that can be typed; the arrays in ``whole`` are written without indices."""
     return str(_TextMapper(whole)(expr, PREC_NONE))
 
 
 @dataclass(frozen=True)
 class Options:
-    """What to count beside the default; the arguments of :func:`perfmodel.counts.count` of the same names."""
+    """The arguments of :func:`perfmodel.counts.count` of the same names."""
 
     include_index_arithmetic: bool = False
     group_multiply_add: bool = False
@@ -280,19 +276,19 @@ class AccessEvent:
 
 
 class Scope(NamedTuple):
-    """Where in an instruction an expression stands."""
+    """The context of an expression in an instruction."""
 
     literal: Type[Any]  # the C type of literals
-    conditions: tuple[Condition, ...] = ()  # what must hold so that the expression is evaluated
+    conditions: tuple[Condition, ...] = ()  # under which the expression is evaluated
     in_index: bool = False  # in an address or a test of indices, whose integer arithmetic is counted on request only
     tags: frozenset[str] = frozenset()  # the access tags of the variable itself, as ``left`` in ``a$left[i]``
 
     def under(self, condition: Condition) -> Scope:
-        """Return the scope of what is evaluated only where the condition holds."""
+        """Return the scope of an expression that is evaluated only where the condition holds."""
         return self._replace(conditions=(*self.conditions, condition))
 
     def at(self, accessed: Any) -> Scope:
-        """Return the scope of an access to a variable or its element; the variable may bear tags."""
+        """Return the scope of an access to a variable or its element, with the tags of the variable."""
         tags = getattr(getattr(accessed, "aggregate", accessed), "tags", ())
         if not tags and not self.tags:
             return self

@@ -18,7 +18,7 @@ from perfmodel.kernels.kernel_class import WorkGroup, assume
 
 #: Chains of a work-item, by the form of the kernel.
 CHAINS: Mapping[str, int] = MappingProxyType({"throughput": 8, "latency": 1})
-#: The chains and points of neighbouring work-items start this far apart, and so do points that follow each other.
+#: The chains and points of neighbouring work-items start at this distance, and so do successive points.
 SCALE = 2.0**-13
 
 

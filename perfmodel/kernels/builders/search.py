@@ -33,13 +33,13 @@ def searched(
     sizes: tuple[str, ...] = (),
     assumptions: str = "",
 ) -> lp.TranslationUnit:
-    """Build a kernel that stores in ``found`` what `body` leaves in ``at`` for each ``query``.
+    """Build a kernel that stores the value of ``at`` after `body` in ``found``, for each ``query``.
 
-    `body` is the search of one query, by instructions in their order; it may use the inames of `domains`, and ``warp``,
-    ``lane``. `arrays` holds shapes of the arrays of keys (int32) by name, `local` those of int32 arrays in local
-    memory. Each work-item answers `turns` queries; neighbouring lanes have neighbouring ones. A group does `before`
-    first, as fetching keys into local memory. `sizes` are size parameters beside ``q``, the number of queries, and
-    `assumptions` what holds of them.
+    `body` is the search of one query, as instructions in their order; it may use the inames of `domains`, ``warp`` and
+    ``lane``. `arrays` has the shapes of the arrays of keys (int32) by name, `local` the shapes of int32 arrays in local
+    memory. Each work-item answers `turns` queries; neighbouring lanes have neighbouring queries. A group executes
+    `before` first, for example to fetch keys into local memory. `sizes` are size parameters in addition to ``q``, the
+    number of queries, with their `assumptions`.
     """
     group = ITEMS * turns
     query = QUERY.format(turns=turns)

@@ -95,7 +95,7 @@ def bitonic_sort(array: str, stage: str, step: str, pair: str) -> str:
     """Return Batcher's bitonic network, all of whose comparators put the smaller element first.
 
     In each stage runs of 2^stage elements become runs of twice as many: the first step compares a run with its
-    neighbour's mirror image, and step s those that are 2^(stage - s) apart. The kernel's domain has
+    neighbour's mirror image, and step s elements at distance 2^(stage - s). The kernel's domain has
     ``0 <= step <= stage``, and n/2 pairs of n elements.
     """
     return f"""
@@ -114,12 +114,11 @@ def bitonic_sort(array: str, stage: str, step: str, pair: str) -> str:
 def bitonic_merge(array: str, lane: str, width: int) -> str:
     """Return the network that merges two runs of `width` elements in one array, a pair for each of `width` lanes.
 
-    The runs stand one after the other, and the second one backwards. Distances are numbers, so that the cells of each
-    step are known.
+    The runs are adjacent, the second one in reverse. Distances are numbers, so that the cells of each step are known.
     """
-    steps, apart = [], width
-    while apart:
-        first = f"{2 * apart}*({lane} // {apart}) + {lane} % {apart}" if apart < width else lane
-        steps.append(EXCHANGE.format(array=array, first=first, second=f"{first} + {apart}"))
-        apart //= 2
+    steps, distance = [], width
+    while distance:
+        first = f"{2 * distance}*({lane} // {distance}) + {lane} % {distance}" if distance < width else lane
+        steps.append(EXCHANGE.format(array=array, first=first, second=f"{first} + {distance}"))
+        distance //= 2
     return "".join(steps)

@@ -130,13 +130,13 @@ def test_a_declaration_that_does_not_fit_is_refused(given, message) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (7, "its operations are 7, no mapping"),
-        ({"loads": [1]}, "its loads are [1], no mapping"),
+        (7, "its operations are 7, not a mapping"),
+        ({"loads": [1]}, "its loads are [1], not a mapping"),
         ({"operations": {("float32", "mul"): -1}}, "is declared -1 times"),
         ({"operations": {("float32", "mul"): True}}, "is declared True times"),
-        ({"operations": {"float32": 1}}, "is no type and kind"),
+        ({"operations": {"float32": 1}}, "is not a type and kind"),
         ({"loads": {"a[i, 0]": 0.5}}, "is declared 0.5 times"),
-        ({"loads": {"a[i, 0]": 10**9}}, "at most 10000 are taken"),
+        ({"loads": {"a[i, 0]": 10**9}}, "at most 10000 are allowed"),
         ({"loads": {"a[i, 0]]": 1}}, "Loopy cannot read the access"),
         ({"loads": {"x" * 100_000: 1}}, "Loopy cannot read the access"),
     ],
