@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 SCHEMA = "perfmodel.measure/1"
-#: What the flags of a record mean.
-FLAGS = {
-    "spread": "their runs differ widely; measure on a quieter machine",
-    "clock": "the clocks of device and host disagree",
-    "bound": "faster than the device allows: the compiler dropped counted work",
-    "load": "other programs used the machine; measure again on a quiet one",
-    "visits": "the two fastest visits differ by more than 5 %; lower weight in fits",
-}
-
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
 For = Annotated[
     Path | None,
@@ -224,4 +215,4 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
         if row["status"] != "ok":
             yield f"{row['status']}: {row['kernel']} {row['variant']} {row['parameters']}: {row['message']}"
     for flag, number in sorted(document["flags"].items()):
-        yield f"note: {number} flagged '{flag}': {FLAGS.get(flag, 'see docs/measuring.md')}"
+        yield f"note: {number} flagged '{flag}': {output.FLAGS.get(flag, 'see docs/measuring.md')}"

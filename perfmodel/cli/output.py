@@ -28,6 +28,14 @@ from perfmodel.io import file_part, is_standard_output, visible
 NARROWEST = 20  # columns
 LONGEST = 300  # characters of each note in a line of several
 LONGEST_ALONE = 1000  # characters of a note in a line of its own
+#: Meanings of the flags of a record.
+FLAGS = {
+    "spread": "the runs of a visit spread by more than 20 %",
+    "clock": "the clocks of device and host disagree",
+    "bound": "faster than the device allows: the compiler dropped counted work",
+    "load": "other programs used the machine",
+    "visits": "the two fastest visits differ by more than 5 %",
+}
 _CARETS = re.compile(r"^ {4,}\^+$")
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print only errors on standard error.")]

@@ -26,13 +26,6 @@ Keep = Annotated[
     Option("--keep", metavar="FOLDER", help="Add records and counts to the store in this folder, which `fit` reads."),
 ]
 Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
-FLAGS = {
-    "spread": "the runs of a visit spread by more than 20 %",
-    "clock": "the clocks of device and host disagree",
-    "bound": "faster than the device allows: the counted work was not done",
-    "load": "other programs used the machine",
-    "visits": "the two fastest visits differ by more than 5 %",
-}
 
 
 def time_command(
@@ -186,7 +179,7 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     for point in points:
         for variant in point.variants:
             notes = [f"{variant.row.status}: {variant.row.message}"] * (variant.seconds is None)
-            notes += [f"flag '{flag}': {FLAGS.get(flag, flag)}" for flag in variant.row.flags]
+            notes += [f"flag '{flag}': {output.FLAGS.get(flag, flag)}" for flag in variant.row.flags]
             notes += variant.predicted.warnings if variant.predicted else ()
             if variant.predicted and variant.predicted.unmeasured:
                 notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")

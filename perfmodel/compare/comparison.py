@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
-from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.display import Column, Table, columns_text, data_frame, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import NegativeTimeError, UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
 COLUMNS = (
     "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",
 )  # fmt: skip
 """Keys of :meth:`Comparison.record`."""
+SHOWN = (
+    Column("kernel", "kernel"), Column("variant", "variant"), Column("sizes", "sizes"),
+    Column("measured", "measured_s", seconds_text),
+    Column("predicted", write=lambda case: _predicted_text(case["predicted_s"])),
+    Column("error", "relative_error", percent),
+)  # fmt: skip
+"""Columns of a table of cases."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,12 +138,12 @@ class Comparisons(tuple[Comparison, ...]):
 
     def _repr_html_(self) -> str:
         """Return the cases as a table for a notebook, with the geometric mean of their errors above it."""
-        return html_table(self.table, str(self), left=3)
+        return self.table.html(str(self))
 
     @property
-    def table(self) -> list[tuple[str, ...]]:
-        """A heading and a row of text for each case."""
-        return [HEADER, *((row.kernel, row.form, row.sizes, *time_cells(row)) for row in self)]
+    def table(self) -> Table:
+        """A record for each case."""
+        return Table(SHOWN, [row.record() for row in self], 3)
 
     def to_frame(self) -> DataFrame:
         """Return a row for each case as a pandas table, with :data:`COLUMNS` and each size as ``parameters.<name>``.
@@ -189,8 +195,11 @@ def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
 
 def time_cells(row: Comparison) -> tuple[str, str, str]:
     """Return the measured and the predicted time and the relative error as text."""
-    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return seconds_text(row.measured), predicted, percent(row.relative_error)
+    return seconds_text(row.measured), _predicted_text(row.predicted), percent(row.relative_error)
+
+
+def _predicted_text(seconds: float | None) -> str:
+    return "withheld" if seconds is None else seconds_text(seconds)
 
 
 def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:

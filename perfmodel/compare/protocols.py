@@ -29,7 +29,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volume
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.display import html_table, in_words
+from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows
 from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
@@ -106,10 +106,8 @@ class Evaluation(FrozenValue):
 
     def _repr_html_(self) -> str:
         """Return the cases as a table for a notebook."""
-        return html_table(
-            Comparisons(self.rows).table, f"protocol {self.protocol} ({PROTOCOLS[self.protocol]}), {self._of} "
-            f"{Comparisons(self.rows)}", left=3,
-        )
+        cases = Comparisons(self.rows)
+        return cases.table.html(f"protocol {self.protocol} ({PROTOCOLS[self.protocol]}), {self._of} {cases}")
 
     def to_frame(self) -> DataFrame:
         """Return a row for each case as a pandas table, as :meth:`perfmodel.compare.Comparisons.to_frame`."""

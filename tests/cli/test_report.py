@@ -140,7 +140,7 @@ def test_a_folder_of_a_newer_schema_or_of_another_device(run):
     rows = Path("device/measurements.jsonl")
     rows.write_text(rows.read_text().replace('"perfmodel.measurement/', '"perfmodel.measurement/9'))
     Path("report.html").write_text("old")
-    assert "newest known here" in told(run("report", "--from", "device"))
+    assert "update perfmodel to read it" in told(run("report", "--from", "device"))
     assert "old" == Path("report.html").read_text()
     shutil.copy(SIMULATED / "measurements.jsonl", rows)
     assert "device" in told(run("report", "--from", "device"))
