@@ -18,19 +18,10 @@ from perfmodel.cli.output import (
     as_notes,
     print_refusal,
     refusal_text,
-    settings,
     table_width,
     using,
 )
-from perfmodel.counts.quasipoly.arguments import UpperBoundWarning, warn_of_bound
-from perfmodel.errors import (
-    OptionError,
-    OutputError,
-    PerfModelError,
-    PerfModelWarning,
-    SetAsideWarning,
-    UnknownStatisticWarning,
-)
+from perfmodel.errors import OptionError, OutputError, PerfModelError, SetAsideWarning, UnknownStatisticWarning
 from perfmodel.errors.base import underlined
 from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
@@ -52,25 +43,6 @@ def test_they_may_stand_anywhere(place):
     assert (2, before.stdout) == (after.returncode, after.stdout)
     assert before.stderr.splitlines()[-1] == after.stderr.splitlines()[-1]
     assert "Traceback" in after.stderr
-
-
-def test_options_of_one_name_have_one_help():
-    shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--csv")
-    helps: dict[str, set[str]] = {}
-    for name in ("predict", "rank", "count", "time", "fit", "calibrate"):
-        for parameter in GROUP[name].params:
-            for option in set(shared) & set(parameter.opts):
-                helps.setdefault(option, set()).add(parameter.help)
-    assert set(shared) == set(helps)
-    assert {1} == {len(texts) for texts in helps.values()}
-
-
-def test_they_hold_in_a_block():
-    with using(CommandSettings(quiet=True)):
-        assert settings().quiet
-        with using(CommandSettings(verbose=True)):
-            assert not settings().quiet
-    assert CommandSettings() == settings()
 
 
 def test_the_width_is_the_terminals(monkeypatch):
@@ -110,16 +82,6 @@ def test_quiet_and_verbose_notes(capsys):
         assert lines == len(capsys.readouterr().err.splitlines())
 
 
-def test_completion_of_a_shell():
-    found = program(_PERFMODEL_COMPLETE="complete_bash", COMP_WORDS="perfmodel pre", COMP_CWORD="1")
-    assert "predict" == found.stdout.strip()
-    found = program(_PERFMODEL_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="perfmodel rank --cross")
-    assert "--crossover" in found.stdout
-    shown = program("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
-    assert (0, True) == (shown.returncode, "_PERFMODEL_COMPLETE=complete_bash" in shown.stdout)
-    assert "--install-completion" in program("--help").stdout
-
-
 def warned(count: int) -> None:
     for k in range(count):
         warnings.warn(f"file {k} is\ndamaged", SetAsideWarning, stacklevel=1)
@@ -138,24 +100,6 @@ def test_the_first_note_and_all_others(capsys, count, said):
     with as_notes():
         warned(count)
     assert [f"perfmodel: note: {one}" for one in said] == capsys.readouterr().err.splitlines()
-
-
-def fail_with_warnings():
-    warned(2)
-    raise KeyError
-
-
-def test_the_others_are_told_before_an_error(capsys):
-    with pytest.raises(KeyError), as_notes():
-        fail_with_warnings()
-    assert 2 == len(capsys.readouterr().err.splitlines())
-
-
-def test_an_upper_bound_is_a_note(capsys):
-    assert issubclass(UpperBoundWarning, PerfModelWarning)
-    with as_notes():
-        warn_of_bound({"n": 8})
-    assert capsys.readouterr().err.startswith("perfmodel: note: the count is an upper bound at n=8: ")
 
 
 def test_other_warnings_are_pythons(capsys):

@@ -114,15 +114,6 @@ def test_a_crossover_says_where_variants_tie(here):
     assert "large (ties with small at " in here(*asked).stdout
 
 
-def test_weights_from_before_scatter_was_kept(here):
-    weights = json.loads(Path("weights.json").read_text())
-    Path("weights.json").write_text(json.dumps({k: v for k, v in weights.items() if k not in ("scatter", "anchored")}))
-    found = document(here("rank", "pair.py", *AT, "--json"))
-    assert found["ties"] is None
-    assert [None, None] == [row["fastest"] for row in found["variants"]]
-    assert "ties are not known" in here("rank", "pair.py", *AT).stdout
-
-
 def test_weights_of_another_device_are_refused_in_one_line(perfmodel):
     for command in ("rank", "predict"):
         result = perfmodel(command, "kernel.py", *AT, "--anchor")

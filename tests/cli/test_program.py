@@ -51,13 +51,6 @@ def test_a_group_is_one_value(asked):
     assert [(Place(3, 4), False, CommandSettings()), (Place(1, 5), True, CommandSettings())] == found
 
 
-def test_what_every_command_has_is_no_option_of_the_function(asked):
-    _, found = asked("3", "--quiet", "--json")
-    assert [(Place(3), False, CommandSettings(json=True, quiet=True))] == found
-    assert CommandSettings() == settings()
-    assert "Options of every command:" in asked("--help")[0].stdout
-
-
 def test_every_command_has_a_subject():
     group = typer.main.get_group(application())
     assert list(COMMANDS) == list(group.commands)

@@ -62,54 +62,6 @@ def test_a_write_that_fails_names_its_file(tmp_path, monkeypatch):
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_probe_of_a_device_names_the_file_where_the_disk_is_full(tmp_path, monkeypatch):
-    from perfmodel.errors import OutputError
-    from perfmodel.measuring.probes import campaign
-
-    def full(*arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(campaign, "replace_file", full)
-    said = r"probes\.begun': No space left on device; make room and run the same command again"
-    with pytest.raises(OutputError, match=said), campaign._under_way(tmp_path, "a probe"):
-        raise AssertionError
-
-
-#: Runs a command, and again with a large file and little more memory than it has then: all modules are there.
-TWICE = """
-import os, resource, sys
-from perfmodel.cli import main
-path, *arguments = sys.argv[1:]
-sys.argv = ["perfmodel", *arguments]
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code
-os.replace("large", path)
-with open("/proc/self/statm") as stream:
-    held = int(stream.read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + 100 * 2**20,) * 2)
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "arguments"),
-    [
-        ("weights.json", ("predict", "kernel.py", "-p", "n=1024", "-w", "weights.json")),
-        ("store/measurements.jsonl", ("data", "export", "store", "-o", "-")),
-    ],
-)
-def test_memory_that_ends_while_a_file_is_read_names_it(folder, path, arguments):
-    (folder / "large").write_bytes(b'{"a": [' + b"[1, 2], " * 2_000_000 + b"1]}\n")  # more than 200 MB of lists
-    done = subprocess.run(
-        [sys.executable, "-c", TWICE, path, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert 2 == done.returncode
-    assert f"perfmodel: error: out of memory while reading '{path}'; free memory" in done.stderr
-
-
 def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
     from typer.testing import CliRunner
 
@@ -141,14 +93,3 @@ def test_a_current_folder_that_was_removed(folder, arguments, status, said):
     done = run(folder, GONE, *(one.format(folder) for one in arguments))
     assert (status, True) == (done.returncode, said in done.stderr), done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_weights_are_found_without_a_current_folder(folder, monkeypatch):
-    from perfmodel.calibration import recommended
-
-    gone = folder / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert "of the current folder" in [words for words, _ in recommended.places()]
-    assert str(folder) == recommended.shown(folder)
