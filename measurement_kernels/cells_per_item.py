@@ -1,7 +1,7 @@
 """Copies without a loop in which each work-item copies 1 to 8 cells.
 
-With `order` "items" the cells of a work-item lie next to each other, so that lanes are that many cells apart and all
-cells between are filled. With "groups" they are a group's width apart, so that lanes are neighbours.
+With `order` "items" the cells of a work-item are adjacent: the lane stride is their number, and all cells between are
+used. With "groups" their distance is the group's width, and lanes are neighbours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stride-2 access that leaves no gaps: sums of pairs from a 2 by m column-major array.
 
 Stevens and Kloeckner, section 4.1: each work-item adds up 256 pairs; a group prefetches
-elements i, i+2, i+4, ... of its tile, then those beside them.  The array
-has only the 256*gsize columns that the paper's kernels access, so that it is read through caches.
+elements i, i+2, i+4, ... of its tile, then the elements next to them.  The array
+has only the 256*gsize columns that the paper's kernels access, so it is read through caches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Stride-3 access that leaves no gaps: sums of triples from a 3 by m column-major array.
 
 Stevens and Kloeckner, section 4.1: each work-item adds up 256 triples; a group prefetches
-elements i, i+3, i+6, ... of its tile, then those beside them.  The array
-has only the 256*gsize columns that the paper's kernels access, so that it is read through caches.
+elements i, i+3, i+6, ... of its tile, then the elements next to them.  The array
+has only the 256*gsize columns that the paper's kernels access, so it is read through caches.
 """
 
 from __future__ import annotations

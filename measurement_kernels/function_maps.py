@@ -1,7 +1,7 @@
-"""Functions of the elements of an array, without a loop: in vectors, unless the runtime calls them one by one.
+"""Functions of the elements of an array, without a loop: as vectors, unless the runtime calls them one by one.
 
-In the classes ``independent_terms`` and ``function_terms`` a loop stands around the function, so that a compiler which
-vectorises the innermost loop over work-items alone computes it for one work-item at a time.
+In the classes ``independent_terms`` and ``function_terms`` there is a loop around the function, so a compiler that
+vectorises only the innermost loop over work-items computes it for one work-item at a time.
 """
 
 from __future__ import annotations

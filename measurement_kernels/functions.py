@@ -39,7 +39,7 @@ TRIPS = (2, 4, 8, 16, 32, 64)
 
 
 def variants() -> tuple[dict[str, str], ...]:
-    """Throughput before latency, and each type with its functions; the first tells the peak of float64."""
+    """Return the variants, throughput first; the first one of float64 measures its peak."""
     return tuple(
         {"function": function, "dtype": dtype, "form": form}
         for form in CHAINS for function in FUNCTIONS for dtype in TYPES

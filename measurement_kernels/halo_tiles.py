@@ -1,7 +1,6 @@
 """Loads of a tile with a halo of one cell into local memory, 16 to 64 cells wide and 1 or 4 rows for each work-item.
 
-The lanes that load the halo are few, and their loops are guarded. Every output cell is a copy of one input cell, so
-that there is no arithmetic.
+Few lanes load the halo, and their loops are guarded. Every output cell is a copy of one input cell, without arithmetic.
 """
 
 from __future__ import annotations

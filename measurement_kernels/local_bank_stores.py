@@ -1,4 +1,4 @@
-"""Stores to local memory at bank strides 1 to 32: lanes write cells that lie `stride` words apart.
+"""Stores to local memory at bank strides 1 to 32: lanes write cells at a distance of `stride` words.
 
 Every lane writes its cell of `w` rows, `k` times.  Since `w` is a parameter, the compiler cannot
 know that a later sweep overwrites an earlier one.

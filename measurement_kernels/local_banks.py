@@ -1,4 +1,4 @@
-"""Loads from local memory at bank strides 1 to 32: lanes read cells that lie `stride` words apart.
+"""Loads from local memory at bank strides 1 to 32: lanes read cells at a distance of `stride` words.
 
 Sweeps over `w` cells are repeated `k` times.  Since `w` is a parameter, the compiler cannot keep
 the cells in registers.  Karsin, *A Performance Model for GPU Architectures: Analysis and Design of

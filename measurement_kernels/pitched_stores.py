@@ -1,9 +1,9 @@
-"""Stores of an array by columns, without a loop: neighbouring lanes are one row apart.
+"""Stores of an array by columns, without a loop: neighbouring lanes store to neighbouring rows.
 
-A cell is the sum of two values, one for its row and one for its column, so that the stores are nearly all that moves.
+A cell is the sum of a value of its row and one of its column, so nearly all moved data are stores.
 The work-items that complete a line belong to other rows of the group, or to other groups. A work-item stores `cells` of
-a row that are a group's height apart. Rows are a power of two long, so that they share few sets of a cache, or 16 cells
-more with `pad`.
+a row at distances of a group's height. Rows are a power of two long, so that they share few sets of a cache, or 16
+cells more with `pad`.
 """
 
 from __future__ import annotations

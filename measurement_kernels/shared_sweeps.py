@@ -2,8 +2,8 @@
 
 In "columns" work-items of one column of the group read the same column of the array, and neighbouring lanes
 neighbouring cells; the loop goes one row further with each trip. In "rows" all lanes of a row of the group read the
-same cell. In "across" neighbouring lanes are one row apart, and the loop goes along the row. Rows are a power of two
-long, so that they share few sets of a cache, or 16 cells more with `pad`.
+same cell. In "across" neighbouring lanes are in neighbouring rows, and the loop goes along the row. Rows are a power of
+two long, so that they share few sets of a cache, or 16 cells more with `pad`.
 """
 
 from __future__ import annotations

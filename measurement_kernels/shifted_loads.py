@@ -1,8 +1,8 @@
-"""Sums of 1 to 5 loads of one array that are 1 cell or 1 row apart, without a loop.
+"""Sums of 1 to 5 loads of one array at distances of 1 cell or 1 row, without a loop.
 
 "columns": the loads of a work-item are next to each other in a row, so that a vector of them begins anywhere in a line.
 "rows": they are next to each other in a column, so that each is a stream of its own that another work-item loads too.
-Rows are `HALO` cells longer than those of the output, and only every so many rows begin where a line begins. A
+Rows are `HALO` cells longer than in the output, so most rows do not begin at a line. A
 work-item stores `rows` cells, one below the other in a tile of the work-group.
 """
 

@@ -1,7 +1,7 @@
 """Chains of 2 to 64 multiply-adds without a loop: each needs the result of the one before.
 
-The chains of the classes ``arithmetic`` and ``functions`` go round in a loop of each work-item. Here there is no loop
-but that over work-items, so that a device which runs them one after the other may take several at once.
+In the classes ``arithmetic`` and ``functions`` the chains are in a loop of each work-item. Here the only loop is over
+work-items, so a device that runs them one after the other may combine several.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 from perfmodel.kernels.builders.memory import end, stored
 
-#: So many multiply-adds stand in one statement.
+#: Multiply-adds in one statement.
 STATEMENT = 8
 #: From this length on the arithmetic takes longer than the memory.
 LONG = 16

@@ -1,8 +1,8 @@
 """Sequential loops over the rows or the columns of an array, 16 to 4096 long.
 
-In "rows" each work-item sums a row, so that neighbouring lanes are one row apart. In "columns" each sums a column, so
-that the loop goes one row further with each trip. Rows are a power of two long, so that they share few sets of a cache,
-or 16 cells more with `pad`. With `largest` it is not the sum that is looked for, but the largest cell.
+In "rows" each work-item sums a row, so neighbouring lanes are in neighbouring rows. In "columns" each sums a column,
+so the loop goes to the next row with each trip. Rows are a power of two long, so that they share few sets of a cache,
+or 16 cells more with `pad`. With `largest` the result is the largest cell in place of the sum.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A tile in local memory that every lane reads whole, with 1 to 32 operations for each load.
 
-A work-item holds `kept` values of its own from one barrier to the next, beside its sum. The loop over the tile is
-written out `unroll` times.
+A work-item keeps `kept` private values over each barrier, in addition to its sum. The loop over the tile is unrolled
+`unroll` times.
 """
 
 from __future__ import annotations

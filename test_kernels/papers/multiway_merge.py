@@ -21,7 +21,7 @@ from perfmodel.kernels.builders.sorting import EXCHANGED, bitonic_merge, sorting
 WARP = 32
 WAYS = (8, 4, 16, 2)
 RUN = 32
-"""Elements of a run, in warps: those of a square that a shearsort has sorted."""
+"""Elements of a run, in warps: a square that a shearsort has sorted."""
 BELOW, ABOVE = "-3.0e38f", "3.0e38f"
 INTEGERS = ("node", "child", "kept", "leaf", "next")
 

@@ -1,6 +1,6 @@
 """Barriers of one to 128 work-groups: Karsin (2018), section 4.5.1 and figure 4.4.
 
-Each work-item makes `k` additions, and meets a barrier after each of them. Groups are added to the device one by one.
+Each work-item makes `k` additions, with a barrier after each of them. Groups are added to the device one by one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Search spaces of which others recorded run times on their GPUs: the kernels in Loopy, and the times.
 
-They are no classes of kernels, and no campaign measures them: each file is a user's kernel file with ``kernel()``,
+They are not kernel classes, and campaigns do not measure them: each file is a user's kernel file with ``kernel()``,
 ``space()`` and ``allowed()``, as ``perfmodel rank`` and ``tune`` take it. ``README.md`` says where the times are from.
 
 >>> from test_kernels.recorded import recorded, space

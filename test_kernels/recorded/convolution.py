@@ -106,9 +106,9 @@ def _multiple(*tiles: int) -> str:
 
 
 def padding(block_size_x: int, tile_size_x: int) -> int:
-    """Return the cells that a padded row of local memory has beside those of the image."""
-    beside = block_size_x * (tile_size_x - 1) + HALO
-    return -beside % BANKS if block_size_x % BANKS else 0
+    """Return the cells of padding in a row of local memory."""
+    columns = block_size_x * (tile_size_x - 1) + HALO
+    return -columns % BANKS if block_size_x % BANKS else 0
 
 
 def space() -> dict[str, tuple[int, ...]]:
