@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 
+import cloudpickle
 import pytest
 
 from perfmodel.errors import KernelFileError
-from perfmodel.kernels import files
-from perfmodel.kernels.files import execute, surroundings
+from perfmodel.kernels import discover, files
+from perfmodel.kernels.files import execute, pickled_by_value, surroundings
+from tests.machine import ROOT
 
 
 def names(folder, text: str, name: str = "mine.py"):
@@ -75,3 +78,43 @@ def test_an_error_next_to_the_file_names_that_line(tmp_path):
 def test_an_interrupt_passes(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         names(tmp_path, "raise KeyboardInterrupt")
+
+
+CLASS = """
+import _beside
+from perfmodel.kernels import KernelClass, Ladder
+
+SCALE = 3
+
+def build(factor):
+    return _beside.twice(factor) + SCALE
+
+KERNEL = KernelClass(
+    name="one", group="g", build=build, variants=({"factor": 2},), sizes=Ladder(lambda e: ({"n": 2**e},), 1),
+    reference=lambda arguments, factor: {"out": _beside.twice(factor)},
+)
+"""
+#: Prints what a class from standard input does, in a process that has not run its file.
+ELSEWHERE = """
+import pickle, sys
+kernel = pickle.load(sys.stdin.buffer)
+print(kernel.build(2), kernel.reference({}, 2), kernel.sizes.at(3))
+"""
+
+
+def test_a_class_of_a_file_and_what_lies_beside_it_travel(tmp_path):
+    (tmp_path / "_beside.py").write_text("def twice(x):\n    return 2*x\n")
+    (tmp_path / "one.py").write_text(CLASS)
+    (kernel,) = discover(tmp_path)
+    before = cloudpickle.list_registry_pickle_by_value()
+    sent = pickled_by_value(kernel)
+    assert before == cloudpickle.list_registry_pickle_by_value()
+    command = [sys.executable, "-c", ELSEWHERE]
+    done = subprocess.run(command, input=sent, capture_output=True, cwd=ROOT, check=False)
+    assert "7 {'out': 4} ({'n': 8},)" == done.stdout.decode().strip(), done.stderr.decode()
+
+
+def test_what_is_installed_is_pickled_by_name():
+    import numpy as np
+
+    assert len(pickled_by_value(np.testing.assert_allclose)) < 200

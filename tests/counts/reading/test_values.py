@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 import pytest
 
-from perfmodel.counts.reading.values import flat_terms, in_memory, is_sign, promote, real_part
+from perfmodel.counts import count
+from perfmodel.counts.reading.values import flat_terms, in_memory, is_sign, promote, real_part, text_of
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -44,3 +47,36 @@ def test_what_lies_in_memory() -> None:
         lp.ValueArg("n"), lp.TemporaryVariable("t", **private), lp.TemporaryVariable("t", base_storage="s", **private)
     )
     assert [False, False, True] == [in_memory(variable) for variable in variables]
+
+
+TESTS = (
+    "isnan(b[i])", "isnan(b[i]) or b[i] > 0", "not isnan(b[i])", "fabs(b[i]) > 0.5", "sqrt(exp(b[i])) >= 1",
+    "pow(b[i], 2.5) > 2", "b[i]**3 > 2", "fmin(b[i], a[i]) > 0", "fmax(b[i], 2*a[i]) > 0", "real(c[i]) > 0",
+    "abs(c[i]) < 1", "c[i] == 1j", "c[i] == 1 + 2j", "(m[i] & 3) == 1", "(m[i] | ~m[i] ^ 1) == 0", "(m[i] << 2) > 1",
+    "m[i] % 2 == 0", "m[i] // 2 == 1", "(m[i] if isnan(b[i]) else 3) > 1", "a[m[i]] > 0", "b[i] > 1e-30", "-b[i] > 0",
+)  # fmt: skip
+
+
+def kernel(test: str) -> lp.TranslationUnit:
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", f"out[i] = (2*a[i] if {test} else a[i])",
+        [lp.GlobalArg("a, b, out", np.float64, shape="n"), lp.GlobalArg("m", np.int32, shape="n"),
+         lp.GlobalArg("c", np.complex128, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 4", lang_version=(2018, 2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_note_shows_the_key(test):
+    reasons = count(kernel(test)).accesses(array="out").reasons + count(kernel(test)).operations().reasons
+    keys = [match[1] for reason in reasons if (match := re.fullmatch("the probability of '(.*)' is not known", reason))]
+    assert keys
+    assert all(key.isascii() and key.isprintable() for key in keys)
+    assert count(kernel(test), statistics=dict.fromkeys(keys, 0.25)).operations().exact
+
+
+def test_casts_and_annotations():
+    x = p.Variable("x")
+    assert "cast(float32, x[i])" == text_of(lp.symbolic.TypeCast(np.float32, x[p.Variable("i")]))
+    assert "1 + x" == text_of(p.Sum((1, lp.symbolic.TypeAnnotation(np.float32, x))))
+    assert "f(x) > y[i]" == text_of(p.Comparison(p.Variable("f")(x[0]), ">", p.Variable("y")[p.Variable("i")]), {"x"})
