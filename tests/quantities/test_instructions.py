@@ -74,7 +74,7 @@ def test_one_instruction_is_no_call(function: str, order: str) -> None:
         bottleneck_quantities(Case(applied(one), {"n": 1024}, device(order))) for one in ("a[i] + 1", function)
     )
     moved = {name for name in plain if plain[name] != called[name]}
-    assert moved <= {"chain_add"}  # an addition is on the chain, of which the model knows no other latency
+    assert moved <= {"chain_add"}  # an addition is on the chain, whose other latencies the model does not have
     assert 0 == called["function_32"]
 
 

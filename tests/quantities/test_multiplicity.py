@@ -57,14 +57,14 @@ def test_bank_conflicts_count_where_banks_are_known(stride, beta):
         ({"max_items_per_unit": 192}, 3),
         ({"local_memory_bytes": 1280}, 5),  # 256 bytes each
         ({"registers_per_unit": 12800, "registers_per_work_item": 100}, 2),
-        ({"registers_per_unit": 12800}, 8),  # nobody tells what a work-item takes
+        ({"registers_per_unit": 12800}, 8),  # the registers of a work-item are unknown
         ({"local_memory_bytes": 100}, 1),  # one group always runs
     ],
 )
 def test_oversubscription_is_what_fits(known, groups):
     found = summed(local(1), **known)
     assert 1024 == found["barrier_amount"]
-    # Barriers know no parallelism within a work-item: M = M_o = groups * 64 / 32 lanes.
+    # Barriers have no parallelism within a work-item: M = M_o = groups * 64 / 32 lanes.
     assert found["barrier_amount"] / (64 * groups * 64 / 32) == pytest.approx(found["barrier_waits"])
 
 
@@ -112,8 +112,8 @@ def test_launches_take_their_times_one_after_the_other():
     by_hand = table_4_2(512 * 4001, 512 * 4001) + table_4_2(262144 * 9, 0) + added
     assert by_hand == pytest.approx(seconds(sequence(few, many), known), rel=1e-3)
     assert 401e-6 < by_hand < 402e-6  # with the mean number of groups of a launch it would be 101 us
-    apart = [seconds(sequence(one), known) for one in (few, many)]
-    assert sum(apart) == pytest.approx(seconds(sequence(few, many), known))
+    separate = [seconds(sequence(one), known) for one in (few, many)]
+    assert sum(separate) == pytest.approx(seconds(sequence(few, many), known))
 
 
 @pytest.mark.parametrize("stride", [1, 2, 5, 32, 100])
@@ -137,9 +137,9 @@ def test_classes_of_nearby_multiplicities_are_merged():
                 tuple(map(sum, zip(*pairs, strict=True)))
             )
             for latency in (1.0, 5.0, 30.0, 64.5):  # at bandwidth 1
-                apart = np.maximum(amounts, latency * amounts / parallel)[:, column].sum()
+                alone = np.maximum(amounts, latency * amounts / parallel)[:, column].sum()
                 exact = n <= CLASSES or len({*parallel[:, column]}) <= CLASSES
-                assert sum(max(a, latency * w) for a, w in pairs) == pytest.approx(apart, rel=1e-12 if exact else 0.02)
+                assert sum(max(a, latency * w) for a, w in pairs) == pytest.approx(alone, rel=1e-12 if exact else 0.02)
 
 
 def test_what_is_not_executed_is_no_class_of_its_own():

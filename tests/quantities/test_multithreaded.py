@@ -131,7 +131,7 @@ def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_
 
 
 def through_a_tile(stride, dtype=np.float32):
-    """Sub-groups that store one cell each to a tile, `stride` cells apart, and read it back."""
+    """Sub-groups that store one cell each to a tile, one every `stride` cells, and read it back."""
     unit = lp.make_kernel(
         "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }",
         f"""
@@ -204,7 +204,7 @@ def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     facts = device(**CACHES, peak_flops_float64=15 * 16 * 2 * 1.4e9, clock_hz=1.4e9)
     found = resources(counts, facts, n=15 * 64)
-    # two sub-groups load 4 cells of a, 32 rows apart, and one of each 16 of b, and add 16 products at 16 lanes a cycle
+    # two sub-groups load 4 cells of a in 32 rows, and one of each 16 of b, and add 16 products at 16 lanes a cycle
     assert (2 * (4 * 32 + 16), 2 * 16 * 2) == pytest.approx((found["sectors"], found["arithmetic"]))
     assert 16 == found["chain_operations"]  # in float64, whose results take as long as two of float32
     assert "turns" not in found

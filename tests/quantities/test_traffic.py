@@ -102,26 +102,26 @@ def test_a_gather_may_be_of_one_cell():
 
 
 def test_what_the_caches_of_a_device_hold_together():
-    def told(**known):
+    def device_with(**known):
         made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
         return DeviceFacts.from_mapping("toy", "none", "0", made_up)
 
-    assert 0 == cached_bytes(None) == cached_bytes(told())
-    assert 2**20 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="gpu"))
-    assert 2**23 == cached_bytes(told(l2_bytes=2**20, compute_units=8, device_type="cpu"))
-    assert 2**24 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
-    assert 2**25 == cached_bytes(told(l2_bytes=2**20, l3_told_bytes=2**25, l3_bytes=2**22))
+    assert 0 == cached_bytes(None) == cached_bytes(device_with())
+    assert 2**20 == cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="gpu"))
+    assert 2**23 == cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="cpu"))
+    assert 2**24 == cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
+    assert 2**25 == cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, l3_bytes=2**22))
 
 
 def test_the_size_of_a_transfer_is_the_first_that_is_known():
-    def told(**known):
+    def device_with(**known):
         made_up = {key: Fact(value, "B", "made up") for key, value in known.items()}
         return Case(ADD, {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", made_up), "roofline")
 
-    assert 32 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
-    assert 64 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64))
-    assert 128 == transfer_bytes(told(cache_line_bytes=128))
-    for known in (told(), Case(ADD, {"n": 64}, None, "roofline")):
+    assert 32 == transfer_bytes(device_with(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
+    assert 64 == transfer_bytes(device_with(cache_line_bytes=128, l2_line_bytes=64))
+    assert 128 == transfer_bytes(device_with(cache_line_bytes=128))
+    for known in (device_with(), Case(ADD, {"n": 64}, None, "roofline")):
         with pytest.raises(FactsError) as caught:
             transfer_bytes(known)
         assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
@@ -171,8 +171,8 @@ def test_row_transactions(index, width, each):
 
 
 def test_global_accesses_of_a_strided_load_and_a_store():
-    amounts, apart, sizes = global_accesses(Case(counted_rows("2*i"), {"n": 1024}, GTX480, ""))
-    assert sorted([(1024, 2), (1024, 1)]) == sorted(zip(amounts.tolist(), apart.tolist(), strict=True))
+    amounts, strides, sizes = global_accesses(Case(counted_rows("2*i"), {"n": 1024}, GTX480, ""))
+    assert sorted([(1024, 2), (1024, 1)]) == sorted(zip(amounts.tolist(), strides.tolist(), strict=True))
     assert {4.0} == set(sizes.tolist())
 
 

@@ -1,4 +1,4 @@
-"""Indices with floors: lines by hand, and those of an LRU cache that sees each access."""
+"""Indices with floors: lines by hand, and as an LRU cache fetches them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traffic of small kernels worked out by hand; the comments say how. ``test_simulation.py`` compares with LRU."""
+"""Traffic of small kernels, derived by hand in the comments; ``test_simulation.py`` compares with an LRU cache."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def tiled_product() -> KernelCounts:
         ("folded_ilp", (1 + 3 + 1, 2 + 4 + 2)), ("folded_unr", (1 + 3 + 1, 2 + 4 + 2)),
         # p and c are a line; of a half of the rows, which are 3*5 or 11*2 cells
         ("nested_around_a_reduction", (1 + 1 + 1, 1 + 1 + 2)),
-        # p and a are a line; of c a column, 5 cells 20 bytes apart or 2 cells 84 bytes apart
+        # p and a are a line; of c a column, 5 cells with a stride of 20 bytes or 2 cells of 84 bytes
         ("nested_before_a_loop", (1 + 1 + 2, 1 + 1 + 2)),
     ],
 )  # fmt: skip
 def test_an_array_whose_slowest_extent_is_not_known_is_as_long_as_it_is_touched(
     name: str, lines: tuple[int, ...], order: str
 ) -> None:
-    """Its index was taken apart: how many rows there are is not known, and once was an error of isl."""
+    """Its flattened index was split into axes, so that the number of rows is unknown."""
     (found,) = [kernel for kernel in kernels() if kernel.name == name]
     for case, expected in zip(found.cases, lines, strict=False):
         assert expected == counted(found, case).traffic(capacity=1 << 30, order=order)(**case).fetched
@@ -106,12 +106,12 @@ def test_rows_a_power_of_two_apart_fall_into_few_sets() -> None:
     # pitch 1024 B: 64 lines in 4 of the 64 sets, 16 in each; with 64 B more they are in all sets
     assert 64 * 64 == counts.traffic("a", **cache)(n=64, p=256).fetched
     assert 64 * 4 == counts.traffic("a", **cache)(n=64, p=272).fetched
-    assert 64 * 4 == counts.traffic("a", 32768)(n=64, p=256).fetched  # without sets the pitch is no matter
+    assert 64 * 4 == counts.traffic("a", 32768)(n=64, p=256).fetched  # without sets the pitch does not matter
 
 
 def test_a_stencil_reads_three_rows_unless_it_keeps_them() -> None:
     traffic = [stencil().traffic("u", lines * LINE)(n=256).fetched for lines in (16, 128)]
-    # rows of 16 lines: each of 254 iterations reads three, or one that is new beside the first two
+    # rows of 16 lines: each of 254 iterations reads three, or one new row in addition to the first two
     assert [254 * 3 * 16, 256 * 16] == traffic
 
 

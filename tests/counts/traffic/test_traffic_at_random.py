@@ -1,4 +1,4 @@
-"""Indices that data give: lines by the stated span, beside a brute-force LRU cache on matrices of that bandwidth."""
+"""Data-dependent indices: lines with a given span, and in an LRU cache for matrices of that bandwidth."""
 
 from __future__ import annotations
 

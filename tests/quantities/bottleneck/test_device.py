@@ -48,15 +48,15 @@ def test_facts_count_more_than_what_is_assumed() -> None:
 def test_what_opencl_says_of_the_last_level_counts_more_than_a_measured_one() -> None:
     facts = of(cache_bytes=1 << 20, l3_bytes=3 << 20)
     assert 1 << 20 == device_of(Case(copy(), {"n": 64}, facts)).levels[2].bytes
-    told = facts.updated({"l3_told_bytes": Fact(1 << 25, "B", "sysfs")})  # some drivers call the second level theirs
-    assert 1 << 25 == device_of(Case(copy(), {"n": 64}, told)).levels[2].bytes
+    reported = facts.updated({"l3_told_bytes": Fact(1 << 25, "B", "sysfs")})
+    assert 1 << 25 == device_of(Case(copy(), {"n": 64}, reported)).levels[2].bytes
 
 
 @pytest.mark.parametrize(
-    ("told", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")]
+    ("facts_order", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")]
 )
-def test_lanes_of_many_threads_run_in_lockstep(told: str, order: str) -> None:
-    assert order == device_of(Case(copy(), {"n": 64}, of(lane_order=told))).order
+def test_lanes_of_many_threads_run_in_lockstep(facts_order: str, order: str) -> None:
+    assert order == device_of(Case(copy(), {"n": 64}, of(lane_order=facts_order))).order
 
 
 def test_ways_that_do_not_divide_the_lines_leave_no_sets() -> None:
@@ -111,7 +111,7 @@ def test_lines_are_cold_from_a_quarter_of_the_cache_on(touched: float, share: fl
 
 
 def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
-    """Sums of 16 cells, 16 KiB apart, in groups of 64; all lie in one set of the first level, which has eight ways."""
+    """Sums of 16 cells, one every 16 KiB, in groups of 64; all in one set of the first level with eight ways."""
     unit = lp.make_kernel(
         "{ [i, r]: 0 <= i < n and 0 <= r < 16 }", "out[i] = sum(r, a[i + 4096*r])",
         [lp.GlobalArg("a", np.float32, shape="n + 61440"), lp.GlobalArg("out", np.float32, shape="n"), ...],

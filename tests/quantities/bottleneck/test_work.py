@@ -1,4 +1,4 @@
-"""What nests do, worked out by hand; the comments say how."""
+"""Quantities of nests, derived by hand in the comments."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
 
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
 def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(order: str, vectors: bool) -> None:
-    """Four copies of a load next to each other, from work-items that are four cells apart."""
+    """Four copies of a load next to each other, from work-items with a stride of four cells."""
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
         assumptions="n mod 256 = 0 and n >= 256", lang_version=(2018, 2),
@@ -190,7 +190,7 @@ def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
 
 @pytest.mark.parametrize(("pitch", "access", "gathers"), [(16, "element", 0), (18, "element", 1), (18, "vector", 0)])
 def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int, access: str, gathers: int) -> None:
-    """Rows of a tile in local memory, read by groups of 16 by 4: the lanes of l.1 are a pitch apart."""
+    """Rows of a tile in local memory, read by groups of 16 by 4: the lane stride along l.1 is the pitch."""
     unit = lp.make_kernel(
         "{ [gi, gj, i, j, r, c]: 0 <= 4*gi + i < n and 0 <= 16*gj + j < n and 0 <= i, r < 4 and 0 <= j, c < 16 }",
         [
@@ -319,7 +319,7 @@ def test_cells_that_are_apart_are_gathered(order: str) -> None:
     ],
 )  # fmt: skip
 def test_vectors_for_a_parameter_that_is_one_do_not_run(code: str, shapes: str, vectors: bool) -> None:
-    """PoCL's compiler makes vectors for n = 1 where lanes are n cells apart, and takes scalars otherwise."""
+    """PoCL's compiler makes vectors for n = 1 if the lane stride is n cells, and takes scalars otherwise."""
     values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", code, shapes), "serial", n=128)
     assert (128 if vectors else None, 128 / (LANES if vectors else 1)) == (values.get("gathers"), values["iterations"])
 
