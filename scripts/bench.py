@@ -1,9 +1,9 @@
-"""Measure how fast perfmodel is, beside the library that it replaces and beside running kernels.
+"""Measure how fast perfmodel is, next to the library that it replaces and next to running kernels.
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
-`predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
-`scale` times the ranking of many variants in several processes, beside a plain loop (an hour on two idle cores).
-`repeatability` measures a sample of a device's kernels twice and says how far the times differ; nothing is kept.
+`predict` times predictions on one core, next to the measured times of 30 runs, or of a weights file at new sizes.
+`scale` times the ranking of many variants in several processes, next to a plain loop (an hour on two idle cores).
+`repeatability` measures a sample of a device's kernels twice and shows how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 `recorded` does so on spaces that others recorded on GPUs, without a device (minutes a space; needs Kernel Tuner).
 `gallery` measures the kernels of docs/lab/gallery on a quiet device, for the pages there (minutes).

@@ -1,4 +1,4 @@
-"""Run the papers' own experiments on a device: tables (CSV), pictures, and each claim beside what was found.
+"""Run the papers' own experiments on a device: tables (CSV), pictures, and each claim next to what was found.
 
 Without --device nothing is measured: what docs/data/experiments holds is looked at again, and its pictures and pages
 are drawn again.

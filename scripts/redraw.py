@@ -3,7 +3,7 @@
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
 examples again; papers prints tables of two pages, and spt draws others of one of them; transfers (minutes) predicts
 kernels by weights of other cards; relatives writes the weights of all devices into perfmodel/predicting/relatives.json;
-tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery, beside what
+tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery, next to what
 scripts/bench gallery measured.
 """
 

@@ -1,4 +1,4 @@
-"""Time the counting and ranking of many variants: a plain loop beside processes of joblib's loky, and of Dask.
+"""Time the counting and ranking of many variants: a plain loop next to processes of joblib's loky, and of Dask.
 
 The variants are matrix products with work-groups and register tiles of many sizes, unrolled loops, and tiles of one
 matrix or both in local memory. Every run is a fresh process with empty caches, Loopy's too; the median of several runs

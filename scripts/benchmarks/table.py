@@ -1,4 +1,4 @@
-"""What was measured as text, with the goals that it meets or misses."""
+"""What was measured as text, with the goals that it reaches or misses."""
 
 from __future__ import annotations
 

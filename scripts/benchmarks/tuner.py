@@ -1,4 +1,4 @@
-"""perfmodel's search on a measured space, beside random search and Kernel Tuner's strategies.
+"""perfmodel's search on a measured space, next to random search and Kernel Tuner's strategies.
 
 All of them pay for a configuration what building and running it took when the space was measured. perfmodel also pays
 for counting and predicting every configuration before the first runs.

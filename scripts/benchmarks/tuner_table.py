@@ -87,7 +87,7 @@ class Table:
         Name of the device, and of the family of models that predicted.
     scatter
         How that model errs between variants of other kernels
-        (:class:`perfmodel.fitting.selection.Scatter`); None where its weights do not tell.
+        (:class:`perfmodel.fitting.selection.Scatter`); None if its weights do not give it.
     rows
         Its configurations.
     """

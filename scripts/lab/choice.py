@@ -45,7 +45,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Each batch makes the measured set at most this many times as large before times are predicted anew.
 GROWTH = 1.5
-#: Time that a configuration takes beside its runs [s], and its number of runs, as in campaigns.
+#: Time that a configuration takes in addition to its runs [s], and its number of runs, as in campaigns.
 SETUP_S, RUNS = 0.03, 30
 
 BY_CLASS, BY_VARIANT, BY_ALL = 0.45, 0.3, 0.25

@@ -55,7 +55,7 @@ class Panel:
     scales
         Scale of each axis, ``"linear"`` or ``"log"``.
     names
-        What stands at x = 0, 1, ... in place of numbers; the panel is as wide as they need.
+        The labels at x = 0, 1, ... in place of numbers; the panel is as wide as they need.
     """
 
     series: tuple[Series, ...]
@@ -67,7 +67,7 @@ class Panel:
 
 
 def curves_figure(panels: Sequence[Panel], title: str = "") -> Figure:
-    """Return panels beside each other, with one legend; a label has the same colour in all of them."""
+    """Return panels next to each other, with one legend; a label has the same colour in all of them."""
     labels = list(dict.fromkeys(one.label for panel in panels for one in panel.series if one.kind != "fit"))
     wide = sum(max(4.4, NAME_INCHES * len(panel.names)) for panel in panels) + 2.0
     figure = empty_figure(max(6.4, wide), 4.4)
@@ -108,7 +108,7 @@ def _few_ticks(axes: Axes, panel: Panel) -> None:
 
 
 def _one_legend(every: Sequence[Axes]) -> None:
-    """Draw the legend of all axes beside the last of them."""
+    """Draw the legend of all axes next to the last of them."""
     last, seen = every[-1], set(every[-1].get_legend_handles_labels()[1])
     for axes in every[:-1]:
         for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):

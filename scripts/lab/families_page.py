@@ -14,7 +14,7 @@ SIMULATED = "A simulator counted these times. They are not pooled with those of 
 def families_page(
     page: str, devices: Iterable[Sequence[Contender]], simulated: Iterable[Sequence[Contender]] = ()
 ) -> str:
-    """Put one table for each device in place of what `page` has after its marker, simulated devices at the end."""
+    """Put one table for each device after the marker of `page`, simulated devices at the end."""
     apart = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_section, simulated)]
     return below_marker(page, BEGIN, [*map(_section, devices), *(apart if len(apart) > 1 else [])])
 

@@ -129,7 +129,7 @@ def draw_gallery(devices: Path, folder: Path, times: Path, examples: tuple[Examp
 
 
 class Pair(NamedTuple):
-    """A measured time beside its prediction [s], and whether it lies in the interval."""
+    """A measured time next to its prediction [s], and whether it lies in the interval."""
 
     variant: str
     size: int  # the one that varies
@@ -161,7 +161,7 @@ def times_of(store: Path, example: Example) -> Times:
 def pairs_of(
     model: pm.FittedModel, counted: Callable[[int], dict[str, pm.KernelCounts]], example: Example, times: Times
 ) -> list[Pair]:
-    """Return measured times beside their predictions, in the order of variants and sizes."""
+    """Return measured times next to their predictions, in the order of variants and sizes."""
     if not times:
         return []
     sizes = example.timed_sizes()
@@ -245,12 +245,12 @@ def fastest(point: Predictions) -> tuple[str, float]:
 def picture(
     curves: Mapping[str, Predictions], example: Example, path: Path, measured: Mapping[str, Times] | None = None
 ) -> None:
-    """Draw predicted times against sizes, and measured ones where there are some, a device beside the other."""
+    """Draw predicted times against sizes, and measured ones where there are some, a device next to the other."""
     figure = empty_figure(3.1 * len(curves) + 1.4, 3.2)
     every = figure.subplots(1, len(curves), squeeze=False)[0]
     known = measured and any(measured.values())
     for axes, (words, curve) in zip(every, curves.items(), strict=True):
-        # An unmeasured device has markers too, though no points: the legend beside the last one is for all.
+        # An unmeasured device has markers too, though no points: the legend next to the last one is for all.
         times = {name: measured[words].get(name, {}) for name in curve} if measured and known else {}
         spots = {name: ([*found], [*found.values()]) for name, found in times.items()}
         pm.plot.sizes(curve, axes, parameter=example.across, leads=(), title=words, measured=spots or None)

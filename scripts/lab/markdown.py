@@ -1,4 +1,4 @@
-"""Tables of the laboratory's pages, and what stands below their markers."""
+"""Tables of the laboratory's pages, and the text below their markers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def executed(path: Path, timeout_s: int = 300) -> nbformat.NotebookNode:
 
 
 def tidy(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return the notebook without what depends on the machine, and without the text beside a picture."""
+    """Return the notebook without what depends on the machine, and without the text next to a picture."""
     notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     for place, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{place}", {}

@@ -49,7 +49,7 @@ SPOILED = 0.5
 
 @dataclass(frozen=True)
 class TermInOutlier:
-    """A term of an outlier, beside the same term in cases that are predicted well.
+    """A term of an outlier, next to the same term in cases that are predicted well.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """What a study found, written below a folder of docs: CSV and pictures of each device, and the study's page.
 
-A page is ``lab/experiments/<study>.md``; what stands below its marker is drawn from ``data/experiments/<device>``.
+A page is ``lab/experiments/<study>.md``; the text below its marker is drawn from ``data/experiments/<device>``.
 """
 
 from __future__ import annotations

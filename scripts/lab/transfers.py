@@ -152,7 +152,7 @@ def predict_cards(
     folders: Path, wanted: Iterable[str] | None = None, most: int = SAMPLED, families: Iterable[str] = FAMILIES,
     tell: Callable[[str], None] = print,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield all rows with what each family predicts; `folders` are the devices' folders."""
+    """Yield all rows with each family's predictions; `folders` are the devices' folders."""
     models = {card: models_for(card, folders, families) for card in (cards() if wanted is None else wanted)}
     kernels = [kernel for card in models for kernel in kernels_of(card, folders, most)]
     kernels.sort(key=lambda kernel: (kernel.row.space, kernel.row.configuration))  # one is counted for several cards
@@ -313,7 +313,7 @@ def draw_transfers(
 
 
 def transfers_section(rows: Sequence[Row]) -> str:
-    """Return the table of the page on real GPUs: from which card to which, beside random choice."""
+    """Return the table of the page on real GPUs: from which card to which, next to random choice."""
     head = ("card", "space", "by", "factor - 1", "tau", "top-1", "regret", "random regret")
     return markdown_table([head, ("---",) * 3 + ("---:",) * 5, *(prior.cells for prior in priors(rows))])
 

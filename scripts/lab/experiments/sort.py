@@ -46,7 +46,7 @@ def examine(data: StudyData) -> Findings:
 
 
 def _chapter() -> dict[str, Figure]:
-    """Return figures 7.2, 7.3, 7.5 and 7.8, as far as the formulas tell them, on ALGOPARC."""
+    """Return figures 7.2, 7.3, 7.5 and 7.8, as far as the formulas give them, on ALGOPARC."""
     device, elements = gpu("ALGOPARC"), ("elements", ("log", "linear"))
     readings = [(reading, f"ALGOPARC, pairwise, {reading}") for reading in curves.READINGS]
     panels = {

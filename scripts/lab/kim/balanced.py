@@ -6,7 +6,7 @@ It is if
    control (lanes that a branch leaves idle); and
 2. the time to compute with an ideal memory system equals the time to move all data to and from memory.
 
-The book gives no tolerance; :data:`TOLERANCE` is ours.
+The book has no tolerance; :data:`TOLERANCE` is ours.
 """
 
 from __future__ import annotations

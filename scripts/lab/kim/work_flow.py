@@ -7,7 +7,7 @@ data-dependence arcs lead from a load, or a result, to its use.
 :func:`timeline` tells when such a sub-group, alone on a compute unit, executes each node. With the latencies of a
 device a transition takes the time to issue its source, and a dependence the time from the source's start to the
 value's arrival. Instructions are issued in order; an instruction that needs a value waits for it. Up to three
-iterations of each loop are followed; the last one stands for all that remain.
+iterations of each loop are followed; the last one represents all that remain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scripts.lab.kim.control_flow import Averages, FlowNode, control_flow
 
 LOADS = (("global", "load"), ("local", "load"))
 LINE_BYTES, BANKS = 64, 32
-"""A transaction and the banks of local memory where a device does not tell them."""
+"""A transaction and the banks of local memory where a device does not give them."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class WorkFlow:
 
 
 def work_flow_on(counts: KernelCounts, sizes: Mapping[str, int], facts: DeviceFacts | None) -> WorkFlow:
-    """Return the graph with a device's transactions and ``banks``, as far as its facts tell them."""
+    """Return the graph with a device's transactions and ``banks``, as far as its facts give them."""
     known = {} if facts is None else {key: fact.value for key, fact in facts.facts}
     line = next((known[key] for key in TRANSFER_FACTS if key in known), LINE_BYTES)
     return work_flow(counts, sizes, int(line), int(known.get("banks", BANKS)))  # type: ignore[arg-type]  # numbers
@@ -174,7 +174,7 @@ class _Building:
     def inside(self, step: Step, roles: Mapping[str, int]) -> Iterable[Dependence]:
         """Yield the arcs from a statement's loads to its operations, and from these to its store.
 
-        What only a guard loads is no node.
+        A value that only a guard loads has no node.
         """
         last = roles.get("compute", roles.get("store"))
         for reading in step.readings:
@@ -353,7 +353,7 @@ class _Walk:
             self.incoming[arc.target].append(arc)
 
     def block(self, places: range, depth: int, weight: float) -> None:
-        """Execute the nodes in the same ``depth`` loops; each execution stands for ``weight`` of them."""
+        """Execute the nodes in the same ``depth`` loops; each execution represents ``weight`` of them."""
         k = places.start
         while k < places.stop:
             end = k + 1
@@ -367,7 +367,7 @@ class _Walk:
             k = end
 
     def loop(self, places: range, depth: int, weight: float) -> None:
-        """Execute a loop: a few iterations, of which the last one stands for all that remain."""
+        """Execute a loop: a few iterations, of which the last one represents all that remain."""
         passes = (1.0, *self.nodes[places.start].passes)
         trips = passes[depth + 1] / passes[depth] if passes[depth] else 0.0
         if not trips:

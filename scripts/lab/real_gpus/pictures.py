@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_REGRET = 100.0
-"""Largest regret that a picture shows in its place; larger ones stand at the edge."""
+"""Largest regret that a picture shows in its place; larger ones are drawn at the edge."""
 SPACES = 8
 """How many spaces, the largest ones, the picture of choices has."""
 SHOWN = ("multithreaded", "threaded_manycore_linear", "mwp_cwp_l2", "stevens_kloeckner_2016")
@@ -150,4 +150,4 @@ def _draw_choice(axes: Axes, rows: Sequence[Comparison]) -> None:
 
 PICTURES = {"families": families_figure, "transforms": transforms_figure, "choices": choices_figure,
             "misses": misses_figure}  # fmt: skip
-"""What is drawn beside the page, by the end of the file's name."""
+"""What is drawn next to the page, by the end of the file's name."""

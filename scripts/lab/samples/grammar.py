@@ -21,7 +21,7 @@ GROUPS = {
     2: ((8, 8), (16, 4), (16, 16), (32, 4), (32, 8), (64, 2), (128, 1), (4, 32)),
     3: ((8, 4, 4), (16, 4, 2), (32, 4, 1), (64, 1, 1), (4, 4, 8)),
 }
-#: Distances of rows in flattened arrays [cells]: powers of two, beside them, and others.
+#: Distances of rows in flattened arrays [cells]: powers of two, next to them, and others.
 PITCHES = (255, 256, 257, 512, 1000, 1023, 1024, 1025, 2048, 4096, 4099)
 #: Forms of a load and how often each is drawn.
 LOADS = {

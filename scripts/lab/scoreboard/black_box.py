@@ -1,4 +1,4 @@
-r"""A black box beside the families, for comparison only: it says how much of the times their features explain.
+r"""A black box next to the families, for comparison only: it measures how much of the times their features explain.
 
 Gradient-boosted regression trees (J. Friedman, *Greedy Function Approximation: A Gradient Boosting Machine*, 2001;
 scikit-learn's) predict :math:`\log(t / b)` from :math:`\log(1 + x)` of the features and quantities :math:`x` of a

@@ -1,4 +1,4 @@
-"""Ideas: what the scoreboard scores beside the families, each a family with its own options, or a black box."""
+"""Ideas: what the scoreboard scores next to the families, each a family with its own options, or a black box."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from scripts.lab.scoreboard.scoring import Scoring
 
 COLUMNS = tuple(one.name for one in fields(Scoring))
 REASON = "reason"
-"""Column of the log of scorings of the paper's test kernels, beside :data:`COLUMNS`."""
+"""Column of the log of scorings of the paper's test kernels, next to :data:`COLUMNS`."""
 DIGITS = 6
 
 

@@ -1,4 +1,4 @@
-r"""What is left of a model's error when somebody who knows the answer mends the price of each variant.
+r"""What is left of a model's error when somebody who knows the answer corrects the price of each variant.
 
 With measured times :math:`t_s` and predicted ones :math:`p_s` of one variant of a kernel at its sizes :math:`s`, the
 *oracle factor* is the geometric mean of :math:`t_s / p_s`. What remains after a multiplication with it is the error of
@@ -24,7 +24,7 @@ def oracle_error(rows: Iterable[Comparison]) -> float:
 
     Examples
     --------
-    Predictions of half the time at every size: one factor mends them all.
+    Predictions of half the time at every size: one factor corrects them all.
 
     >>> rows = [Comparison("copy", {"n": n}, 2e-9 * n, 1e-9 * n) for n in (64, 128)]
     >>> round(oracle_error(rows), 6)

@@ -48,9 +48,9 @@ def picture_scoreboard(rows: Sequence[Scoring], path: str | Path) -> None:
 
 
 def scoreboard_figure(rows: Sequence[Scoring]) -> Figure:
-    """Return a row of panels for each device, simulated ones last; models stand in the order of their first scoring.
+    """Return a row of panels for each device, simulated ones last; models are in the order of their first scoring.
 
-    A value beyond a panel's limits stands at its edge.
+    A value beyond a panel's limits is drawn at its edge.
     """
     scored = [one for one in rows if not one.problem]
     devices = [name for _, name in sorted({(one.simulated, one.device) for one in scored})]

@@ -34,7 +34,7 @@ ON_CPU = "; a CPU's core runs its work-items one after the other: they hide no l
 def claims(
     found: Sequence[Configuration], cases: Iterable[Comparison], family: str, cpu: bool = False
 ) -> tuple[Claim, ...]:
-    """Return all claims; `cases` are the predictions of the paper's `family` beside the measured times.
+    """Return all claims; `cases` are the predictions of the paper's `family` next to the measured times.
 
     Figures 2 to 5 and section V argue with work-items that hide latency, which those of a CPU do not.
     """

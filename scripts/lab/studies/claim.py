@@ -1,4 +1,4 @@
-"""What a paper claims, beside what was found here."""
+"""What a paper claims, next to what was found here."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def combinations(
 def combination(
     taken: Taken, kernel: Any, sizes: Mapping[str, int], models: Mapping[str, FittedModel], seconds: float = nan
 ) -> Combination:
-    """Return a combination with what models, by their families, predict of its kernel (a kernel, or its counts)."""
+    """Return a combination with the models' predictions, by family, of its kernel (a kernel, or its counts)."""
     predicted = {name: float(one.seconds) for name, one in predictions(kernel, sizes, models).items()}
     told = potential_benefits(models[FAMILY], kernel, sizes) if FAMILY in models else None
     return Combination(taken, seconds, predicted, told)

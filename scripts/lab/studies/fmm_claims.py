@@ -1,4 +1,4 @@
-"""What Kim et al. (2012) claim of the U-list's optimisations and of the model of Sim et al., beside what was found."""
+"""What Kim et al. (2012) claim of the U-list's optimisations and of the model of Sim et al., next to what was found."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fmm_claims(
     other
         Combinations along the path of figure 4.5 as a GPU would have them, predicted only; may be empty.
     judge
-        The family of the model of Sim et al., which judges; the others stand beside.
+        The family of the model of Sim et al., which judges; the others are next to these.
     is_cpu
         Whether the device is a CPU, on which the study's optimisations do something else.
     """

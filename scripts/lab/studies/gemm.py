@@ -19,7 +19,7 @@ SIZE = 1e4
 TILES = range(16, 257, 16)
 #: Registers that a thread can have (section 5.3.2).
 MOST_REGISTERS = 255
-#: What the letters of the operations stand for.
+#: What the letters of the operations represent.
 OPERATIONS = {"g": "global", "s": "shared", "r": "register", "y": "barrier", "sync": "launch"}
 
 

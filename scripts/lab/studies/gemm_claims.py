@@ -1,4 +1,4 @@
-"""What Karsin (2018), section 5.3, claims of the matrix product's times, beside what a device shows."""
+"""What Karsin (2018), section 5.3, claims of the matrix product's times, next to what a device shows."""
 
 from __future__ import annotations
 

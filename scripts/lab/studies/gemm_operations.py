@@ -1,4 +1,4 @@
-"""What Karsin (2018), section 5.2, says of the matrix product's operations, beside what the kernel's code has."""
+"""What Karsin (2018), section 5.2, says of the matrix product's operations, next to what the kernel's code has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measured matrix products of a study, each beside the times that families predict of it and their terms."""
+"""The measured matrix products of a study, each next to the times that families predict of it and their terms."""
 
 from __future__ import annotations
 

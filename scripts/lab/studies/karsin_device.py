@@ -25,7 +25,7 @@ KEYS: Mapping[str, tuple[str, str, float]] = MappingProxyType({
 def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType({})) -> Gpu:
     """Return a device's parameters in the units of Table 4.2: cycles, and operations per cycle and core.
 
-    A core is a lane. A number is a fact of the device, or where no fact tells it a fitted weight. Where the clock is
+    A core is a lane. A number is a fact of the device, or where no fact gives it a fitted weight. Where the clock is
     not known, a cycle is a second; registers are without limit where their number is not known.
 
     Parameters
@@ -38,7 +38,7 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
     Raises
     ------
     FactsError
-        If neither a fact nor a weight tells a number.
+        If neither a fact nor a weight gives a number.
     """
     units, clock = float(facts.value("compute_units")), float(_known(facts, "clock_hz", 1.0))
     cores = units * float(_known(facts, "lanes_per_unit", _known(facts, "subgroup_size", 1)))

@@ -1,4 +1,4 @@
-"""Claims of Karsin (2018), section 7.1, about a round of merging, beside a measured merge step and its predictions."""
+"""Claims of Karsin (2018), section 7.1, about a round of merging, next to a measured merge step and its predictions."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def kept(row: Measurement) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A measured test kernel beside its prediction [s]."""
+    """A measured test kernel next to its prediction [s]."""
 
     kernel: str
     sizes: str

@@ -1,4 +1,4 @@
-"""What Wang and Lou (2017) claim of saxpy beside what was measured, and what their formulas give for their card."""
+"""What Wang and Lou (2017) claim of saxpy next to what was measured, and what their formulas give for their card."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def counted_claims(platforms: Records, blocks: Records, conflicts: Records) -> t
 def measured_claims(points: Sequence[Point], families: Sequence[str], is_cpu: bool) -> tuple[Claim, ...]:
     """Return the claims about times; those about banks cannot be shown on a CPU.
 
-    The dissertation's model judges its errors; those of the other `families` stand beside.
+    The dissertation's model judges its errors; those of the other `families` are next to these.
     """
     return _fastest_layout(points), _errors(points, families), _local_forms(points, is_cpu)
 

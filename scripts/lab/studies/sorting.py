@@ -82,7 +82,7 @@ def pairwise(
         A_s = \frac{2N}{P} \left(\beta_1 \frac{\lceil\log bE\rceil}{E} + \beta_2 \lceil\log\frac{N}{E}\rceil\right), \\
         A_r &= \frac{3NE}{2P}, \quad A_y = \frac{N}{P} (R + 1), \quad R = \lceil\log\frac{N}{bE}\rceil
 
-    with :math:`S = (\lceil\log^2 N/(bE)\rceil - \lceil\log NbE\rceil)/2`, which stands for the steps of the partition
+    with :math:`S = (\lceil\log^2 N/(bE)\rceil - \lceil\log NbE\rceil)/2`, which represents the steps of the partition
     search of a block in all rounds, :math:`\sum_{i=\lceil\log bE\rceil}^{\lceil\log N\rceil} i`. M = M/(P E), twice
     that for global memory. `changes` are those of :data:`CHANGES` that are made. `conflicts` are :math:`\beta_1` and
     :math:`\beta_2`, by default counted for this E and b on random inputs. With `hidden` False a core runs one

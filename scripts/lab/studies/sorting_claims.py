@@ -1,4 +1,4 @@
-"""Claims of Karsin (2018), chapter 7, beside what its printed formulas give with its own parameters (Table 4.2)."""
+"""Claims of Karsin (2018), chapter 7, next to what its printed formulas give with its own parameters (Table 4.2)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def predicted(data: StudyData, n: int = N, variants: Iterable[dict[str, int]] = 
 
 
 def claims(found: Sequence[Configuration]) -> tuple[Claim, ...]:
-    """Return what the paper measured beside what its model says of this device."""
+    """Return what the paper measured next to what its model says of this device."""
     return line_claim(found), flat_claim(found), anomaly_claim(found)
 
 

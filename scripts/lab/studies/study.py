@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel, Prediction
     from perfmodel.store import Measurements
 
-#: Records of one table: what stands in each column, by the column's name.
+#: Records of one table: the content of each column, by the column's name.
 Records = Sequence[Mapping[str, Any]]
 
 
@@ -79,7 +79,7 @@ class StudyData(FrozenValue):
         return self._models[name]
 
     def cases(self, family: str = "") -> Comparisons:
-        """Return measured beside predicted times of all configurations that ran."""
+        """Return measured next to predicted times of all configurations that ran."""
         from perfmodel.compare.comparison import Comparisons
 
         if self.measured is None:
@@ -106,7 +106,7 @@ class Findings:
     Parameters
     ----------
     claims
-        The paper's claims, each with what was found here.
+        The paper's claims, each with the result here.
     tables
         By name the records of each table, which is written as CSV. The name "" gives a file of the study's name.
     pictures
