@@ -36,7 +36,7 @@ STATUSES = (0, 1, 2, 130)
 LINES = 3
 LONGEST = 6000  # typer repeats an argument, and the longest has 5,000 characters
 #: Lines about the steps of a command that goes on; the others say what was wrong.
-PROGRESS = ("families on ",)
+PROGRESS = ("families of devices: ",)
 NOT_OURS = re.compile(r"Traceback|\b(?!Syntax)\w*Warning\b")
 #: Values of options that commands misjudge.
 ODD = (
@@ -94,7 +94,7 @@ def originals() -> dict[str, bytes]:
 
 
 def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
-    command = commands()[case.arguments[0]]
+    command = commands()[command_of(case)]
     options = [one for one in command.params if one.param_type_name == "option"]
     arguments = list(case.arguments)
     for _ in range(rng.choice((1, 1, 2))):
@@ -119,8 +119,17 @@ def _odd_name(seed: int, case: Case, rng: random.Random) -> Trial:
 
 @cache
 def commands() -> dict[str, Any]:
-    """Return the commands, with all options that they have today."""
-    return typer.main.get_group(application()).commands
+    """Return the commands by their words, with all their options."""
+    found = typer.main.get_group(application()).commands
+    groups = {name: command.commands for name, command in found.items() if hasattr(command, "commands")}
+    inner = {f"{name} {one}": command for name, group in groups.items() for one, command in group.items()}
+    return {name: command for name, command in found.items() if name not in groups} | inner
+
+
+def command_of(case: Case) -> str:
+    """Return the words of a case's command, as "data export"."""
+    first, second = (*case.arguments, "")[:2]
+    return first if first in commands() else f"{first} {second}"
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,7 @@ OPTIONS = (
     _case("rank", (), f"rank variants.py -w weights.json -p n={SIZE}"),
     _case("count", (), f"count kernel.py -p n={SIZE}"),
     _case("export", (), "data export store -o out.csv"),
-    _case("evaluate", (), "compare --from store --family stevens_kloeckner_2016"),
-    _case("compare", (), "compare --from store"),
+    _case("compare", (), "compare --from store --family stevens_kloeckner_2016"),
     _case("roofline", (), "compare --roofline --from store"),
     _case("time", (), f"time kernel.py -w weights.json -p n={SIZE}"),
     _case("tune", (), f"tune variants.py -w weights.json -p n={SIZE}"),
@@ -167,7 +166,6 @@ OPTIONS = (
     _case("import", (), f"data import results.json --kernel kernel.py --store imported -p n={SIZE}"),
     _case("measure", (), "measure --kernels classes --store new"),
     _case("calibrate", (), "calibrate --out new"),
-    _case("worker", (), "worker tcp://127.0.0.1:1"),
     _case("doctor", (), "doctor"),
     _case("devices", (), "devices"),
 )

@@ -86,7 +86,7 @@ def test_the_first_trials_hold_every_case_and_every_command():
     trials = [battery.trial(seed) for seed in range(EVERY)]
     assert {case.name for case in FILES} <= {one.case.name for one in trials if one.how != "options"}
     assert {case.name for case in OPTIONS} <= {one.case.name for one in trials if one.how == "options"}
-    assert set(battery.commands()) == {case.arguments[0] for case in OPTIONS}
+    assert set(battery.commands()) == {battery.command_of(case) for case in OPTIONS}
     assert {path for case in FILES for path in case.damaged} <= {path for one in trials for path in one.files}
 
 
