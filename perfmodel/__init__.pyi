@@ -7,7 +7,8 @@ from .measuring.run import measure
 from .models import Family, families
 from .models.model import Weight
 from .opencl import devices
-from .predicting.model import FittedModel, Prediction
+from .predicting.model import FittedModel
+from .predicting.prediction import Prediction
 from .predicting.ranking import RankedVariant, Ranking, rank
 from .predicting.transfer import transferred
 from .processes.counting import count_all

@@ -32,7 +32,7 @@ from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
     FactsError,
-    NegativeTimeError,
+    PredictionError,
     StoreError,
     StoreMissingError,
     UnmeasuredFeatureError,
@@ -42,7 +42,8 @@ from perfmodel.fitting.device_folder import samples_of, tests_of
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
-from perfmodel.predicting.model import ADDS_UP, FittedModel
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
@@ -155,7 +156,7 @@ def report_data(
     ------
     StoreError
         If measurements are missing, or of another device than the weights.
-    SizeError, LevelError
+    SizeError, OptionError
         If a size of the variants is left out or unknown, or the level is not between 0 and 1.
     """
     advance("reading")
@@ -227,7 +228,7 @@ class _OwnVariants:
         cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
     ) -> _OwnVariants:
         """Rank the variants of a user that can be predicted."""
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, AssumptionError))
+        asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, AssumptionError))
         predicted = asked.predicted(variants, sizes)
         errors = predicted.errors
         unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
@@ -268,7 +269,7 @@ def _largest_terms(
             predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
-        except NegativeTimeError:
+        except PredictionError:
             continue  # no time has these shares
         bounds = bounding.bounds(counts, row.parameters)
         sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)

@@ -93,7 +93,8 @@ def read_recommended(folder: Path) -> Recommended | None:
     try:
         return value_of(Recommended, read_file(path), _SCHEMA)
     except DocumentError as error:
-        raise errors.WeightsFileError(str(path), error.problem) from error
+        advice = "give a file that 'perfmodel fit' wrote"
+        raise errors.WeightsError(f"weights file '{path}' {error.problem}", advice) from error
 
 
 def verdict_of(weights: Path | None) -> str:
@@ -395,7 +396,7 @@ def load(
     ------
     WeightsError, UnknownDeviceError
         As of :func:`find_weights`.
-    WeightsFileError, FamilyDiffersError, UnknownFamilyError, ...
+    WeightsError, UnknownNameError, ...
         As of :func:`perfmodel.predicting.model.load`.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
@@ -428,7 +429,7 @@ def fit(
 
     Raises
     ------
-    UnknownFamilyError, BadTimesError, TooFewRowsError, ...
+    UnknownNameError, FitError, ...
         As of :func:`perfmodel.predicting.model.fit`; without a family those of the last one.
     """
     require_rows(measurements)

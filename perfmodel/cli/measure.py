@@ -159,7 +159,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     models = calibration.lacking.refitted(need.store, need.lacking)
     model = models.get(need.used, before)
     made = [
-        predicting.Predicting(each, spared=PerfModelError).predicted(need.counted, need.sizes)
+        predicting.Predicting(each, skipped=PerfModelError).predicted(need.counted, need.sizes)
         for each in (before, model)
     ]
     (old, ranking) = (predicting.rankings(each)[0] if each.variants else () for each in made)

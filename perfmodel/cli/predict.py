@@ -138,7 +138,7 @@ class _Request(FrozenValue):
         alone = self.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.level, jobs=self.jobs, spared=PerfModelError,
+            self.model, self.level, jobs=self.jobs, skipped=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         with output.counting(shown=alone):

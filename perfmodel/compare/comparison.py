@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predicting
 from perfmodel.display import Column, Table, columns_text, data_frame, in_words, percent, seconds_text
 from perfmodel.documents import one_line
-from perfmodel.errors import NegativeTimeError, UnmeasuredFeatureError
+from perfmodel.errors import PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import UNRANKED, Clock
@@ -166,7 +166,7 @@ def compare(model: predicting.FittedModel, measured: Measurements, level: float 
 
     Raises
     ------
-    MissingCountsError
+    StoreError
         If the counts of a case are not in the store.
     """
     from perfmodel.fitting.design import counts_of
@@ -178,7 +178,7 @@ def compare(model: predicting.FittedModel, measured: Measurements, level: float 
             rows.append(Comparison.of(row, made.seconds, (), made.interval, model.clock))
         except UnmeasuredFeatureError as error:
             rows.append(Comparison.of(row, None, error.features, None, model.clock))
-        except NegativeTimeError as error:
+        except PredictionError as error:
             rows.append(Comparison.of(row, error.seconds, (), (0.0, math.inf), model.clock))
     return in_order(rows)
 

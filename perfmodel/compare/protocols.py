@@ -152,13 +152,13 @@ def evaluate(
 
     Raises
     ------
-    UnknownFamilyError
+    UnknownNameError
         If there is no such family.
-    LevelError
+    OptionError
         If the level is not between 0 and 1.
-    FoldsError
+    OptionError
         If the number of folds is not an integer above 1.
-    BadTimesError, MissingCountsError
+    FitError, StoreError
         If a measurement cannot be used.
     """
     folds = folds or folds_of(tests)

@@ -203,6 +203,12 @@ class FitError(PerfModelError, ValueError):
     """Weights cannot be fitted to these rows."""
 
 
+class UnmeasuredFeatureError(PerfModelError, ValueError):
+    """A prediction is withheld: the kernel needs features, `features`, that no measurement exercised."""
+
+    features: tuple[str, ...]
+
+
 class PredictionError(PerfModelError, ValueError):
     """A kernel's time cannot be predicted with these weights."""
 

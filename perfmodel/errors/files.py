@@ -53,15 +53,6 @@ class MixedDevicesError(DescribedError, ValueError):
     Measurements.of_device(name)."""
 
 
-class MissingCountsError(DescribedError, LookupError):
-    """A measurement names counts that its store does not hold."""
-
-    label: str  # of what was measured
-    counts_hash: str
-    message = """the counts of '{label}' (hash {counts_hash:.12}) are not in the store; keep counts.jsonl beside
-    measurements.jsonl, or measure again."""
-
-
 class SetAsideWarning(PerfModelWarning):
     """Lines of a store are damaged, or times in it cannot be, and were left out; what else it holds is used."""
 

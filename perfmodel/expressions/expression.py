@@ -2,11 +2,10 @@ r"""The language of formulas that compute seconds from features and weights.
 
 An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``,
 ``where(condition, a, b)`` (or ``a if condition else b``) and the functions of
-:data:`perfmodel.expressions.functions.FUNCTIONS`. It may use *parts*, named steps defined before it,
-and *sums*: a sum stands for :math:`\sum_f w_f f` over features that it names, with a weight ``w_`` + feature for each.
-An expression is checked before use: every name is known; it is differentiable by every weight (``max`` and ``where``
-have the derivative of the branch taken; functions that jump are for features only); and it cannot be negative, as far
-as the ranges of its pieces show, while features and weights are not.
+:data:`perfmodel.expressions.functions.FUNCTIONS`. It may use *parts*, named steps defined before it, and *sums*,
+:math:`\sum_f w_f f` over named features with a weight ``w_`` + feature for each. Before use it is checked: every name
+is known; it is differentiable by every weight (``max`` and ``where`` have the derivative of the branch taken); and as
+far as the ranges of its pieces show, it is not negative for features and weights that are not negative.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ from perfmodel.expressions.trees import Derivative, children, function_of, varia
 from perfmodel.features import unit
 from perfmodel.values import FrozenValue
 
-UNKNOWN = "?"  # a unit that cannot be found
+UNKNOWN = "?"  # a unit that does not follow from the expression
 _SAME = ("max", "min", "abs")  # functions whose values have the unit of their arguments
+
 
 @dataclass(frozen=True)
 class Expression(FrozenValue):
@@ -36,10 +36,8 @@ class Expression(FrozenValue):
 
     Parameters
     ----------
-    text
-        The text that was parsed.
-    tree
-        Its pymbolic expression.
+    text, tree
+        The parsed text, and its pymbolic expression.
     features, weights
         Names that begin with ``w_`` are weights, all others are features.
     """
@@ -50,10 +48,9 @@ class Expression(FrozenValue):
     weights: tuple[str, ...]
 
     def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
-        """Return the value: a float where all features are numbers, else an array of the shape to which they broadcast.
+        """Return the value: a float where all features are numbers, else an array of their broadcast shape.
 
-        A feature that is not listed is zero; `weights` has a number for each of :attr:`weights`, in order. Where the
-        value is not defined (0/0) it is NaN, and it is infinite at poles.
+        A missing feature is zero; `weights` are in the order of :attr:`weights`. 0/0 is NaN, and poles are infinite.
         """
         given = [features.get(name, 0.0) for name in self.features]
         if _any_array(given):
@@ -65,10 +62,7 @@ class Expression(FrozenValue):
     def jacobian(
         self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights).
-
-        At a kink it is the derivative of one side.
-        """
+        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one side's at a kink."""
         given = [np.asarray(features.get(name, 0.0), dtype=np.float64) for name in self.features]
         shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
@@ -78,11 +72,7 @@ class Expression(FrozenValue):
         return result
 
     def slopes(self, features: Mapping[str, Any], weights: Sequence[float]) -> tuple[Any, ...]:
-        """Return the derivatives by the weights as :meth:`jacobian`, one for each, without an array that holds all.
-
-        They are floats where all features are numbers, which is much quicker; else each broadcasts to the features'
-        shape.
-        """
+        """Return the derivatives by each weight: floats where all features are numbers, which is much quicker."""
         given = [features.get(name, 0.0) for name in self.features]
         if not _any_array(given):
             return tuple(self._float_columns(given, weights))
@@ -91,7 +81,8 @@ class Expression(FrozenValue):
 
     def derivative(self, weight: str) -> Any:
         """Return the derivative by a weight, as a pymbolic expression."""
-        return Derivative(weight)(self.tree)
+        derivative: Any = Derivative(weight)(self.tree)
+        return derivative
 
     @cached_property
     def linear(self) -> bool:
@@ -102,7 +93,7 @@ class Expression(FrozenValue):
 
     @property
     def _constant(self) -> bool:
-        """Whether the value is not zero where all weights are zero, tried at random features."""
+        """Whether a part has no weight: the value at random features and weights of zero is not zero."""
         if not self.weights:
             return True
         draw = np.random.default_rng(0).uniform(1, 2, (len(self.features), 16))
@@ -132,15 +123,7 @@ class Expression(FrozenValue):
 
 @dataclass(frozen=True)
 class Expressions(FrozenValue):
-    """Expressions that are evaluated from the same values: a step that several of them have is computed once.
-
-    Parameters
-    ----------
-    expressions
-        The expressions.
-    weights
-        The value of each weight by its name.
-    """
+    """Expressions that are evaluated together, with the values of weights by name; common steps are computed once."""
 
     expressions: tuple[Expression, ...]
     weights: Mapping[str, float]
@@ -174,28 +157,42 @@ class Expressions(FrozenValue):
 
 
 def _any_array(values: Sequence[Any]) -> bool:
-    """Return whether there is an array among values."""
     if {*map(type, values)} == {float}:
-        return False  # by far the most frequent case, and predictions have to be quick
+        return False  # the most frequent case, and predictions must be quick
     return any(isinstance(value, np.ndarray) for value in values)
 
 
 def parse(
     text: str,
-    names: Collection[str] = (),  # of numbers of a kernel other than features
+    names: Collection[str] = (),
     *,
-    parts: Mapping[str, str] | None = None,  # texts of named steps, each of which may use those before it
-    sums: Mapping[str, Collection[str]] | None = None,  # the features that each sum adds up
-    constants: Mapping[str, float] | None = None,  # numbers that replace names or weights, as facts of a device
-    bounds: Mapping[str, tuple[float, float]] | None = None,  # of weights; without one a weight is not negative
+    parts: Mapping[str, str] | None = None,
+    sums: Mapping[str, Collection[str]] | None = None,
+    constants: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Expression:
     """Check an expression and return it.
 
+    Parameters
+    ----------
+    text
+        The expression.
+    names
+        Names of numbers of a kernel other than features.
+    parts
+        Texts of named steps, each of which may use those before it.
+    sums
+        The features of each sum.
+    constants
+        Numbers that replace names or weights, such as facts of a device.
+    bounds
+        Bounds of weights; a weight without bounds is not negative.
+
     Raises
     ------
-    ExpressionError
-        If the text, or that of a part, is no expression, has an unknown name, cannot be
-        differentiated by its weights, or can be negative. The message points to the place.
+    FamilyError
+        If the text, or that of a part, is not an expression, has an unknown name, is not differentiable by its weights,
+        or can be negative. The message points to the characters at fault.
 
     Examples
     --------
@@ -220,8 +217,8 @@ def parse(
     if term.range[0] < 0 and parser.sign_lost_at is not None:
         parser.fail(
             parser.sign_lost_at,
-            "this can be below zero, and then so can the seconds",
-            "keep it up with max(..., 0), or write it as a sum",
+            "this can be negative, and then the seconds can be too",
+            "use max(..., 0), or write it as a sum",
         )
     used = variables(term.tree)
     weights = tuple(name for name in used if name.startswith("w_"))
@@ -256,11 +253,10 @@ def _is_feature(name: str) -> bool:
 
 
 def weight_units(expression: Expression) -> dict[str, str]:
-    """Return the unit of each weight of an expression over features whose value is in seconds.
+    """Return the unit of each weight of an expression whose value is in seconds.
 
-    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds too; so is a weight
-    times a feature, which gives the unit of the weight. Exponents and the sharpness of
-    ``smooth_max`` are pure numbers. A unit that cannot be found is ``?``.
+    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds; a weight times a feature then gives
+    the unit of the weight. Exponents and the sharpness of ``smooth_max`` are pure numbers. Other units are ``?``.
 
     Examples
     --------
@@ -273,7 +269,7 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _seconds(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    """Add to `units` those of the weights in a tree whose value is in seconds."""
+    """Add the units of the weights in a tree whose value is in seconds."""
     match tree:
         case Sum():
             inside: tuple[Any, ...] = tree.children

@@ -19,15 +19,24 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call.
 
-    ``derivatives`` gives for each argument a function from the arguments to the derivative, as expressions. It is None
-    for a function that jumps; the arguments of such a function must not hold a weight.
+    Parameters
+    ----------
+    arguments
+        Their number; with `more` the least number, and they are taken from left to right, two at a time.
+    scalar, array
+        The function of floats, and of NumPy arrays.
+    derivatives
+        For each argument the function from arguments to the derivative, as expressions. None for a function that jumps,
+        whose arguments must not contain a weight.
+    interval
+        Function from the arguments' ranges to the range of the value.
     """
 
-    arguments: int  # their number; with ``more`` at least that number, taken from left to right two at a time
-    scalar: Callable[..., Any]  # the value for floats
-    array: Callable[..., Any]  # the value for NumPy arrays
+    arguments: int
+    scalar: Callable[..., Any]
+    array: Callable[..., Any]
     derivatives: tuple[Callable[..., Any], ...] | None
-    interval: Callable[..., Interval]  # from the arguments' ranges to the range of the value
+    interval: Callable[..., Interval]
     more: bool = False
 
 
@@ -37,9 +46,9 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
-    r"""Return :math:`(a^s + b^s)^{1/s}` of arrays, of a and b at least zero and s above zero.
+    r"""Return :math:`(a^s + b^s)^{1/s}` of arrays: the sum at s = 1, the maximum for large s.
 
-    At s = 1 it is the sum, for large s the maximum. What is below zero counts as zero.
+    Negative a and b count as zero; s is positive.
 
     Examples
     --------
@@ -83,7 +92,7 @@ def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
 
 
 def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
-    """Return a function of the math module that returns what NumPy's does instead of raising an error."""
+    """Return a function of the math module with the results of NumPy's in place of errors."""
 
     def value(x: float) -> float:
         try:
@@ -117,7 +126,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
-    """Return the derivatives of a function that returns its first argument where `first` holds, else the second."""
+    """Return the derivatives of a function that returns its first argument where the comparison `first` is true."""
     return (
         lambda a, b: If(Comparison(a, first, b), 1, 0),
         lambda a, b: If(Comparison(a, second, b), 1, 0),
@@ -203,7 +212,7 @@ def _by_value_of_floats(a: float, b: float, sharpness: float) -> float:
 
 def _by_sharpness_of_floats(a: float, b: float, sharpness: float) -> float:
     high, low = (a, b) if a > b else (b, a)
-    if low <= 0:  # the larger of both, whatever the sharpness
+    if low <= 0:  # the larger of both at every sharpness
         return 0.0
     power = _power(low / high, sharpness)
     slope = power * math.log(low / high) / (sharpness * (1 + power)) - math.log1p(power) / sharpness**2
@@ -253,7 +262,7 @@ def times(a: Interval, b: Interval) -> Interval:
 
 
 def over(a: Interval, b: Interval) -> Interval:
-    """Return the range of a quotient; the divisor is taken not to be zero."""
+    """Return the range of a quotient whose divisor is not zero."""
     if b[0] < 0 < b[1]:
         return EVERYTHING
     inverse = sorted(
@@ -263,7 +272,7 @@ def over(a: Interval, b: Interval) -> Interval:
 
 
 def power(base: Interval, exponent: Interval) -> Interval:
-    """Return a range that holds the power; it can be wider than needed."""
+    """Return a range that contains the power, perhaps a wider one than necessary."""
     if exponent[0] == exponent[1] and exponent[0] % 2 == 0:
         return 0.0, math.inf
     if base[0] < 0:
@@ -274,5 +283,5 @@ def power(base: Interval, exponent: Interval) -> Interval:
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """Return the range of a value that lies in one of two ranges."""
+    """Return the range of a value in one of two ranges."""
     return min(a[0], b[0]), max(a[1], b[1])

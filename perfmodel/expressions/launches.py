@@ -1,6 +1,6 @@
 """Expressions of one launch, summed over the launches of a kernel.
 
-A quantity has the value of the first launch by its name, and that of launch k by its name and ``@k``.
+A quantity of the first launch has its plain name, and of launch k the name with ``@k``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARK = "@"
 
 
 def in_launch(name: str, number: int) -> str:
-    """Return what a quantity is called in the launch of a number, from 1 on.
+    """Return the name of a quantity in a launch; launches are numbered from 1.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def in_launch(name: str, number: int) -> str:
 
 
 def quantity_of(name: str) -> str:
-    """Return a quantity's name, whichever launch it is of."""
+    """Return a quantity's name without its launch."""
     return name.partition(MARK)[0]
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of each launch, all of the first one's and those of `names` of the others, by their own names.
+    """Yield the values of each launch by plain names: all values of the first, those of `names` for the others.
 
     Examples
     --------
@@ -52,16 +52,13 @@ def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[M
 
 @dataclass(frozen=True)
 class LaunchSum(Expression):
-    """The sum of an expression over launches; its features are named as in this module, launch by launch.
-
-    A row of a table has launches up to the last one of which some value is not zero.
-    """
+    """The sum of an expression over launches; a row of a table has launches up to the last with a nonzero value."""
 
     one: Expression
 
     @classmethod
     def of(cls, one: Expression, names: Collection[str]) -> Expression:
-        """Return the sum over as many launches as there are names for; of a single one the expression itself."""
+        """Return the sum over the launches in `names`; for a single launch the expression itself."""
         most = max((int(name.partition(MARK)[2] or 1) for name in names), default=1)
         if most == 1:
             return one
@@ -86,7 +83,7 @@ class LaunchSum(Expression):
         return total
 
     def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
-        """Yield the rows that have a launch after the first, and its columns there."""
+        """Yield for each launch after the first the rows that have it, and its columns there."""
         _, *later = each_launch(self.one.features, features)
         for columns in later:
             rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))

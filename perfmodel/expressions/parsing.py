@@ -12,16 +12,17 @@ from typing import Any, NoReturn
 
 import pymbolic.primitives as prim
 
-from perfmodel.errors import ExpressionError
+from perfmodel.errors import FamilyError
+from perfmodel.errors.base import underlined
 from perfmodel.expressions import functions
 from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
 from perfmodel.expressions.trees import extent
 from perfmodel.features import nearest_names
 
 MOST_CHARACTERS = 20_000
-MOST_LEVELS = 100  # of nesting: the walkers of trees recurse
-MOST_NODES = 1_200  # numbers, names and operations: derivatives take the square of it
-MOST_WITH_PARTS = 12_000  # of these, with each part and each sum written out where it stands
+MOST_LEVELS = 100  # mappers of trees recurse
+MOST_NODES = 1_200  # numbers, names and operations: the size of derivatives is the square of it
+MOST_WITH_PARTS = 12_000  # the same with parts and sums written out
 
 _COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -31,40 +32,46 @@ _CALLABLE = ", ".join(("where", *FUNCTIONS))
 _LANGUAGE = f"use + - * / ** and {_CALLABLE}"
 
 
+def expression_error(text: str, start: int, end: int, problem: str, advice: str) -> FamilyError:
+    """Return the error that underlines the characters of an expression from `start` to `end`."""
+    shown = f"{problem}\n{underlined(text, start, end)}\n{advice}"
+    return FamilyError(shown, text=text, start=start, end=end)
+
+
 @dataclass(frozen=True)
 class Subexpression:
-    """A piece of an expression."""
+    """A piece of an expression: a pymbolic tree, its range for inputs from 0 up, and whether it contains a weight."""
 
-    tree: Any  # a pymbolic expression
-    range: Interval = (0.0, math.inf)  # of its value, if no feature and no weight is negative
-    weighted: bool = False  # whether it holds a weight
-
-
-Names = Mapping[str, Subexpression]
+    tree: Any
+    range: Interval = (0.0, math.inf)
+    weighted: bool = False
 
 
 @dataclass
 class Parser:
-    """Parser of one text into a term."""
+    """Parser of one text into a term.
 
-    text: str  # the expression
-    terms: Names  # what names stand for; other names are weights and features
-    known: Callable[[str], bool]  # whether a name that is not in `terms` is a feature
+    `terms` are the values of names; `known` returns whether another name is a feature. After parsing, `sign_lost_at` is
+    the first node that can be negative though its parts cannot.
+    """
+
+    text: str
+    terms: Mapping[str, Subexpression]
+    known: Callable[[str], bool]
     sign_lost_at: ast.expr | None = field(default=None, init=False)
 
     def parse(self) -> Subexpression:
         """Return the term of the whole text."""
         if len(self.text) > MOST_CHARACTERS:
-            self._refuse(f"this expression has {len(self.text)} characters, and {MOST_CHARACTERS} are read at most")
+            self._refuse(f"this expression has {len(self.text)} characters; {MOST_CHARACTERS} are allowed at most")
         try:
             # Parentheses let an expression run over several lines.
             body = ast.parse(f"({self.text or '?'}\n)", mode="eval").body
         except SyntaxError as error:
             at = self._place(error.lineno or 1, max(0, (error.offset or 1) - 1))
             at = min(max(at, 0), max(0, len(self.text) - 1))
-            raise ExpressionError(
-                self.text, at, at + 1, f"this is no expression ({error.msg})", _LANGUAGE
-            ) from error
+            problem = f"this is not an expression ({error.msg})"
+            raise expression_error(self.text, at, at + 1, problem, _LANGUAGE) from error
         except (RecursionError, MemoryError):
             self._refuse("this expression nests too deep")
         if problem := unwieldy(body):
@@ -73,13 +80,14 @@ class Parser:
         levels, nodes = extent(term.tree)
         if levels > MOST_LEVELS or nodes > MOST_WITH_PARTS:
             self._refuse(
-                f"with its parts written out, this expression has {levels} levels and {nodes:.9g} nodes, and "
-                f"{MOST_LEVELS} and {MOST_WITH_PARTS} are worked with at most"
+                f"with its parts written out, this expression has {levels} levels and {nodes:.9g} nodes; "
+                f"{MOST_LEVELS} and {MOST_WITH_PARTS} are allowed at most"
             )
         return term
 
     def _refuse(self, problem: str) -> NoReturn:
-        raise ExpressionError(self.text, 0, len(self.text), problem, "write a shorter one, or sum features by patterns")
+        advice = "write a shorter one, or sum features by patterns"
+        raise expression_error(self.text, 0, len(self.text), problem, advice)
 
     def term(self, node: ast.expr) -> Subexpression:
         """Return the term of a node of Python's syntax tree."""
@@ -105,7 +113,7 @@ class Parser:
         """Raise the error that points to a node."""
         start = self._place(node.lineno, node.col_offset)
         end = self._place(node.end_lineno or 0, node.end_col_offset or 0)
-        raise ExpressionError(self.text, start, end, problem, advice)
+        raise expression_error(self.text, start, end, problem, advice)
 
     def _place(self, line: int, column: int) -> int:
         lines = self.text.splitlines(keepends=True)
@@ -114,9 +122,9 @@ class Parser:
     def _constant(self, node: ast.Constant) -> Subexpression:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.fail(node, f"{value!r} is no number", _LANGUAGE)
+            self.fail(node, f"{value!r} is not a number", _LANGUAGE)
         if not abs(value) <= sys.float_info.max:
-            self.fail(node, "this number is beyond every double", f"write one up to {sys.float_info.max:.1e}")
+            self.fail(node, "this number is too large for a double", f"write one up to {sys.float_info.max:.1e}")
         return Subexpression(value, (float(value), float(value)))
 
     def _name(self, node: ast.Name) -> Subexpression:
@@ -173,7 +181,7 @@ class Parser:
             case ast.FloorDiv() | ast.Mod():
                 self.fail(
                     node, "this is not differentiable, since it jumps",
-                    f"write {_ROUNDING[type(node.op)]}, where a and b hold no weight",
+                    f"write {_ROUNDING[type(node.op)]}, with a and b without weights",
                 )  # fmt: skip
             case _:
                 self._foreign(node)
@@ -199,7 +207,7 @@ class Parser:
             self.fail(node.args[2], "this sharpness is zero or below", advice)
         if function.derivatives is None and any(term.weighted for term in given):
             self.fail(
-                node, f"{name} is not differentiable, since it jumps, and a weight stands in it",
+                node, f"{name} is not differentiable, since it jumps, and it contains a weight",
                 f"use {name} only on features",
             )  # fmt: skip
 
@@ -215,19 +223,19 @@ class Parser:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return prim.LogicalNot(self._condition(node.operand))
         if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS):
-            self.fail(node, "this is no condition", "write one like work_groups < 8 or join such by and, or, not")
+            self.fail(node, "this is not a condition", "write one like work_groups < 8 or join such by and, or, not")
         left, right = self.term(node.left), self.term(node.comparators[0])
         return prim.Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
     def _watched(self, node: ast.expr, made: Subexpression, *parts: Subexpression) -> Subexpression:
-        """Return the term; remember the first node whose value can be negative though no part of it can."""
+        """Return the term, after setting :attr:`sign_lost_at`."""
         if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made
 
 
 def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> Subexpression:
-    """Return the call of a function; one of any number of arguments takes them from left to right, two at a time."""
+    """Return the call of a function; ``max`` and ``min`` take their arguments from left to right, two at a time."""
 
     def applied(*terms: Subexpression) -> Subexpression:
         tree = call(name, *(term.tree for term in terms))
@@ -254,7 +262,7 @@ def unwieldy(body: ast.expr) -> str:
         deeper = max(1, len(node.args) - 1) if isinstance(node, ast.Call) else 1  # max takes two at a time
         waiting += [(child, depth + deeper) for child in _below(node)]
     if nodes > MOST_NODES:
-        return f"this expression has {nodes} numbers, names and operations, and {MOST_NODES} are read at most"
+        return f"this expression has {nodes} numbers, names and operations; {MOST_NODES} are allowed at most"
     return ""
 
 

@@ -1,6 +1,6 @@
 from . import device_folder
-from .design import Design, DesignFit, build_design, fit_to_design, noise_weights
-from .estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
+from .design import Design, DesignFit, build_design, fit_to_design
+from .estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
 from .family_fits import FamilyFits, error_of_kernels, fit_weights, log_errors
 from .least_squares import Solution, solve_least_squares
 from .weights_file import (
@@ -14,8 +14,8 @@ from .weights_file import (
 )
 
 __all__ = [
-    "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "OrdinaryLeastSquares",
-    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design",
-    "device_folder", "error_of_kernels", "fit_to_design", "fit_weights", "geometric_mean_error", "log_errors",
-    "noise_weights", "read_weights", "relative_errors", "solve_least_squares",
+    "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "RelativeLeastSquares",
+    "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design", "device_folder",
+    "error_of_kernels", "fit_to_design", "fit_weights", "geometric_mean_error", "log_errors", "read_weights",
+    "relative_errors", "solve_least_squares",
 ]  # fmt: skip

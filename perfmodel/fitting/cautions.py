@@ -1,4 +1,4 @@
-"""Reasons not to trust a prediction, as values with their numbers that ``str`` puts into words; the measured range."""
+"""Reasons not to trust a prediction: texts, and values where a caller needs their numbers; the measured range."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from perfmodel.errors import StatisticOutside, UnknownSpan
-from perfmodel.facts.doubts import ContradictingFacts
-
 MISSING = "perfmodel measure --for KERNEL.PY"
 """The command that measures what a kernel needs."""
+FAR = 10.0
+"""Values above this times the largest measured one, or below the smallest over this, get a caution."""
+SHARE = 0.01
+"""Features that make up less than this share of a predicted time get no caution."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,10 @@ class FarOutside:
     ----------
     feature
         Its name; empty for the predicted time [s].
-    values
-        Smallest and largest value that lies far outside.
-    measured
-        Smallest and largest measured value.
+    values, measured
+        Smallest and largest value that is far outside, and that was measured.
     sizes
-        At how many of how many sizes, for a prediction at an array of sizes; else None, and the values are one.
+        For a prediction at an array of sizes, at how many of how many sizes; else None, and both values are equal.
 
     Examples
     --------
@@ -54,64 +53,19 @@ class FarOutside:
 
 
 @dataclass(frozen=True)
-class NotPositive:
-    """A predicted time that is zero or below, at some of the sizes at least."""
-
-    def __str__(self) -> str:
-        return "no run time is zero or below: the kernel is outside what was fitted"
-
-
-@dataclass(frozen=True)
-class NoBounds:
-    """An interval without bounds at a level [1]: there are too few groups of kernels, or devices, to tell errors from.
-
-    Examples
-    --------
-    >>> print(NoBounds(0.9, 2))
-    no bounds can be given at 90%: 2 groups of kernels give bounds up to 66.7%
-    """
-
-    level: float
-    groups: int
-    what: str = "groups of kernels"
-
-    def __str__(self) -> str:
-        n = self.groups
-        return f"no bounds can be given at {self.level:.0%}: {n} {self.what} give bounds up to {n / (n + 1):.1%}"
-
-
-@dataclass(frozen=True)
-class WideInterval:
-    """An interval that is wide, in log time by a factor over that of measured kernels, and what makes it so most.
-
-    Examples
-    --------
-    >>> print(WideInterval(2.5, "few measured kernels are like this one"))
-    its interval is 2.5 times as wide (in log time) as those of measured kernels: few measured kernels are like this one
-    """
-
-    factor: float
-    reason: str
-
-    def __str__(self) -> str:
-        wide = f"its interval is {self.factor:.1f} times as wide (in log time) as those of measured kernels"
-        return f"{wide}: {self.reason}"
-
-
-@dataclass(frozen=True)
 class FromRelative:
-    """A quantity or feature with the cost of a relative, times the ratio of both on other devices.
+    """A quantity or feature whose cost is that of a relative times the ratio of both on other devices.
 
     Parameters
     ----------
     quantity, relative
         Their names.
     ratio, spread
-        The ratio [1], and the factor by which it may be off at the prediction's level.
+        The ratio [1], and the factor by which it may be wrong at the prediction's level.
     devices
-        On how many devices the ratio is known.
+        Number of devices on which the ratio is known.
     exercised
-        Whether measured kernels have the quantity, and the fit all the same found it to be free.
+        Whether measured kernels have the quantity, and its fitted cost is zero.
 
     Examples
     --------
@@ -143,55 +97,21 @@ class FromRelative:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SuspiciousAnchor:
-    """A run that anchors predictions, with words for what is suspicious about it.
-
-    Examples
-    --------
-    >>> print(SuspiciousAnchor(("spread", "clock")))
-    the run that anchors it is suspicious (spread, clock): run it again
-    """
-
-    flags: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
-
-
-Caution: TypeAlias = (
-    FarOutside | FromRelative | NotPositive | NoBounds | WideInterval | SuspiciousAnchor | ContradictingFacts
-    | UnknownSpan | StatisticOutside
-)
-
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Caution: TypeAlias = FarOutside | FromRelative | str
 
 
 def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
     if ends[0] > ends[1]:
-        raise ValueError(f"a range from {ends[0]} to {ends[1]} is empty; the smaller number stands first")
+        raise ValueError(f"a range from {ends[0]} to {ends[1]} is empty; give the smaller number first")
     return ends
 
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Range = Annotated[tuple[Positive, Positive], AfterValidator(_ordered)]
-
-FAR = 10.0
-"""Beyond this times the largest, or under the smallest over this, is far outside."""
-SHARE = 0.01
-"""Features that make up less than this share of a predicted time are not looked at."""
 
 
 class Measured(BaseModel):
-    """Smallest and largest measured time, and smallest and largest value of each feature.
-
-    Parameters
-    ----------
-    seconds
-        Times [s].
-    features
-        Values above zero of each feature, in its unit.
-    """
+    """The range of the measured times [s], and of the positive values of each feature, in its unit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     seconds: Range
@@ -200,7 +120,7 @@ class Measured(BaseModel):
     def far_outside(
         self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
     ) -> Iterator[FarOutside]:
-        """Yield what lies far outside of a prediction's time and features.
+        """Yield a caution for the time and for each feature of a prediction that is far outside.
 
         Predicted time [s] and feature values are numbers, or arrays of one shape; weights are seconds per unit.
         """
@@ -210,15 +130,14 @@ class Measured(BaseModel):
         for name, value in values.items():
             limits = limits_of(name)
             if limits is None or (isinstance(value, float) and limits[0] <= value <= limits[1]):
-                continue  # by far the most frequent case, and predictions have to be quick
+                continue  # the most frequent case, and predictions must be quick
             if far := _far(name, value, limits, seconds, weights.get(name, 0.0)):
                 yield far
 
 
 def _far(feature: str, value: Any, limits: Range, seconds: Any, weight: float) -> FarOutside | None:
-    """Return a value that lies far outside, else None. Numbers take a quick path without NumPy."""
     low, high = limits[0] / FAR, limits[1] * FAR
-    if isinstance(value, float):
+    if isinstance(value, float):  # quicker than NumPy
         if low <= value <= high or value == 0 or abs(weight * value) < SHARE * seconds:
             return None
         return FarOutside(feature, (value, value), limits)

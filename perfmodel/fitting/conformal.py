@@ -1,30 +1,23 @@
-r"""How far a measured time may lie from its prediction: conformal intervals.
+r"""Conformal intervals: how far a measured time may be from its prediction.
 
-The error of a measured row is :math:`r = |\log(t/p)|` with :math:`p` predicted by a fit without
-any row of the row's group of kernels (Protocol B): measurement kernels, and with them the test kernels where
-there are any. Random samples make as many groups again, so half of the weight is theirs: a new kernel may be like
-either. Its score is :math:`s = r/\sigma`, where the scale :math:`\sigma` depends on what the prediction rests on
-(:mod:`perfmodel.fitting.local_scale`), and comes from the rows of the other groups alone. At level
-:math:`1 - \alpha` the interval of a new prediction with the scale :math:`\sigma`, from all rows, is
+The error of a measured row is :math:`r = |\log(t/p)|` with :math:`p` predicted by a fit without the row's group of
+kernels (Protocol B). Rows are of measurement kernels, test kernels where there are any, and random samples; samples
+form as many groups as the others, so half of the weight is theirs. The score is :math:`s = r/\sigma` with the scale
+:math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level
+:math:`1 - \alpha` the interval of a new prediction with scale :math:`\sigma` is
 :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
 
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
-over :math:`K` groups with :math:`N_k` rows each. If a new kernel's group is like one more draw from where the measured
-groups came from, and the fits and scales were the same for every group, the interval holds its time with a probability
-of at least :math:`(1 - \alpha) K/(K + 1)`, and of about :math:`1 - \alpha` where groups are many, however rows within a
-group depend on each other. (With one more group of infinite scores in the sum it would be :math:`1 - \alpha` or more:
-this is q at the level :math:`(1 - \alpha) K/(K + 1)` of that sum. With 13 to 46 groups its intervals are 1.3 to 3 times
-as wide.) Fits and scales change a little from group to group, as in every cross-fit. With fewer than
-:math:`(1 - \alpha)/\alpha` groups the interval is unbounded. Rows predicted at zero or below
-have no score: what is predicted so has the interval from zero to infinity, whatever q is. Where one width for all
-kernels is as good, and in files from before these scales, :math:`\sigma = 1`.
+over :math:`K` groups with :math:`N_k` rows each. If groups are exchangeable and fits and scales the same for every
+group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, and about :math:`1 - \alpha` for many groups, however
+rows within a group depend on each other. With fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded.
+Predictions at zero or below have no score, and the interval from zero to infinity. Where a common width for all kernels
+is as good, :math:`\sigma = 1`.
 
-Source: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*,
-2023 (hierarchical conformal prediction); J. Lei et al., *Distribution-free predictive inference for regression*,
-JASA 113 (2018), section 5.2, for scores over scales; R. F. Barber, E. J. Candès, A. Ramdas, R. J. Tibshirani,
-*Predictive inference with the jackknife+*, Annals of Statistics 49 (2021), for scores from fits that leave out a part
-each.
+Sources: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*, 2023; J. Lei et al.,
+*Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; R. F. Barber, E. J. Candès, A.
+Ramdas, R. J. Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49 (2021).
 """
 
 from __future__ import annotations
@@ -37,19 +30,19 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from perfmodel.documents import is_number
-from perfmodel.errors import LevelError
+from perfmodel.errors import OptionError
 from perfmodel.fitting.local_scale import STRICT, Floats, LocalScale, fit_local_scale, private_share, shares_of
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 WIDEST = 600.0
-"""Half widths of log time beyond this have no bounds: their factors are near the largest number of a double."""
+"""Half widths of log time above this count as infinite: their factors are near the largest double."""
 ROUNDING = 1e-12
-"""What sums of shares may miss of a level that they reach."""
+"""Rounding error of sums of shares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +54,13 @@ class Unseen:
     seconds
         The predictions [s], shape (n_rows,).
     needs
-        For each row the features that it exercises and its fit never saw; none where it is predicted.
+        For each row the features that it exercises and that no row of its fit exercises; empty where it is predicted.
     by_weight
-        The seconds that rest on each weight of the design's model, shape (n_rows, n_weights); None where not known.
+        The seconds due to each weight of the design's model, shape (n_rows, n_weights), if known.
     lack
-        Each prediction's lack of support in its fit, shape (n_rows,); None where not known.
+        Each prediction's lack of support in its fit, shape (n_rows,), if known.
     private
-        Bytes of a work-item's private data, shape (n_rows,); None where not known.
+        Private data of a work-item [B], shape (n_rows,), if known.
     """
 
     seconds: Floats
@@ -78,25 +71,25 @@ class Unseen:
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        """Where a row is predicted, shape (n_rows,)."""
+        """Whether a row is predicted, shape (n_rows,)."""
         return np.array([not needs for needs in self.needs], dtype=np.bool_)
 
     @property
-    def rests_on(self) -> Floats | None:
-        """Shares, logarithm of the lack, private data, shape (n_rows, n_weights + 2); None where not all are known."""
+    def scale_columns(self) -> Floats | None:
+        """Shares, log of the lack, share of private data, shape (n_rows, n_weights + 2); None if one is unknown."""
         if self.by_weight is None or self.lack is None or self.private is None:
             return None
         return np.column_stack([shares_of(self.by_weight), np.log(self.lack), private_share(self.private)])
 
     def of(self, rows: npt.NDArray[np.int64]) -> Unseen:
-        """Return the predictions of the rows at some positions."""
-        rests_on = (None if column is None else column[rows] for column in (self.by_weight, self.lack, self.private))
-        return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows), *rests_on)
+        """Return the predictions of the rows with these numbers."""
+        columns = (None if column is None else column[rows] for column in (self.by_weight, self.lack, self.private))
+        return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows), *columns)
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Scores, and the level that each reaches, in ascending order; the highest level with bounds."""
+    """Scores in ascending order with the level of each, and the highest level with bounds."""
 
     levels: tuple[float, ...]
     scores: tuple[float, ...]
@@ -110,11 +103,6 @@ class Quantiles:
         return self.scores[bisect_left(self.levels, level - ROUNDING)]
 
 
-def _of_this_form(scale: Any) -> Any:
-    """Return a scale of a file, None of the form that files had before."""
-    return None if isinstance(scale, Mapping) and "error_power" in scale else scale
-
-
 class Conformal(BaseModel):
     r"""Errors of measured rows, each by a fit without its own group, and their scales.
 
@@ -125,12 +113,12 @@ class Conformal(BaseModel):
     groups
         The group of each of these rows.
     withheld
-        Rows without a score, because only their own group exercises some feature of theirs, or because
-        the prediction was not above zero.
+        Number of rows without a score: only their own group exercises some feature of theirs, or the prediction is not
+        positive.
     scales
         :math:`\sigma` of each of these rows, from the rows of the other groups; None where all are 1.
     scale
-        What gives the scale of a new prediction; None where all scales are 1, as in files with another form of it.
+        Parameters of the scale of a new prediction; None where all scales are 1.
     """
 
     model_config = STRICT
@@ -138,7 +126,7 @@ class Conformal(BaseModel):
     groups: tuple[str, ...]
     withheld: int = Field(default=0, ge=0)
     scales: tuple[Positive, ...] | None = None
-    scale: Annotated[LocalScale | None, BeforeValidator(_of_this_form)] = None
+    scale: LocalScale | None = None
 
     @model_validator(mode="after")
     def _has_one_each(self) -> Conformal:
@@ -157,7 +145,7 @@ class Conformal(BaseModel):
         return len(set(self.groups))
 
     def without(self, group: str) -> Conformal:
-        """Return the scores of the other groups: a row of this group is not judged by its own scores."""
+        """Return the scores of the other groups."""
         kept = [i for i, name in enumerate(self.groups) if name != group]
         columns = {"scores": self.scores, "groups": self.groups, "scales": self.scales}
         return self.model_copy(
@@ -176,7 +164,7 @@ class Conformal(BaseModel):
         return Quantiles(tuple(reached.tolist()), tuple(scores[order].tolist()), len(sizes) / (len(sizes) + 1))
 
     def quantile(self, level: float) -> float:
-        """Return q, how many scales the interval of log time reaches to each side, at a level; perhaps infinite.
+        """Return q, the half width of the interval of log time in scales, perhaps infinite.
 
         Examples
         --------
@@ -186,15 +174,12 @@ class Conformal(BaseModel):
         return self.quantiles.at(level)
 
     def half_width(self, q: float, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
-        r"""Return :math:`q \sigma`, half the width of the interval of log time, infinite as a float where q is.
-
-        The other arguments are as of :meth:`LocalScale.of`.
-        """
+        r"""Return :math:`q \sigma`, half the width of the interval of log time; arguments as :meth:`LocalScale.of`."""
         return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight, private, lack)
 
 
 def scaled(seconds: Any, half_width: Any) -> tuple[Any, Any]:
-    """Return :math:`p e^{-h}` and :math:`p e^{h}` for half widths h; 0 and infinity where p is not above zero."""
+    """Return :math:`p e^{-h}` and :math:`p e^{h}` for half widths h; 0 and infinity where p is not positive."""
     if isinstance(seconds, float):
         if not (seconds > 0 and half_width <= WIDEST):
             return 0.0, math.inf
@@ -212,20 +197,20 @@ def calibrate(
     """Return the scores of rows from their predictions without their group, measured times [s] and groups.
 
     With the support of each weight in the fit to all rows, in the order of :attr:`Unseen.by_weight`, the scores have
-    scales, unless one width for all is better.
+    scales, unless a common width for all is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))
     kept = tuple(group for group, predicted in zip(groups, known, strict=True) if predicted)
     plain = Conformal(scores=tuple(scores.tolist()), groups=kept, withheld=int(np.sum(~known)))
-    rests_on = unseen.of(np.flatnonzero(known)).rests_on
-    if support is None or rests_on is None:
+    columns = unseen.of(np.flatnonzero(known)).scale_columns
+    if support is None or columns is None:
         return plain
-    local = fit_local_scale(scores, kept, rests_on, support)
+    local = fit_local_scale(scores, kept, columns, support)
     return plain if local is None else plain.model_copy(update={"scale": local[0], "scales": tuple(local[1].tolist())})
 
 
 def check_level(level: float) -> None:
-    """Raise an error unless the level is between 0 and 1."""
+    """Raise an OptionError unless the level is between 0 and 1."""
     if not (is_number(level) and 0 < level < 1):
-        raise LevelError(level)
+        raise OptionError(f"level is {level!r}", "give a number between 0 and 1, as 0.9 for 90 %")

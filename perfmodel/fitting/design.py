@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,16 +18,23 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import BadTimesError, MissingCountsError, MixedDriversWarning, TooFewRowsError
+from perfmodel.errors import MixedDriversWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.expressions.launches import quantity_of
-from perfmodel.fitting import weights_file
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
-from perfmodel.fitting.linear import NORMAL
+from perfmodel.fitting.least_squares import refuse_bad_times, too_few_rows
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
-from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
+from perfmodel.fitting.weights_file import (
+    FitOptions,
+    FittedWeight,
+    FittedWeights,
+    Mark,
+    Residuals,
+    geometric_mean_error,
+    relative_errors,
+)
 from perfmodel.models.model import Family, bind, known_weights, weight_name
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
@@ -37,48 +43,7 @@ from perfmodel.store.measurement import AGREEMENT
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-MODEL_ERROR = 0.05
-"""Relative error that a model makes without any noise: less noise than this hardly matters."""
-
-
-# {{{ how much each row counts
-
-def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return a weight for each measurement: 1, or :math:`(\alpha / d_j)^2` where its visits disagree.
-
-    :math:`d_j` is how far the two lowest visits differ and :math:`\alpha` what they may (:data:`AGREEMENT`).
-    """
-    apart = np.array([row.disagreement for row in measurements], dtype=np.float64)
-    return np.asarray((AGREEMENT / np.fmax(apart, AGREEMENT)) ** 2)
-
-
-def noise_weights(measurements: Measurements, floor: float = MODEL_ERROR) -> Floats:
-    r"""Return a weight for each measurement, :math:`1 / (\epsilon^2 + \sigma_j^2)`, with the noise of its time.
-
-    :math:`\epsilon` is the relative error of the model itself (`floor`), above zero. Without it the fit would depend on
-    the quietest kernels alone.
-    """
-    noise = np.array([relative_noise(row) for row in measurements], dtype=np.float64)
-    return np.asarray(1 / (floor**2 + noise**2))
-
-
-def relative_noise(row: Measurement) -> float:
-    """Return the standard deviation of a row's time, over the time.
-
-    For a row of several visits it is what its two lowest visits' difference tells: two draws from a normal distribution
-    differ by 2/sqrt(pi) of its standard deviation on average. Otherwise it is that of its runs, from their median
-    deviation; 1 for one run.
-    """
-    if not math.isnan(row.disagreement):
-        return math.sqrt(math.pi) / 2 * row.disagreement
-    samples = row.kept_s
-    if len(samples) < 2:
-        return 1.0
-    middle = median(samples)
-    return NORMAL * median(abs(sample - middle) for sample in samples) / row.seconds
-
-# }}}
-
+# {{{ the matrix
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -93,19 +58,20 @@ class Design:
     times
         Measured times by the host's clock [s], shape (n_rows,): those that predictions are compared with.
     labels
-        Text for each row, as in ``copy n=1024``.
+        Kernel, variant and sizes of each row, as in ``copy n=1024``.
     subgroup_size
-        Work-items in a sub-group, for which the kernels were counted; 0 without any row.
+        Work-items in a sub-group, for which the kernels were counted; 0 without rows.
     row_weights
-        How much each row counts in a fit [1], shape (n_rows,).
+        Weight of each row in a fit [1], shape (n_rows,).
     known
         Weights of the family that the device's facts give.
     private
         Private data of a work-item [B], shape (n_rows,); 0 by default.
     fitted_times
-        Times that weights are fitted to [s], shape (n_rows,): those of the device's clock, or by default `times`.
+        Times that weights are fitted to [s], shape (n_rows,): by the device's clock, or by default `times`.
     launch_s
-        What the host's clock adds to the device's (:func:`launch_of`) [s]; None where weights are fitted to `times`.
+        Difference between the clocks of host and device (:func:`launch_of`) [s]; None where weights are fitted to
+        `times`.
     """
 
     model: Expression
@@ -127,11 +93,11 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each column, in the order of the expression; sorted where it is a plain sum."""
+        """Name of each column, in the order of the expression; sorted for a plain sum."""
         return self.model.features
 
     def select(self, rows: Rows) -> Design:
-        """Return the rows at some positions; columns that become zero stay."""
+        """Return the rows with these numbers; columns that become zero stay."""
         return replace(
             self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
             labels=tuple(self.labels[i] for i in rows), private=self.private[rows],
@@ -139,11 +105,11 @@ class Design:
         )  # fmt: skip
 
     def stacked(self, other: Design, family: Family) -> Design:
-        """Return the rows of this design of a family and then those of another, with the columns of both."""
+        """Return the rows of two designs of a family, with the columns of both."""
         model, count = bind(family, {*self.names, *other.names}, self.known), len(self.times)
         matrix = np.zeros((count + len(other.times), len(model.features)))
         for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
-            columns = [place for place, name in enumerate(model.features) if name in part.names]
+            columns = [i for i, name in enumerate(model.features) if name in part.names]
             matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
         return replace(
             self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
@@ -155,7 +121,7 @@ class Design:
 
     @property
     def measured_range(self) -> Measured:
-        """The range of the times, and of the values above zero of each column that has some."""
+        """The range of the times, and of the positive values of each column."""
         of_quantities: dict[str, list[Floats]] = defaultdict(list)
         for name, column in zip(self.names, self.matrix.T, strict=True):
             of_quantities[quantity_of(name)].append(column[column > 0])
@@ -167,10 +133,7 @@ class Design:
 
 
 class RowValues(NamedTuple):
-    """What a family's run time is evaluated from at a measured row, and what else of its counts a fit uses.
-
-    `values` are the features and quantities that are not zero, `private_bytes` the private data of a work-item.
-    """
+    """The features and quantities of a measured row that are not zero, and its private data for each work-item [B]."""
 
     subgroup_size: int
     private_bytes: int
@@ -178,13 +141,13 @@ class RowValues(NamedTuple):
 
     @classmethod
     def of(cls, case: Case, family: Family) -> RowValues:
-        """Evaluate them; raises as :meth:`perfmodel.models.Family.values` does."""
+        """Evaluate a case; raises as :meth:`perfmodel.models.Family.values` does."""
         values = {name: value for name, value in family.values(case).items() if value != 0}
         return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)
 
 
 def evaluate_rows(measurements: Measurements, family: Family) -> list[RowValues]:
-    """Return the values of each row; raise MissingCountsError where a row's counts are not there."""
+    """Return the values of each row; raise a StoreError where a row has no counts."""
     counted = [(counts_of(measurements, row), row) for row in measurements]
     facts = measurements.facts
     return [RowValues.of(Case(counts, row.parameters, facts, family.name), family) for counts, row in counted]
@@ -196,54 +159,52 @@ Evaluate: TypeAlias = Callable[[Measurements, Family], Sequence[RowValues]]
 def build_design(
     measurements: Measurements, family: Family, options: FitOptions | None = None, evaluate: Evaluate = evaluate_rows
 ) -> Design:
-    """Return the design of the measurements that succeeded, in their order.
+    """Return the design of the measurements, in their order; `evaluate` returns the values of each row.
 
-    `evaluate` gives the values of each row; :func:`evaluate_rows` evaluates them.
-
-    Raises
-    ------
-    BadTimesError
-        If a time is not positive and finite; it names the kernels.
-    MissingCountsError
-        If a measurement's counts are not there.
-    FactsError
-        If the family needs an unknown fact of the device, and the options do not say that it is fitted.
-    ExpressionError
-        If the family's expression cannot be used.
+    Raise a FitError for times that are not positive and finite, a StoreError for rows without counts, and errors for
+    facts that the family needs and the options do not let it fit.
     """
     asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
     times = np.array([row.seconds for row in rows], dtype=np.float64)
-    bad = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
-    if bad.size:
-        raise BadTimesError(tuple(bad.tolist()), tuple(times[bad].tolist()), tuple(labels[i] for i in bad))
+    refuse_bad_times(times, labels)
     evaluated = evaluate(measurements, family)
     exercised = {name for row in evaluated for name in row.values if name not in family.units}
     known = known_weights(family, measurements.facts, asked.fit_facts)
     model = bind(family, exercised, known)
     matrix = np.array([[row.values.get(name, 0.0) for name in model.features] for row in evaluated], dtype=np.float64)
-    subgroup_size = max((row.subgroup_size for row in evaluated), default=0)
-    weights = (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements)
+    weights = agreement_weights(measurements)
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    private = np.array([row.private_bytes for row in evaluated], dtype=np.float64)
-    shape, on_device = (len(rows), len(model.features)), np.zeros(0)
+    on_device = np.zeros(0)
     if asked.clock == "device":
         on_device = np.array([row.seconds_by("device") for row in rows], dtype=np.float64)
     launch_s = launch_of(times, on_device)
-    fitted_times = times if launch_s is None else on_device
     return Design(
-        model, matrix.reshape(shape), times, labels, subgroup_size, weights, known, private, fitted_times, launch_s
-    )
+        model, matrix.reshape(len(rows), len(model.features)), times, labels,
+        subgroup_size=max((row.subgroup_size for row in evaluated), default=0), row_weights=weights, known=known,
+        private=np.array([row.private_bytes for row in evaluated], dtype=np.float64),
+        fitted_times=times if launch_s is None else on_device, launch_s=launch_s,
+    )  # fmt: skip
+
+
+def agreement_weights(measurements: Measurements) -> Floats:
+    r"""Return a weight for each measurement: 1, or :math:`(\alpha / d_j)^2` where its visits disagree.
+
+    :math:`d_j` is the relative difference of the two lowest visits, and :math:`\alpha` the largest that is accepted
+    (:data:`AGREEMENT`).
+    """
+    differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
+    return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
     r"""Return what the host's clock adds to the device's times [s]: a launch, from the enqueue to the last event.
 
     It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
-    of the host's clock and :math:`d_j` of the device's, shape (n_rows,): the median, weighted by :math:`1/t_j`. None
-    where not every row has a time above zero by the device's clock.
+    by the host's clock and :math:`d_j` by the device's, shape (n_rows,): the median, weighted by :math:`1/t_j`. None
+    unless every row has a positive time by the device's clock.
 
     Examples
     --------
@@ -262,11 +223,16 @@ def label(row: Measurement) -> str:
 
 
 def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
-    """Return the counts of a measured configuration; raise MissingCountsError where the store does not hold them."""
+    """Return the counts of a measured configuration; raise a StoreError where the store does not hold them."""
     counts = measurements.counts.get(row.counts_hash)
     if counts is None:
-        raise MissingCountsError(label(row), row.counts_hash)
+        raise StoreError(
+            f"the counts of '{label(row)}' (hash {row.counts_hash:.12}) are not in the store",
+            "keep counts.jsonl next to measurements.jsonl, or measure again",
+        )
     return counts
+
+# }}}
 
 
 # {{{ fits
@@ -278,7 +244,7 @@ DEFAULT_SHARPNESS = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A model without any weight to fit, with the attributes of an estimator."""
+    """A model without weights to fit, with the attributes of an estimator."""
 
     model: Expression
     degrees_of_freedom_: float
@@ -295,22 +261,22 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """Weights and what is known of them.
+    """The weights of a fit.
 
     Parameters
     ----------
     names
         The weights' names.
     coefficients, errors
-        Their values and standard errors, infinite where there is none, shape (n_weights,).
+        Their values and standard errors, infinite where unknown, shape (n_weights,).
     marks
         Their marks (:data:`~perfmodel.fitting.weights_file.MEANING`).
     confounded
-        Groups of weights that the rows cannot tell apart.
+        Groups of weights that the rows cannot distinguish.
     estimator
-        What found them; where the device's facts give them all, what evaluates the model.
+        The fitted estimator; where the device's facts give all weights, the model alone.
     launch_s
-        What predictions add to the estimator's [s].
+        Time that predictions add to the estimator's [s].
     """
 
     names: tuple[str, ...]
@@ -322,13 +288,13 @@ class DesignFit:
     launch_s: float = 0.0
 
     def predict(self, table: Design) -> Floats:
-        """Return the seconds of a design's rows by the host's clock, shape (n_rows,), of the same columns."""
+        """Return the seconds of a design's rows by the host's clock, shape (n_rows,)."""
         return self.estimator.predict(table.matrix) + self.launch_s
 
     def by_weight(self, table: Design) -> Floats:
-        r"""Return the seconds that rest on each fitted weight, :math:`w \, \partial T / \partial w`.
+        r"""Return the seconds due to each fitted weight, :math:`w \, \partial T / \partial w`.
 
-        Of a design's rows with the same columns, shape (n_rows, n_weights), in the order of its model's weights.
+        For a design's rows, shape (n_rows, n_weights), in the order of its model's weights.
         """
         known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
         values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
@@ -342,10 +308,10 @@ class DesignFit:
 
 
 def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and LAPACK run in the calling thread alone.
+    """Return a context in which BLAS and LAPACK use one thread.
 
-    How sums are split over threads changes their last bits; and two threads on cores that others use as well wait for
-    each other far longer than the work takes.
+    The number of threads changes the last bits of sums; and threads on busy cores wait for each other far longer than
+    the work takes.
     """
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
@@ -357,7 +323,7 @@ def _controller() -> ThreadpoolController:
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
-    """Fit a family to a design; raise TooFewRowsError for fewer rows than weights."""
+    """Fit a family to a design; raise a FitError for fewer rows than weights."""
     with single_threaded():
         return replace(_fitted(table, family, options or FitOptions()), launch_s=table.launch_s or 0.0)
 
@@ -368,34 +334,27 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
     if family.resources:
         return _fit_resources(table, family)
     if table.known and not table.model.weights and len(table.times):
-        return _take_given(table)
+        values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
+        done = Given(table.model, len(table.times))
+        return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
     return _fit_nonlinear(table, family, options)
 
 
 def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
     if not table.names or not len(table.times):
-        raise TooFewRowsError(len(table.times), table.names)
-    fit = RelativeLeastSquares(
-        nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss, merge=options.merge, names=table.names
-    ).fit(table.matrix, table.fitted_times, table.row_weights)
+        raise too_few_rows(len(table.times), table.names)
+    estimator = RelativeLeastSquares(nonnegative=options.nonnegative, names=table.names)
+    fit = estimator.fit(table.matrix, table.fitted_times, table.row_weights)
     groups = tuple(tuple(table.names[i] for i in group) for group in fit.confounded_)
     return DesignFit(table.names, fit.coef_, fit.standard_errors_, fit.marks_, groups, fit)
 
 
-def _take_given(table: Design) -> DesignFit:
-    """Return the weights of a design whose weights are all given by the device's facts."""
-    values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
-    done = Given(table.model, len(table.times))
-    return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
-
-
 def _fit_resources(table: Design, family: Family) -> DesignFit:
-    """Return the weights of a family of resources; its sharpness is known."""
     if len(table.times) < 2:
-        raise TooFewRowsError(len(table.times), table.model.weights)
-    places = {name: k for k, name in enumerate(table.names)}
+        raise too_few_rows(len(table.times), table.model.weights)
+    numbers = {name: k for k, name in enumerate(table.names)}
     sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
-    columns = {name: tuple(places[part] for part in parts) for name, parts in family.resources.items()}
+    columns = {name: tuple(numbers[part] for part in parts) for name, parts in family.resources.items()}
     fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.fitted_times, table.row_weights)
     known = tuple(table.known) or ("w_sharpness",)
     return DesignFit(
@@ -407,14 +366,14 @@ def _fit_resources(table: Design, family: Family) -> DesignFit:
 def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:
     model, given = table.model, table.known
     if not 0 < len(model.weights) <= len(table.times):
-        raise TooFewRowsError(len(table.times), model.weights)
+        raise too_few_rows(len(table.times), model.weights)
     bounded = [weight for weight in family.weights if weight.name in model.weights]
     fit = RelativeNonlinearLeastSquares(
         expression=model,
         nonnegative=True,
         start={weight.name: weight.start for weight in bounded if weight.start is not None},
         bounds={weight.name: (weight.lower, weight.upper) for weight in bounded},
-        starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
+        starts=options.starts, random_state=options.seed, names=table.names,
     ).fit(table.matrix, table.fitted_times, table.row_weights)  # fmt: skip
     names = tuple(weight_name(family, name) for name in model.weights)
     groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
@@ -425,11 +384,11 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
 
 
 def fitted_weights(measurements: Measurements, family: Family, options: FitOptions, table: Design) -> FittedWeights:
-    """Fit a family to the design of the measurements, and return what a weights file keeps of it, without intervals."""
+    """Fit a family to the design of the measurements, and return the content of a weights file without intervals."""
     if measurements.mixture:
         warnings.warn(measurements.mixture, MixedDriversWarning, stacklevel=3)
     fit = fit_to_design(table, family, options)
-    errors = weights_file.relative_errors(fit.predict(table), table.times)
+    errors = relative_errors(fit.predict(table), table.times)
     facts = None if family.plain_sum else measurements.facts
     return FittedWeights(
         family=family.name,
@@ -445,10 +404,8 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
         condition=fit.estimator.condition_,
         degrees_of_freedom=fit.estimator.degrees_of_freedom_,
         converged=fit.estimator.converged_,
-        residuals=weights_file.Residuals(
-            geometric_mean=weights_file.geometric_mean_error(errors),
-            median=float(np.median(errors)),
-            largest=float(errors.max()),
+        residuals=Residuals(
+            geometric_mean=geometric_mean_error(errors), median=float(np.median(errors)), largest=float(errors.max())
         ),
         launch_s=table.launch_s,
         notes=(*measurements.notes, *_notes(fit)),
@@ -458,16 +415,12 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
 
 
 def rows_hash(measurements: Measurements) -> str:
-    """Return the SHA-256 of the rows of measurements, whatever their order.
-
-    Of each row it covers the kernel, the variant, the sizes, the hash of the counts and the time.
-    """
+    """Return the SHA-256 of the rows of measurements in any order: kernel, variant, sizes, hash of counts, time."""
     lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
-    """Return the weights by their names, in the order of these."""
     rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
     return {
         name: FittedWeight(
@@ -481,10 +434,9 @@ def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
 
 
 def _notes(fit: DesignFit) -> tuple[str, ...]:
-    apart = "not told apart by the measurements (only what they cost together is known)"
-    notes = [f"{apart}: {', '.join(group)}" for group in fit.confounded]
+    notes = [f"not determined separately, only their common time: {', '.join(group)}" for group in fit.confounded]
     if not fit.estimator.converged_:
-        notes.append("the fit did not come to rest; its weights are the best that were met")
+        notes.append("the fit did not converge; these are the best weights found")
     return tuple(notes)
 
 # }}}

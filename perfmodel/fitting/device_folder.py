@@ -1,4 +1,4 @@
-"""The folder of a device: its measurements, its test kernels, and whether a simulator counted their times."""
+"""The folder of a device: its measurements, test kernels and samples, and whether its times are simulated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from perfmodel.store.files import DEVICE_FILE
 def measured_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
+    """Return a folder's measurements of measurement kernels, and of test kernels from its file `tests`.
 
-    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones replace
-    what is known. Raise a StoreMissingError if there are no such measurements, and a ForeignDeviceError if the test
-    kernels were measured on another device.
+    With `measured_facts`, facts that follow from the measurements are added; `given` facts replace known ones.
     """
     measured = _measured(folder, measured_facts, given)
     return measured, tests_of(folder, measured, tests)
@@ -29,7 +27,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return the same as :func:`measured_folder`, and None for the test kernels where the folder has no such file."""
+    """Return the same as :func:`measured_folder`, with None for the test kernels if the folder has no such file."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -43,15 +41,14 @@ def _measured(folder: Path, measured_facts: bool, given: Mapping[str, Fact] | No
 
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
-    """Return measurements with facts of their device that somebody gives; they replace what is known."""
+    """Return measurements with given facts of their device, which replace known ones."""
     return measured.with_facts(measured.known_facts.updated(given)) if given else measured
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
+    """Return the test kernels of a file of the folder, with the facts of the measurements.
 
-    The file holds no record where a campaign's budget ended before its first test kernel. Raise a StoreMissingError if
-    there is no file, and a ForeignDeviceError if it is of another device.
+    A campaign whose budget ended early leaves a file without rows.
     """
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
@@ -60,15 +57,15 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
 
 
 def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
-    """Return the samples that were measured into a folder, with the same facts; None where there are none."""
+    """Return the samples of a folder, with the facts of the measurements; None without samples."""
     return tests_of(folder, measured, SAMPLES_FILE) if (folder / SAMPLES_FILE).is_file() else None
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Return the folders below `root` that hold measured test kernels, of the devices wanted by a part of their names.
+    """Return the folders below `root` that hold measured test kernels; `wanted` are parts of the devices' names.
 
-    Devices that a simulator stands for (:func:`is_simulated`), and those of which others recorded times, are left out
-    unless they are wanted by name. Raise an OptionError if there is none, or none of a device that is wanted.
+    Simulated devices, and those whose times others recorded, are left out unless they are wanted by name. Raise an
+    OptionError if no folder matches.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     recorded = recorded_folders(root) if wanted else []
@@ -86,24 +83,24 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
 
 
 def recorded_folders(root: Path) -> list[Path]:
-    """Return the folders below `root` of devices of which others recorded times."""
+    """Return the folders below `root` of devices whose times others recorded."""
     return [path.parent for path in sorted(root.glob(f"*/{DEVICE_FILE}")) if read_device(path).recorded]
 
 
 def simulated_folders(root: Path) -> list[Path]:
-    """Return the folders below `root` that hold test kernels' times by a simulator."""
+    """Return the folders below `root` that hold simulated times of test kernels."""
     return [path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}")) if is_simulated(path.parent)]
 
 
 def is_simulated(folder: Path) -> bool:
-    """Return whether a folder's ``facts.yaml`` says that a simulator counted its times."""
+    """Return whether a folder's ``facts.yaml`` says that its times are simulated."""
     path = folder / FACTS_FILE
     known = read_facts(path) if path.is_file() else {}
     return "simulated" in known and bool(known["simulated"].value)
 
 
 def refuse_mixture(folders: Sequence[Path]) -> None:
-    """Raise an OptionError for folders of devices together with those of simulators, whose figures cannot be pooled."""
+    """Raise an OptionError for folders of both real and simulated devices."""
     simulated = [folder for folder in folders if is_simulated(folder)]
     if 0 < len(simulated) < len(folders):
         raise OptionError(

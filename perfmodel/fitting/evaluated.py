@@ -1,6 +1,6 @@
 """Measured rows evaluated for several families at once.
 
-Each row's counts are read once, serve all families and are dropped: their dataflow, traffic and generated code take a
+Each row's counts are read once for all families and then dropped: their dataflow, traffic and generated code take a
 thousand times the memory of the values that fits need.
 """
 
@@ -30,24 +30,28 @@ FamilyKey: TypeAlias = tuple[str, tuple[FactValue | None, ...]]
 """A family's name, and the facts that its fit chooses and its quantities may depend on."""
 RowKey: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """The hash of a row's counts, and its sizes."""
+KERNELS = 12
+"""Counted kernels that one task of a process evaluates."""
+EVALUATED_S = 0.085
+"""Time to evaluate a counted kernel at its sizes for `bottleneck` and the linear model, on a common core [s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of rows by families, in place of :func:`~perfmodel.fitting.design.evaluate_rows`.
+    """Values of rows by families, as a faster :func:`~perfmodel.fitting.design.evaluate_rows`.
 
-    What could not be evaluated is left out.
+    Rows that could not be evaluated are left out.
     """
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
     def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
-        """Return the values of each row of measurements; where one is left out, all are evaluated again."""
+        """Return the values of each row of measurements; where one is missing, all are evaluated again."""
         known = self.values.get(_family_key(family, measurements.facts), {})
-        places = [_row_key(row) for row in measurements]
-        if any(place not in known for place in places):
+        keys = [_row_key(row) for row in measurements]
+        if any(key not in known for key in keys):
             return evaluate_rows(measurements, family)
-        return [known[place] for place in places]
+        return [known[key] for key in keys]
 
     def of(self, family: Family) -> Evaluated:
         """Return the values of one family."""
@@ -57,24 +61,15 @@ class Evaluated:
 def evaluate_together(
     measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
-    """Evaluate families at some rows of measurements, all by default, with all facts that their fits may choose.
-
-    Facts that weights take their values from are no part of this: quantities do not depend on them.
-    """
+    """Evaluate families at some rows of measurements, by default at all, with all facts that their fits may choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
         for family, facts in tried:
-            with suppress(PerfModelError):  # whoever fits the family is told
+            with suppress(PerfModelError):  # the fit evaluates the row again and raises the error
                 case = Case(counts, row.parameters, facts, family.name)
                 values[_family_key(family, facts)][_row_key(row)] = RowValues.of(case, family)
     return Evaluated(values)
-
-
-KERNELS = 12
-"""Counted kernels that a process evaluates at once."""
-EVALUATED_S = 0.085
-"""Time to evaluate a counted kernel at its sizes for `bottleneck` and the linear model, on a common core [s]."""
 
 
 def evaluated_in_processes(
@@ -82,7 +77,7 @@ def evaluated_in_processes(
 ) -> Evaluated | None:
     """Evaluate families at all rows of measurements of one device, as :func:`evaluate_together`, on all cores.
 
-    None where there is one core, or little to do, or a process dies: the caller then evaluates the values.
+    Return None, so that the caller evaluates the rows, on one core, for few rows, or if a process dies.
     """
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})
@@ -90,8 +85,8 @@ def evaluated_in_processes(
         if processes is None:
             return None
         names, waiting = [family.name for family in families], {}
-        for place in range(0, len(hashes), KERNELS):
-            some = set(hashes[place : place + KERNELS])
+        for first in range(0, len(hashes), KERNELS):
+            some = set(hashes[first : first + KERNELS])
             rows = [(part, row) for part, row in known if row.counts_hash in some]
             of_rows = ((part.counts_documents, row.counts_hash) for part, row in rows)
             counted = {digest: documents[digest] for documents, digest in of_rows if digest in documents}
@@ -113,7 +108,7 @@ def evaluated_in_processes(
 
 
 def evaluating_s(kernels: int, processes: int) -> float:
-    """Return about how long it takes to evaluate so many counted kernels in so many processes [s]."""
+    """Return the expected time to evaluate counted kernels in processes [s]."""
     return kernels * EVALUATED_S / processes
 
 
@@ -122,7 +117,7 @@ def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequ
 
 
 def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:
-    """Yield rows with their counts, which are read for rows that share them and not kept; rows without any are not."""
+    """Yield rows with their counts, read once for all rows that share them; rows without counts are skipped."""
     of_counts = attrgetter("counts_hash")
     for digest, sharing in groupby(sorted(rows, key=of_counts), key=of_counts):
         if digest in measurements.counts_documents:
@@ -131,7 +126,7 @@ def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Ite
 
 
 def joined(parts: Iterable[Evaluated]) -> Evaluated:
-    """Return the values of rows of which each part has some."""
+    """Return the values of several parts as one."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     for part in parts:
         for key, rows in part.values.items():
@@ -152,7 +147,7 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses, but for those that give weights."""
+    """Return the facts that a family's fit chooses and that quantities may depend on: those that give no weight."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

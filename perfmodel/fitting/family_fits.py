@@ -1,8 +1,8 @@
-"""Fits of a family to some of a device's measured rows, and their predictions of rows that they have not seen.
+"""Fits of a family to some of a device's measured rows, and their predictions of other rows.
 
 Feature values are evaluated once, in one :class:`~perfmodel.fitting.Design` for all rows; every fit uses some of its
 rows. A row is predicted only if each feature that it exercises is exercised by a row of the fit too; otherwise the
-missing features are named.
+missing features are reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import FoldsError, TooFewRowsError
+from perfmodel.errors import FitError, OptionError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
@@ -39,7 +39,7 @@ from perfmodel.models.model import weight_name
 from perfmodel.store import Measurement, Measurements
 from perfmodel.values import FrozenValue
 
-#: The fold of samples: their groups are in no fit.
+#: The fold of samples, which no fit uses.
 SAMPLES = "samples"
 
 # {{{ predictions of unseen rows
@@ -47,7 +47,7 @@ SAMPLES = "samples"
 class Refits:
     """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
 
-    `groups` are those of the rows, for the support of the weights; without them all rows are of one group.
+    `groups` are the groups of the rows, for the support of the weights; by default all rows are of one group.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Refits:
         self._made: dict[bytes, DesignFit] = {}
 
     def fit(self, seen: Rows) -> DesignFit:
-        """Return the fit to the rows at some positions; raise TooFewRowsError for fewer rows than weights."""
+        """Return the fit to the rows with these numbers; raise a FitError for fewer rows than weights."""
         key = np.sort(seen).tobytes()
         if key not in self._made:
             self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
         return self._made[key]
 
     def support(self, seen: Rows) -> Floats:
-        """Return the support of each weight in the fit to the rows at some positions, shape (n_weights,)."""
+        """Return the support of each weight in the fit to some rows, shape (n_weights,)."""
         return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
-        """Predict rows by the fit to others; everything is withheld where these are too few for their features."""
+        """Predict rows by the fit to others; all are withheld where those are too few for a fit."""
         table = self.table
         free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)
@@ -84,16 +84,16 @@ class Refits:
                 fit, rows = self.fit(seen), table.select(unseen[predictable])
                 seconds[predictable], by_weight[predictable] = fit.predict(rows), fit.by_weight(rows)
                 lack[predictable] = lack_of_support(by_weight[predictable], self.support(seen))
-            except TooFewRowsError:
+            except FitError:
                 lacking = exercised[unseen]
         needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
         return Unseen(seconds, tuple(needs), by_weight, lack, table.private[unseen])
 
     def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
-        """Predict each row by a fit without the rows of its own fold, such as its group.
+        """Predict each row by a fit without the rows of its fold, such as its group.
 
-        Rows with the fold None are in every fit and are not predicted. Fits use only the rows at the positions
-        `fitted`, and only rows at the positions `asked` are predicted (the others are NaN); by default all.
+        Rows with the fold None are in every fit and are not predicted. Fits use only the rows `fitted`, and only the
+        rows `asked` are predicted (the others are NaN); both are all rows by default.
         """
         labels = np.array([-1 if fold is None else folds.index(fold) for fold in folds], dtype=np.int64)
         fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)
@@ -108,20 +108,15 @@ class Refits:
         return Unseen(seconds, tuple(needs), by_weight, lack, self.table.private)
 
     def _nothing(self, rows: int) -> tuple[Floats, Floats, Floats]:
-        """Return seconds, those by weight, and the lack of support, of so many rows that are not predicted yet."""
+        """Return seconds, seconds by weight, and lack of support, all NaN."""
         return np.full(rows, np.nan), np.full((rows, len(self.table.model.weights)), np.nan), np.full(rows, np.nan)
 
 
 def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
-    """Deal rows to folds by their labels, and return each row's fold; a row with the label None has none.
+    """Return the fold of each row; rows of one label share a fold, and a row with the label None has none.
 
-    Rows of one label stay together. The labels with the most rows come first, equal ones in their text's order, each to
-    the fold with the fewest rows so far. Without a number of folds each label is a fold of its own.
-
-    Raises
-    ------
-    FoldsError
-        If the number is no whole number from 2.
+    The labels with the most rows come first, equal ones in the order of their text, each to the fold with the fewest
+    rows so far. Without a number of folds each label is a fold. Raise an OptionError for fewer than 2 folds.
 
     Examples
     --------
@@ -129,19 +124,19 @@ def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
     [1, 0, 0, 1, None]
     """
     if folds is not None and not (isinstance(folds, int) and folds >= 2):
-        raise FoldsError(folds)
+        raise OptionError(f"folds is {folds!r}", "give a whole number from 2 up; with 8 each fit lacks 1/8 of the rows")
     sizes = Counter(label for label in labels if label is not None)
     filled = [0] * (len(sizes) if folds is None else folds)
-    place: dict[Hashable, int | None] = {None: None}
+    fold_of: dict[Hashable, int | None] = {None: None}
     for label in sorted(sizes, key=lambda label: (-sizes[label], str(label))):
-        place[label] = fold = filled.index(min(filled))
+        fold_of[label] = fold = filled.index(min(filled))
         filled[fold] += sizes[label]
-    return [place[label] for label in labels]
+    return [fold_of[label] for label in labels]
 
 
-def _flags(count: int, places: Rows | None) -> npt.NDArray[np.bool_]:
+def _flags(count: int, rows: Rows | None) -> npt.NDArray[np.bool_]:
     flags = np.zeros(count, dtype=np.bool_)
-    flags[slice(None) if places is None else places] = True
+    flags[slice(None) if rows is None else rows] = True
     return flags
 
 # }}}
@@ -163,9 +158,8 @@ def with_chosen_facts(
     r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
     They are chosen one after the other, in the family's order: each is the candidate with the smallest
-    :func:`error_of_kernels`, each row predicted by a fit without its group (:func:`dealt` to `folds`) and `samples` by
-    the fit to all, with the facts that are chosen already and with the first candidate of those that are not. Facts
-    that are known already stay.
+    :func:`error_of_kernels`, with the facts already chosen and the first candidate of the others. Each row is predicted
+    by a fit without its group (in `folds` folds, :func:`dealt`), and `samples` by the fit to all. Known facts stay.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -202,17 +196,17 @@ def _loss(
 
 
 def log_errors(unseen: Unseen, times: Floats) -> Floats:
-    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,); NaN where a prediction is withheld or not above zero."""
+    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,); NaN where a prediction is withheld or not positive."""
     with np.errstate(invalid="ignore", divide="ignore"):
         errors = np.abs(np.log(times / unseen.seconds))
     return np.where(unseen.known & (unseen.seconds > 0), errors, np.nan)
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Return the mean over kernels of the mean errors of their rows, NaN left out; NaN of nothing.
+    """Return the mean over kernels of the mean errors of their rows, without NaN; NaN without any error.
 
-    The rows after the first `measured` ones are of samples. Where there are some, the result is the mean of both
-    parts, since a new kernel may be like either: neither part decides by its number of kernels.
+    Rows after the first `measured` ones are samples. With samples, the result is the mean of both parts, since a new
+    kernel may resemble either.
 
     Examples
     --------
@@ -220,9 +214,9 @@ def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> f
     0.35
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
-    for place, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
+    for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
         if not math.isnan(error):
-            by_kernel[place >= measured][kernel].append(error)
+            by_kernel[i >= measured][kernel].append(error)
     parts = [np.mean([np.mean(of_one) for of_one in part.values()]) for part in by_kernel if part]
     return float(np.mean(parts)) if parts else math.nan
 
@@ -237,23 +231,24 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 
 @dataclass(frozen=True, eq=False)
 class FamilyFits(FrozenValue):
-    """Every fit of a family to rows of a device's measurements, each made once and when it is needed.
+    """All fits of a family to rows of a device's measurements, each made when it is first needed.
 
     Parameters
     ----------
     measured
-        Measured kernels of one device with their counts: the rows that fits may see.
+        Measured kernels of one device with their counts: the rows that fits use.
     family, options
         What to fit, and how.
     tests
-        Measured kernels that no fit may see, such as test kernels.
+        Measured kernels that no fit uses, such as test kernels.
     samples
-        Measured samples (:mod:`perfmodel.kernels.samples`). No fit sees them: beside groups that are left out they tell
-        how wrong predictions are, and which facts to choose.
+        Measured samples (:mod:`perfmodel.kernels.samples`), which no fit uses either. Their errors widen intervals and
+        help to choose facts.
     folds
-        How many folds the groups are dealt to (:func:`dealt`), where groups are left out; by default one for each.
+        Number of folds into which the groups are divided (:func:`dealt`) where groups are left out; by default one for
+        each.
     evaluate
-        What gives the values of rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
+        Function that returns the values of rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
     """
 
     measured: Measurements
@@ -275,19 +270,19 @@ class FamilyFits(FrozenValue):
         return build_design(self.known, self.family, self.options, self.evaluate)
 
     def design_of(self, others: Measurements, evaluate: Evaluate | None = None) -> Design:
-        """Return the design of other rows of the device; another function may give their values."""
+        """Return the design of other rows of the device."""
         known = others.with_facts(self.known.facts) if self.family.choices else others
         return build_design(known, self.family, self.options, evaluate or self.evaluate)
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
-        """Return the same fits with other tests; facts are not chosen and designs not made again."""
-        fits = FamilyFits(self.measured, self.family, self.options, tests, self.folds, self.evaluate, self.samples)
-        vars(fits).update(known=self.known, design=self.design)  # where the cached properties keep them
+        """Return the same fits with other tests, with the chosen facts and the design of these."""
+        fits = replace(self, tests=tests)
+        vars(fits).update(known=self.known, design=self.design)  # where cached properties keep their values
         return fits
 
     @property
     def weights(self) -> FittedWeights:
-        """The weights fitted to the measured rows, with what intervals and ties need from all rows."""
+        """The weights fitted to the measured rows, with the data for intervals and ties from all rows."""
         fitted = fitted_weights(self.known, self.family, self.options, self.design)
         update = {
             "conformal": self.scores,
@@ -299,16 +294,16 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:
-        """The measured rows, then those of the tests, then those of the samples."""
+        """The measured rows, then the tests' rows, then the samples' rows."""
         return (*self.measured, *(self.tests or ()), *(self.samples or ()))
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The group of each row. Samples are dealt to as many groups as the other rows have: to one half of all."""
+        """The group of each row. Samples form as many groups as all other rows."""
         others = [row.group for row in (*self.measured, *(self.tests or ()))]
         kernels = [row.kernel for row in self.samples or ()]
-        places = dealt(kernels, max(2, len(set(others))))
-        return (*others, *(f"{SAMPLES} {place}" for place in places))
+        folds = dealt(kernels, max(2, len(set(others))))
+        return (*others, *(f"{SAMPLES} {fold}" for fold in folds))
 
     @cached_property
     def refits(self) -> Refits:
@@ -321,17 +316,17 @@ class FamilyFits(FrozenValue):
 
     @property
     def seen(self) -> Rows:
-        """Positions of the measured rows among :attr:`rows`."""
+        """Numbers of the measured rows among :attr:`rows`."""
         return np.arange(len(self.design.times))
 
     @property
     def unseen(self) -> Rows:
-        """Positions of the tests' rows among :attr:`rows`."""
+        """Numbers of the tests' rows."""
         return np.arange(len(self.seen), len(self.rows) - len(self.sampled))
 
     @property
     def sampled(self) -> Rows:
-        """Positions of the samples' rows among :attr:`rows`."""
+        """Numbers of the samples' rows."""
         return np.arange(len(self.rows) - sum(1 for _ in self.samples or ()), len(self.rows))
 
     def fit_measured(self) -> DesignFit:
@@ -354,12 +349,12 @@ class FamilyFits(FrozenValue):
         return self._calibrated(np.arange(len(self.rows)))
 
     def scores_without(self, group: str) -> Conformal:
-        """Return the scores of the other groups' rows, with scales that rest on these rows alone."""
+        """Return the scores of the other groups' rows, with scales from these rows alone."""
         return self._calibrated(np.array([i for i, each in enumerate(self.groups) if each != group], dtype=np.int64))
 
     @cached_property
     def scatter(self) -> Scatter | None:
-        """Errors between variants of one measurement kernel at the same sizes; None where none has two variants."""
+        """Errors between variants of one measured kernel at the same sizes; None where no kernel has two variants."""
         count = len(self.seen)
         seconds = self._without_group.seconds[:count]
         return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, seconds))
@@ -371,7 +366,7 @@ class FamilyFits(FrozenValue):
         return anchored_errors(self.rows, self.groups, times, self._without_group, measured)
 
     def by_weight(self, unseen: Unseen) -> dict[str, Floats]:
-        """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""
+        """Return the seconds due to each fitted weight in predictions, by the weight's name."""
         return {} if unseen.by_weight is None else {name: unseen.by_weight[:, i] for name, i in self._columns.items()}
 
     def _calibrated(self, rows: Rows) -> Conformal:
@@ -386,13 +381,12 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        """Place of each weight that the measured rows determine among those of the design of all rows, by its name."""
+        """The column of each weight that the measured rows determine, among the weights of the design of all rows."""
         known, every = {*self.design.model.weights}, self.refits.table.model.weights
         return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
 
     @cached_property
     def _support(self) -> dict[str, float]:
-        """Support of each of these weights in the fit to all measured rows."""
         support = self.refits.support(self.seen)
         return {name: float(support[i]) for name, i in self._columns.items()}
 
@@ -402,25 +396,8 @@ def fit_weights(
 ) -> FittedWeights:
     """Fit a family's weights to the measurements of one device by relative least squares, without intervals.
 
-    `table` is the design of these measurements, where it is made already (:func:`build_design`).
-
-    Raises
-    ------
-    UnknownFamilyError
-        If there is no such family.
-    BadTimesError, BadFeatureValuesError
-        If the measurements cannot be fitted to.
-    TooFewRowsError
-        If there are fewer usable measurements than features they exercise.
-    ConfoundedFeaturesError
-        If the rows cannot tell features apart and the options forbid to merge them.
-    FactsError
-        If the family needs an unknown fact of the device, and the options do not say that it is fitted.
-
-    Warns
-    -----
-    MixedDriversWarning
-        The measurements are of several versions of the driver.
+    `table` is the design of these measurements (:func:`build_design`), if it exists already. Raise a FitError where the
+    rows do not allow a fit, and warn where they are of several versions of the driver.
     """
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
     if table is not None:

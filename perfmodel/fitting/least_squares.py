@@ -1,7 +1,8 @@
-"""Linear least squares of checked rows: orthogonal factorisations, and how well each weight is determined."""
+"""Linear least squares: solutions, how well each weight is determined, and fits of relative errors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,19 +11,23 @@ import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
-from perfmodel.errors import BadFeatureValuesError, BadTimesError
+from perfmodel.errors import FitError
+from perfmodel.errors.base import listed
 from perfmodel.fitting.weights_file import Mark
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
-#: Groups of columns, by their places, each sorted.
+#: Groups of column numbers, each sorted.
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
+EPSILON = float(np.finfo(np.float64).eps)
 REFINEMENTS = 5
-"""Most steps of iterative refinement; it ends before where a step no longer helps."""
+"""Most steps of iterative refinement."""
 
+
+# {{{ solutions
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -32,20 +37,17 @@ class Solution:
     ----------
     x
         The solution, shape (n,).
-    rank
-        Numerical rank of the column-scaled matrix.
-    condition
-        Ratio of its largest to its smallest singular value that counts.
+    rank, condition
+        Rank of the matrix with scaled columns, and its largest over its smallest singular value that is not zero.
     confounded
-        Groups of columns that the rows cannot tell apart, each sorted.
+        Groups of columns that the rows cannot distinguish.
     inverse
-        Derivative of the solution by the right-hand side, shape (n, m): its rows give the standard errors and say which
-        rows of the matrix a number rests on. Of a number that is held at zero it is the derivative that it would have
-        if it alone were let go.
+        Derivative of the solution by the right-hand side, shape (n, m). Of a number that is held at zero it is the
+        derivative that it would have if only its bound were released.
     free
         Whether a number is not held at zero, shape (n,).
     freedom
-        Degrees of freedom that are left: rows less the trace of the matrix that makes fitted values of measured ones.
+        Degrees of freedom: rows minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Array
@@ -57,27 +59,13 @@ class Solution:
     freedom: float
 
 
-def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False, ridge: float = 0.0) -> Solution:
-    r"""Minimise :math:`\|A x - b\|_2^2 + \rho \|D x\|_2^2`, with :math:`D` the lengths of A's columns.
+def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False) -> Solution:
+    r"""Minimise :math:`\|A x - b\|_2^2`, if `nonnegative` over :math:`x \ge 0`.
 
-    Parameters
-    ----------
-    matrix
-        :math:`A`, shape (m, n), with no column that is zero throughout.
-    rhs
-        :math:`b`, shape (m,).
-    nonnegative
-        Whether :math:`x \ge 0` is demanded.
-    ridge
-        :math:`\rho \ge 0`, a pure number: 0.01 lengthens each column's square by 1 %.
-
-    Returns
-    -------
-    Solution
-        With full rank by QR with column pivoting of the columns scaled to unit length and iterative refinement of
-        solution and residual together (Björck, *Iterative refinement of linear least squares solutions*, BIT 7, 1967),
-        with residuals in extended precision where NumPy has it. Where the rank falls short, the solution of least norm
-        in the scaled columns.
+    A has the shape (m, n), and no column of zeros. At full rank the solution comes from QR with column pivoting of the
+    scaled columns, and from iterative refinement of solution and residual together (Björck, *Iterative refinement of
+    linear least squares solutions*, BIT 7, 1967), in extended precision where NumPy has it. At a lower rank it is the
+    solution of least norm in the scaled columns.
 
     Examples
     --------
@@ -86,72 +74,35 @@ def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False, ri
     (1, ((0, 1),))
     """
     rows, columns = matrix.shape
-    # Powers of two, so that scaling rounds nothing.
-    scale = np.exp2(np.round(np.log2(np.linalg.norm(matrix, axis=0))))
+    scale = np.exp2(np.round(np.log2(np.linalg.norm(matrix, axis=0))))  # powers of two: scaling rounds nothing
     scaled = matrix / scale
     _, sigma, right = np.linalg.svd(scaled, full_matrices=rows < columns)
-    rank = int(np.sum(sigma > max(matrix.shape) * np.finfo(np.float64).eps * sigma[0]))
-    damped, target = _with_ridge(scaled, rhs, ridge)
-    free = nnls(damped, target)[0] > 0 if nonnegative else np.ones(columns, dtype=np.bool_)
-    x, inverse = np.zeros(columns), np.zeros((columns, len(target)))
+    rank = int(np.sum(sigma > max(matrix.shape) * EPSILON * sigma[0]))
+    free = nnls(scaled, rhs)[0] > 0 if nonnegative else np.ones(columns, dtype=np.bool_)
+    x, inverse = np.zeros(columns), np.zeros((columns, rows))
     if free.any():
-        x[free], inverse[free] = _unconstrained(damped[:, free], target)
+        x[free], inverse[free] = _unconstrained(scaled[:, free], rhs)
     if nonnegative:
         x = np.maximum(x, 0)
-    inverse = inverse[:, :rows]
     freedom = rows - float(np.sum(scaled.T * inverse))
     if not free.all():
-        inverse[~free] = _if_let_go(scaled[:, ~free], scaled[:, free], inverse[free])
+        inverse[~free] = _released(scaled[:, ~free], scaled[:, free], inverse[free])
     return Solution(
         x / scale, rank, float(sigma[0] / sigma[rank - 1]), _null_groups(right[rank:].T),
         inverse / scale[:, None], free, freedom,
     )  # fmt: skip
 
 
-def plain_solution(matrix: Array, rhs: Array, nonnegative: bool, ridge: float) -> Array:
-    """Return the solution of :func:`solve_least_squares` without refinement, and nothing beside it."""
-    scale = np.linalg.norm(matrix, axis=0)
-    damped, target = _with_ridge(matrix / scale, rhs, ridge)
-    if nonnegative:
-        return np.asarray(nnls(damped, target)[0] / scale)
-    tolerance = max(matrix.shape) * np.finfo(np.float64).eps
-    return np.asarray(np.linalg.lstsq(damped, target, rcond=tolerance)[0] / scale)
-
-
-def proportional_groups(matrix: Array) -> Groups:
-    """Return the groups of columns that are positive multiples of one another.
-
-    Examples
-    --------
-    >>> proportional_groups(np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 6.0]]))
-    ((0, 2),)
-    """
-    unit = matrix / np.linalg.norm(matrix, axis=0)
-    near = np.linalg.norm(unit[:, :, None] - unit[:, None, :], axis=0) < 1e-10
-    labels = connected_components(near, directed=False)[1]
-    groups = (tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels))
-    return tuple(sorted(group for group in groups if len(group) > 1))
-
-
-def _with_ridge(scaled: Array, rhs: Array, ridge: float) -> tuple[Array, Array]:
-    if not ridge:
-        return scaled, rhs
-    lengths = np.linalg.norm(scaled, axis=0)
-    damped = np.vstack([scaled, np.sqrt(ridge) * np.diag(lengths)])
-    return damped, np.concatenate([rhs, np.zeros(lengths.size)])
-
-
 def _unconstrained(matrix: Array, rhs: Array) -> tuple[Array, Array]:
     """Return the solution and the pseudo-inverse, for columns of about unit length."""
-    tolerance = max(matrix.shape) * np.finfo(np.float64).eps
+    tolerance = max(matrix.shape) * EPSILON
     if np.linalg.matrix_rank(matrix, rtol=tolerance) < matrix.shape[1]:
         lengths = np.linalg.norm(matrix, axis=0)
         inverse = np.linalg.pinv(matrix / lengths, rcond=tolerance) / lengths[:, None]
         return inverse @ rhs, inverse
     q, r, pivots = qr(matrix, mode="economic", pivoting=True)
     order = np.argsort(pivots)
-    x = solve_triangular(r, q.T @ rhs)
-    x = _refined(matrix[:, pivots], rhs, q, r, x)
+    x = _refined(matrix[:, pivots], rhs, q, r, solve_triangular(r, q.T @ rhs))
     return x[order], solve_triangular(r, q.T)[order]
 
 
@@ -172,8 +123,8 @@ def _refined(matrix: Array, rhs: Array, q: Array, r: Array, x: Array) -> Array:
     return np.asarray(best.astype(np.float64))
 
 
-def _if_let_go(held: Array, free: Array, inverse: Array) -> Array:
-    """Return for each held column the derivative of its number if it were let go alone."""
+def _released(held: Array, free: Array, inverse: Array) -> Array:
+    """Return for each held column the derivative of its number if only its bound were released."""
     rest = held - free @ (inverse @ held)
     size = np.sum(rest**2, axis=0)
     known = size > 1e-20
@@ -182,24 +133,24 @@ def _if_let_go(held: Array, free: Array, inverse: Array) -> Array:
 
 def _null_groups(null_space: Array) -> Groups:
     """Return the groups of columns that share a direction of the null space, shape (n, k)."""
-    projector = null_space @ null_space.T
-    linked = np.abs(projector) > 1e-8
+    linked = np.abs(null_space @ null_space.T) > 1e-8
     _, labels = connected_components(linked, directed=False)
-    involved = np.diagonal(linked)
     groups: dict[int, list[int]] = {}
-    for column in np.flatnonzero(involved):
+    for column in np.flatnonzero(np.diagonal(linked)):
         groups.setdefault(int(labels[column]), []).append(int(column))
     return tuple(tuple(group) for group in groups.values())
 
+# }}}
 
-# {{{ the rows of a fit
+
+# {{{ rows
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows that count in a fit, and what each column is called in messages.
+    """The rows of a fit.
 
-    Feature values have the shape (n_rows, n_features). Measured times [s] and the weights of the rows, all above zero
-    and 1 on average, have the shape (n_rows,).
+    Feature values have the shape (n_rows, n_features). Measured times [s] and the weights of the rows, positive and
+    1 on average, have the shape (n_rows,). The names of the columns are for messages.
     """
 
     matrix: Array
@@ -208,34 +159,40 @@ class TrainingRows:
     names: tuple[str, ...]
 
 
-def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, positive: bool) -> TrainingRows:  # noqa: N803
-    """Check what an estimator's `fit` was given, and set its ``n_features_in_``; rows of weight zero are left out.
-
-    Times at or below zero, and values below zero, are refused where they must be `positive`.
-    """
-    if positive:
-        _check_times(y)
+def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:  # noqa: N803
+    """Check the arguments of an estimator's `fit`, and set its ``n_features_in_``; rows of weight zero are left out."""
+    _check_times(y)
     matrix, times = validate_data(
         estimator, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite=False, ensure_min_samples=0
     )
     names = column_names(estimator)
-    good = np.isfinite(matrix)
-    if positive:
-        good &= matrix >= 0
-    rows, columns = np.nonzero(~good)
+    rows, columns = np.nonzero(~(np.isfinite(matrix) & (matrix >= 0)))
     if rows.size:
-        raise BadFeatureValuesError(tuple(np.unique(rows).tolist()), tuple(names[i] for i in np.unique(columns)))
-    times = np.asarray(times, dtype=np.float64)
+        bad, named = np.unique(rows).tolist(), [names[i] for i in np.unique(columns)]
+        raise FitError(
+            f"{len(bad)} rows, first row {bad[0]}, hold a value of {listed(named)} that is negative, NaN or inf",
+            "features are counts: give numbers from 0 up", rows=tuple(bad), names=tuple(named),
+        )  # fmt: skip
     weights = np.ones(len(times))
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        given = np.asarray(sample_weight, dtype=np.float64)
+        weights = check_array(
+            np.broadcast_to(given, given.shape or times.shape), ensure_2d=False, ensure_non_negative=True,
+            ensure_min_samples=0, input_name="sample_weight",
+        )  # fmt: skip
+        if weights.shape != times.shape:
+            raise FitError(f"sample_weight has the shape {weights.shape}", f"give one of {times.shape}")
+        if len(weights) and not weights.any():
+            raise FitError("all values of sample_weight are zero", "give a positive one")
     counts = weights > 0
     kept = weights[counts]
-    return TrainingRows(matrix[counts], times[counts], kept / kept.mean() if kept.size else kept, names)
+    return TrainingRows(
+        matrix[counts], np.asarray(times, dtype=np.float64)[counts], kept / kept.mean() if kept.size else kept, names
+    )
 
 
 def column_names(estimator: Any) -> tuple[str, ...]:
-    """Return what the columns are called: the estimator's ``names``, a data frame's, or numbers."""
+    """Return the names of columns: the estimator's ``names``, else a data frame's, else numbers."""
     given = estimator.names
     if given is None:
         given = getattr(estimator, "feature_names_in_", None)
@@ -246,12 +203,125 @@ def column_names(estimator: Any) -> tuple[str, ...]:
 
 def _check_times(times: Any) -> None:
     given = np.asarray(times)
-    if given.dtype.kind not in "biuf":
-        return  # no real numbers: scikit-learn's own check says so
-    values: npt.NDArray[Any] = given.astype(np.float64)
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0))) if values.ndim == 1 else np.zeros(0)
-    if bad.size:
-        raise BadTimesError(tuple(bad.tolist()), tuple(values[bad].tolist()))
+    if given.dtype.kind not in "biuf" or given.ndim != 1:
+        return  # scikit-learn's own check reports it
+    refuse_bad_times(given.astype(np.float64))
+
+
+def refuse_bad_times(times: Array, labels: Sequence[str] = ()) -> None:
+    """Raise a FitError for measured times that have no relative error; labels name the rows."""
+    bad = np.flatnonzero(~(np.isfinite(times) & (times > 0))).tolist()
+    if bad:
+        where = f" ({labels[bad[0]]})" if labels else ""
+        raise FitError(
+            f"{len(bad)} measured times are not positive and finite, first in row {bad[0]}{where}: "
+            f"{float(times[bad[0]])!r} s", "leave these rows out or measure them again", rows=tuple(bad),
+        )  # fmt: skip
+
+
+def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
+    """Return the error for fewer rows than weights."""
+    return FitError(
+        f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})",
+        "measure more kernels or sizes (perfmodel measure)",
+    )
+
+# }}}
+
+
+# {{{ the fit
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Weights of the columns that are not zero throughout, and how well they are determined.
+
+    The numbers of these columns, their weights and standard errors have the shape (n,). The solution is for merged
+    columns. `confounded` are all groups of columns that the rows cannot distinguish, `merged` those that are
+    proportional and share a weight.
+    """
+
+    columns: npt.NDArray[np.intp]
+    coefficients: Array
+    errors: Array
+    marks: tuple[tuple[Mark, ...], ...]
+    solution: Solution
+    confounded: Groups
+    merged: Groups
+
+
+def fit_linear(rows: TrainingRows, nonnegative: bool = False) -> LinearFit:
+    """Fit times by a linear form with least relative errors.
+
+    Proportional columns share a weight. Of other columns that the rows cannot distinguish, the weights are those of
+    least norm, without a standard error. Raise a FitError for fewer rows than columns that are not zero.
+    """
+    columns = np.flatnonzero(np.any(rows.matrix != 0, axis=0))
+    if not 0 < columns.size <= len(rows.times):
+        raise too_few_rows(len(rows.times), [rows.names[i] for i in columns])
+    matrix = rows.matrix[:, columns] / rows.times[:, None]
+    groups = proportional_groups(matrix)
+    shares = merged_shares(matrix, groups)
+    system, root = matrix @ shares, np.sqrt(rows.weights)
+    solution = solve_least_squares(system * root[:, None], root, nonnegative)
+    confounded = tuple(
+        tuple(np.flatnonzero(np.any(shares[:, list(group)] != 0, axis=1)).tolist()) for group in solution.confounded
+    )
+    coefficients, inverse = shares @ solution.x, shares @ solution.inverse
+    errors = standard_errors(inverse, 1 - system @ solution.x, rows.weights, solution.freedom)
+    undetermined = _members(confounded, columns.size)
+    errors[undetermined] = np.inf
+    held = (shares != 0) @ ~solution.free
+    marks = marks_of(coefficients, errors, inverse, held, _members(groups, columns.size), undetermined)
+
+    def numbered(groups: Groups) -> Groups:
+        return tuple(sorted(tuple(int(columns[i]) for i in group) for group in groups))
+
+    return LinearFit(
+        columns, coefficients, errors, marks, solution, numbered((*groups, *confounded)), numbered(groups)
+    )
+
+
+def proportional_groups(matrix: Array) -> Groups:
+    """Return the groups of columns that are positive multiples of one another.
+
+    Examples
+    --------
+    >>> proportional_groups(np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 6.0]]))
+    ((0, 2),)
+    """
+    unit = matrix / np.linalg.norm(matrix, axis=0)
+    near = np.linalg.norm(unit[:, :, None] - unit[:, None, :], axis=0) < 1e-10
+    labels = connected_components(near, directed=False)[1]
+    groups = (tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels))
+    return tuple(sorted(group for group in groups if len(group) > 1))
+
+
+def merged_shares(matrix: Array, groups: Groups) -> Array:
+    """Return the weight of each column for a weight of 1 of each merged column, shape (n, n_merged).
+
+    A merged column is the sum of its members scaled to unit length: members get equal parts of their common time.
+
+    Examples
+    --------
+    >>> merged_shares(np.array([[3.0, 1.0, 6.0], [4.0, 0.0, 8.0]]), ((0, 2),)).tolist()
+    [[0.2, 0.0], [0.0, 1.0], [0.1, 0.0]]
+    """
+    of_group = {i: group for group in groups for i in group}
+    heads = [i for i in range(matrix.shape[1]) if of_group.get(i, (i,))[0] == i]
+    shares = np.zeros((matrix.shape[1], len(heads)))
+    for merged, head in enumerate(heads):
+        for i in of_group.get(head, ()):
+            shares[i, merged] = 1 / np.linalg.norm(matrix[:, i])
+        if head not in of_group:
+            shares[head, merged] = 1.0
+    return shares
+
+
+def _members(groups: Groups, count: int) -> Flags:
+    inside = np.zeros(count, dtype=np.bool_)
+    for group in groups:
+        inside[list(group)] = True
+    return inside
 
 # }}}
 
@@ -259,16 +329,14 @@ def _check_times(times: Any) -> None:
 # {{{ how well weights are determined
 
 ONE_ROW = 0.9
-"""Share of one row from which on a weight counts as resting on it alone."""
+"""Share of one row from which on a weight is marked as determined by it alone."""
 
 
 def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: float) -> Array:
-    r"""Return the standard errors of weights.
+    r"""Return the standard errors :math:`s_i = \sigma \|P_i\|_2` with :math:`\sigma^2 = \sum_j v_j r_j^2 / \nu`.
 
-    .. math:: s_i = \sigma \|P_i\|_2, \qquad \sigma^2 = \sum_j v_j r_j^2 / \nu
-
-    :math:`P` is the derivative of the weights by the rows' right-hand sides, shape (n, m); :math:`r` and :math:`v`
-    are the rows' residuals and weights. Without a degree of freedom :math:`\nu`, the errors are infinite.
+    :math:`P` is the derivative of the weights by the right-hand sides, shape (n, m); :math:`r` and :math:`v` are the
+    rows' residuals and weights. Without a degree of freedom :math:`\nu` the errors are infinite.
     """
     if freedom < 0.5:
         return np.full(len(inverse), np.inf)
@@ -279,10 +347,9 @@ def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: f
 def marks_of(
     coefficients: Array, errors: Array, inverse: Array, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
-    r"""Return for each weight its marks (:data:`~perfmodel.fitting.weights_file.MEANING`).
+    r"""Return the marks of each weight (:data:`~perfmodel.fitting.weights_file.MEANING`).
 
-    What is known of weight i comes from row j by its partial leverage, :math:`P_{ij}^2 / \sum_k P_{ik}^2`: the share of
-    the row in the length of column i less its projection on all other columns.
+    The share of row j in what determines weight i is its partial leverage, :math:`P_{ij}^2 / \sum_k P_{ik}^2`.
     """
     squares = inverse**2
     total = squares.sum(axis=1)

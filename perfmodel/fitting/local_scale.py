@@ -1,34 +1,31 @@
-r"""How wrong a prediction is, compared with others, by what it rests on: the scale of conformal scores.
+r"""The scale of conformal scores: how wrong a prediction is compared with others.
 
 Errors of log time are divided by this scale (:mod:`perfmodel.fitting.conformal`):
 
 .. math:: \log \sigma = \sum_j b_j e_j + b_l \log l + b_v v - c
 
-- A predicted time T rests on the weights w. The *share* of weight j is how much of the time goes with it,
-  :math:`e_j = |w_j \, \partial T / \partial w_j| / \sum_l |w_l \, \partial T / \partial w_l|`. In a plain sum these are
-  the shares of the terms; where resources overlap, those of what the bounding resource is made of.
+- The *share* of weight j in a predicted time T is :math:`e_j = |w_j \, \partial T / \partial w_j| / \sum_l |w_l \,
+  \partial T / \partial w_l|`.
 - The *support* of a weight is the number of groups of kernels that determine it: :math:`h_j = \sum_k \frac{1}{N_k}
-  \sum_{i \in k} e_{ij}^2`, with 1 for each group in which the weight makes up all of the time. The *lack of support*
-  of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`: its leverage, with groups as observations of the
-  weights' logarithms, without what is off the diagonal.
-- *Private data*: :math:`v = \min(1, \text{bytes of a work-item}/1024)`, of the most that its registers hold on any GPU.
-  Whether a compiler keeps private arrays in registers is what all models know least.
+  \sum_{i \in k} e_{ij}^2`. The *lack of support* of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`: its
+  leverage, with groups as observations of the weights' logarithms and without off-diagonal terms.
+- *Private data*: :math:`v = \min(1, \text{bytes of a work-item}/1024)`. No model knows whether a compiler keeps private
+  arrays in registers.
 
 The slopes b minimise
 
 .. math:: \log \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \frac{r_i}{\sigma_i}
     + \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \log \sigma_i + \frac{\lambda}{2 K} |b|^2
 
-which is the negative logarithm of the likelihood of errors with an exponential distribution of mean
-:math:`\propto \sigma_i`, without constants, and a ridge: :math:`\lambda` groups say that there is nothing to tell.
-It is convex. The constant c makes the mean of :math:`\log \sigma` over groups zero. For each group, one step of
-Newton's method gives the slopes without it. With these the first two terms choose the ridge, or one width for all.
+which is the negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`, and a
+ridge of :math:`\lambda` groups with equal scales. It is convex. The constant c makes the mean of :math:`\log \sigma`
+over groups zero. For each group, one Newton step gives the slopes without it; with these the first two terms choose the
+ridge, or a common width for all.
 
-Source: J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman, *Distribution-free predictive inference for
-regression*, JASA 113 (2018), section 5.2 (locally weighted residuals); D. C. Hoaglin, R. E. Welsch, *The hat matrix in
-regression and ANOVA*, The American Statistician 32 (1978), for leverage; K. R. Rad, A. Maleki, *A scalable estimate of
-the out-of-sample prediction error via approximate leave-one-out cross-validation*, JRSS B 82 (2020), for one step of
-Newton's method. What the scale depends on is our own choice, by groups left out on six devices.
+Sources: J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman, *Distribution-free predictive inference for
+regression*, JASA 113 (2018), section 5.2; D. C. Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The
+American Statistician 32 (1978); K. R. Rad, A. Maleki, *A scalable estimate of the out-of-sample prediction error via
+approximate leave-one-out cross-validation*, JRSS B 82 (2020), for the Newton step.
 """
 
 from __future__ import annotations
@@ -47,21 +44,21 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 STRICT = ConfigDict(frozen=True, extra="forbid")
 
 RIDGES = (0.3, 3.0)
-"""How many groups say that scales are equal; both are tried."""
+"""Strengths of the ridge that are tried [groups]."""
 REGISTERS = 1024.0
 """Most bytes that the registers of a work-item hold: 256 of 4 bytes."""
 NEWTON_STEPS = 30
-"""Most steps to the slopes of a scale; about five are needed."""
+"""Most Newton steps; about five are needed."""
 WIDE = 2.0
-"""Scales above this one are wide: measured kernels have 1 in the geometric mean."""
+"""Intervals with a larger scale get a caution; the geometric mean of measured kernels is 1."""
 LEAST_SUPPORT = 0.3
-"""Groups that are added to the support of each weight: no prediction lacks more than one over its square root."""
+"""Groups that are added to the support of each weight."""
 LEAST_ERROR = 1e-3
 """Smaller errors count as this one, as in every other figure."""
 
 
 def shares_of(by_weight: Floats) -> Floats:
-    """Return the share of each weight in each row; all zero where nothing rests on any, or that is not finite."""
+    """Return the share of each weight in each row; zero where the row is zero or not finite."""
     parts = np.abs(by_weight)
     total = parts.sum(axis=1, keepdims=True)
     known = np.isfinite(total) & (total > 0)
@@ -71,22 +68,27 @@ def shares_of(by_weight: Floats) -> Floats:
 def support_of(by_weight: Floats, groups: Sequence[str]) -> Floats:
     r"""Return the support :math:`h_j` of each weight, shape (n_weights,), in a fit to rows of some groups.
 
-    `by_weight` are the seconds that rest on each weight in these rows, by this fit, shape (n_rows, n_weights).
+    `by_weight` are the seconds due to each weight in these rows, shape (n_rows, n_weights).
     """
     _, members, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
     return np.asarray((shares_of(by_weight) ** 2 / sizes[members][:, None]).sum(axis=0))
 
 
 def lack_of_support(by_weight: Floats, support: Floats) -> Floats:
-    """Return what rows lack of support, shape (n_rows,), in a fit whose weights have that support."""
+    """Return the lack of support of rows, shape (n_rows,), in a fit whose weights have that support."""
     shares = shares_of(by_weight)
     lack: Floats = np.sqrt((shares**2 / (support + LEAST_SUPPORT)).sum(axis=1))
     lack[~shares.any(axis=1)] = LEAST_SUPPORT**-0.5
     return lack
 
 
+def private_share(private: Any) -> Any:
+    """Return v: private data [B] over the size of a work-item's registers, at most 1."""
+    return np.minimum(np.asarray(private, dtype=np.float64) / REGISTERS, 1.0)
+
+
 class WeightScale(BaseModel):
-    r"""What is known of predictions that rest on a weight: the slope :math:`b_j` and the support :math:`h_j`."""
+    r"""The slope :math:`b_j` and the support :math:`h_j` of a weight."""
 
     model_config = STRICT
     slope: Finite
@@ -94,16 +96,16 @@ class WeightScale(BaseModel):
 
 
 class LocalScale(BaseModel):
-    r"""What gives the scale of a prediction.
+    r"""The parameters of the scale of a prediction.
 
     Parameters
     ----------
     constant
-        c, which makes the scales of measured kernels 1 in the geometric mean.
+        c, which makes the geometric mean of the scales of measured kernels 1.
     lack, private
         The slopes :math:`b_l` and :math:`b_v`.
     weights
-        What is known of each fitted weight, by its name.
+        Slope and support of each fitted weight, by its name.
     """
 
     model_config = STRICT
@@ -113,11 +115,10 @@ class LocalScale(BaseModel):
     weights: dict[str, WeightScale]
 
     def of(self, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
-        """Return the scale of predictions from the seconds that rest on each weight, numbers or arrays of one shape.
+        """Return the scale of predictions from the seconds due to each weight, numbers or arrays of one shape.
 
         Weights that no fit determined, such as known facts of the device, do not count. `private` is the private data
-        of a work-item [B]. `lack` is the lack of support in the fit that predicts; by default it is that of the fit to
-        all rows.
+        of a work-item [B], `lack` the lack of support, by default in the fit to all rows.
 
         Examples
         --------
@@ -127,28 +128,28 @@ class LocalScale(BaseModel):
         0.607
         """
         total: Any = 0.0
-        wrong: Any = 0.0
-        thin: Any = 0.0
+        slopes: Any = 0.0
+        squares: Any = 0.0
         known_weights = self._slopes_and_supports
         for name, seconds in by_weight.items():
             if type(seconds) is float and not seconds:
-                continue  # by far the most frequent case, and predictions have to be quick
+                continue  # the most frequent case, and predictions must be quick
             if (weight := known_weights.get(name)) is not None:
                 slope, support = weight
                 part = abs(seconds)
                 total = total + part
-                wrong = wrong + slope * part
-                thin = thin + part * part / support
+                slopes = slopes + slope * part
+                squares = squares + part * part / support
         if isinstance(total, float) and not isinstance(lack, np.ndarray):
             known = 0 < total < math.inf
             if lack is None:
-                lack = math.sqrt(thin) / total if known else LEAST_SUPPORT**-0.5
-            return math.exp(self._log(wrong / total if known else 0.0, math.log(lack), min(1.0, private / REGISTERS)))
+                lack = math.sqrt(squares) / total if known else LEAST_SUPPORT**-0.5
+            return math.exp(self._log(slopes / total if known else 0.0, math.log(lack), min(1.0, private / REGISTERS)))
         known = np.isfinite(total) & (total > 0)
         total = np.where(known, total, 1.0)
         if lack is None:
-            lack = np.sqrt(np.where(known, thin, 1 / LEAST_SUPPORT)) / total
-        return np.exp(self._log(np.where(known, wrong, 0.0) / total, np.log(lack), private_share(private)))
+            lack = np.sqrt(np.where(known, squares, 1 / LEAST_SUPPORT)) / total
+        return np.exp(self._log(np.where(known, slopes, 0.0) / total, np.log(lack), private_share(private)))
 
     @cached_property
     def _slopes_and_supports(self) -> Mapping[str, tuple[float, float]]:
@@ -158,44 +159,37 @@ class LocalScale(BaseModel):
         return by_shares + self.lack * log_lack + self.private * private - self.constant
 
     def reason(self, by_weight: Mapping[str, float], private: float = 0.0) -> str:
-        """Return in words what makes the scale of a prediction large most: a weight, little support, or private data.
+        """Return as text what increases the scale of a prediction most: a weight, little support, or private data.
 
         Examples
         --------
         >>> known = {"gathers": WeightScale(slope=2, support=0.7), "launches": WeightScale(slope=-1, support=2)}
         >>> LocalScale(constant=0, lack=1.0, private=0.0, weights=known).reason({"gathers": 3.0, "launches": 1.0})
-        'kernels whose time rests on gathers are predicted badly'
+        'kernels whose time depends on gathers are predicted badly'
         """
         parts = {name: abs(by_weight.get(name, 0.0)) for name in self.weights}
         total = sum(parts.values()) or 1.0
         support = [weight.support + LEAST_SUPPORT for weight in self.weights.values()]
         squares = sum((part / total) ** 2 / h for part, h in zip(parts.values(), support, strict=True))
         reasons = {
-            f"kernels whose time rests on {name} are predicted badly": weight.slope * parts[name] / total
+            f"kernels whose time depends on {name} are predicted badly": weight.slope * parts[name] / total
             for name, weight in self.weights.items()
         }
-        least = 1 / max(support, default=LEAST_SUPPORT)
-        lacking = (squares or 1 / LEAST_SUPPORT) / least
+        lacking = (squares or 1 / LEAST_SUPPORT) * max(support, default=LEAST_SUPPORT)
         reasons["few measured kernels are like this one"] = self.lack / 2 * math.log(lacking)
         many = f"kernels whose work-items hold {private:.0f} bytes of private data are predicted badly"
         reasons[many] = self.private * min(1.0, private / REGISTERS)
         return max(reasons, key=lambda reason: reasons[reason])
 
 
-def private_share(private: Any) -> Any:
-    """Return v, private data [B] over the most that a work-item's registers hold, at most 1."""
-    return np.minimum(np.asarray(private, dtype=np.float64) / REGISTERS, 1.0)
-
-
 def fit_local_scale(
-    errors: Floats, groups: Sequence[str], rests_on: Floats, support: Mapping[str, float]
+    errors: Floats, groups: Sequence[str], columns: Floats, support: Mapping[str, float]
 ) -> tuple[LocalScale, Floats] | None:
-    """Return what gives the scale of predictions, and the scale of each row by slopes without its group.
+    """Return the parameters of the scale, and the scale of each row by slopes without its group.
 
-    None where one scale for all predictions is best. Rows are predicted without their group; of these predictions the
-    errors of log time have the shape (n_rows,), and what they rest on is
-    :attr:`~perfmodel.fitting.conformal.Unseen.rests_on`. `support` is that of each weight in the fit to all rows, in
-    the same order.
+    None where one scale for all predictions is best. The errors of log time, of predictions without the row's group,
+    have the shape (n_rows,), the columns are :attr:`~perfmodel.fitting.conformal.Unseen.scale_columns`. `support` is
+    the support of each weight in the fit to all rows, in the same order.
     """
     labels, members = np.unique(np.array(groups), return_inverse=True)
     if len(labels) < 2:
@@ -203,7 +197,7 @@ def fit_local_scale(
     means = (members == np.arange(len(labels))[:, None]) / np.bincount(members)[:, None]  # over each group
     errors = np.maximum(errors, LEAST_ERROR)
     plain = math.log(float(np.mean(means @ errors)))
-    tried = [_fit_slopes(rests_on, errors, means, ridge) for ridge in RIDGES]
+    tried = [_fit_slopes(columns, errors, means, ridge) for ridge in RIDGES]
     slopes, scales, loss = min(tried, key=lambda fit: fit[2])
     if not loss < plain:
         return None
@@ -212,43 +206,43 @@ def fit_local_scale(
         name: WeightScale(slope=slope, support=groups_of_weight)
         for (name, groups_of_weight), slope in zip(support.items(), of_weights, strict=True)
     }
-    constant = float(np.mean(means @ (rests_on @ slopes)))
+    constant = float(np.mean(means @ (columns @ slopes)))
     return LocalScale(constant=constant, lack=lack, private=private, weights=weights), scales
 
 
-def _fit_slopes(rests_on: Floats, errors: Floats, means: Floats, ridge: float) -> tuple[Floats, Floats, float]:
+def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) -> tuple[Floats, Floats, float]:
     """Return slopes, the scales of rows by slopes without their group, and the loss of these scales."""
-    groups, count = means.shape[0], rests_on.shape[1]
+    groups, count = means.shape[0], columns.shape[1]
     penalty, of_row = ridge / groups, np.mean(means, axis=0)
-    slopes, typical = np.zeros(count), of_row @ rests_on
+    slopes, typical = np.zeros(count), of_row @ columns
     for _ in range(NEWTON_STEPS):
-        raised = of_row * errors * np.exp(-rests_on @ slopes)
+        raised = of_row * errors * np.exp(-columns @ slopes)
         raised /= raised.sum()
-        mean = raised @ rests_on
+        mean = raised @ columns
         slope = typical - mean + penalty * slopes
-        curve = (rests_on * raised[:, None]).T @ rests_on - np.outer(mean, mean) + penalty * np.eye(count)
+        curve = (columns * raised[:, None]).T @ columns - np.outer(mean, mean) + penalty * np.eye(count)
         step = np.linalg.solve(curve, slope)
-        slopes = slopes - step / max(1.0, float(np.abs(rests_on @ step).max()))
+        slopes = slopes - step / max(1.0, float(np.abs(columns @ step).max()))
         if slope @ step < 1e-12:
             break
-    log_scales = _without_groups(rests_on, errors, means, slopes, penalty)
+    log_scales = _without_groups(columns, errors, means, slopes, penalty)
     loss = math.log(np.mean(means @ (errors / np.exp(log_scales)))) + float(np.mean(means @ log_scales))
     return slopes, np.exp(log_scales), loss
 
 
-def _without_groups(rests_on: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
-    """Return the logarithm of each row's scale by slopes that are one step of Newton's from those of all groups."""
-    groups, count = means.shape[0], rests_on.shape[1]
-    raised, typical = errors * np.exp(-rests_on @ slopes), means @ rests_on
-    sums, firsts = means @ raised, means @ (rests_on * raised[:, None])
-    places = [np.flatnonzero(of_group) for of_group in means]
-    seconds = [(rests_on[i] * (means[k, i] * raised[i])[:, None]).T @ rests_on[i] for k, i in enumerate(places)]
+def _without_groups(columns: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
+    """Return the log of each row's scale, by slopes without the row's group: one Newton step from the others."""
+    groups, count = means.shape[0], columns.shape[1]
+    raised, typical = errors * np.exp(-columns @ slopes), means @ columns
+    sums, firsts = means @ raised, means @ (columns * raised[:, None])
+    rows_of = [np.flatnonzero(of_group) for of_group in means]
+    seconds = [(columns[i] * (means[k, i] * raised[i])[:, None]).T @ columns[i] for k, i in enumerate(rows_of)]
     total, logs = np.sum(seconds, axis=0), np.zeros(len(errors))
-    for k, rows in enumerate(places):
+    for k, rows in enumerate(rows_of):
         others = sums.sum() - sums[k]
         mean = (firsts.sum(axis=0) - firsts[k]) / others
         usual = (typical.sum(axis=0) - typical[k]) / (groups - 1)
         curve = (total - seconds[k]) / others - np.outer(mean, mean) + penalty * np.eye(count)
         without = slopes - np.linalg.solve(curve, usual - mean + penalty * slopes)
-        logs[rows] = (rests_on[rows] - usual) @ without
+        logs[rows] = (columns[rows] - usual) @ without
     return logs

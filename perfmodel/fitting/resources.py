@@ -3,15 +3,13 @@ r"""Repeated non-negative least squares for an overhead and a smooth maximum of 
 .. math:: T = \sum_{q \in o} w_q q + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad
     R_r = \sum_{q \in r} w_q q, \qquad w \ge 0
 
-With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the weights, so
-each pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the
-last pass: the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` counts a time twice as long and
-one half as long alike. Huber's weights keep odd rows from deciding. From the pass with the smallest loss Gauss-Newton
-steps in log time go on, each a non-negative least-squares problem too. A resource whose weights are zero has no slope
-and stays at zero, so the steps begin again where each weight is as large as the times allow, or a part of that.
-
-The passes are those of iteratively reweighted least squares; Huber's loss: P. J. Huber, *Robust Estimation of a
-Location Parameter*, 1964.
+With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the weights: each
+pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the last pass,
+so that the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` treats a time twice as long and one
+half as long alike. Huber's weights limit the influence of outliers (P. J. Huber, *Robust Estimation of a Location
+Parameter*, 1964). Gauss-Newton steps in log time, also non-negative least squares, continue from the best pass. A
+resource whose weights are zero has no slope and stays at zero, so the steps start again where each weight is as large
+as the times allow, or a part of that.
 """
 
 from __future__ import annotations
@@ -32,26 +30,26 @@ from perfmodel.values import FrozenValue
 PASSES = 20
 """Passes of the search, and most steps after it."""
 HALVINGS = 6
-"""How often a step that does not lower the loss is halved."""
+"""Most halvings of a step that does not lower the loss."""
 BEND = 0.2
-"""Where Huber's loss bends [log time]."""
+"""Error of log time from which Huber's loss is linear."""
 RESTING = 1e-9
 """Relative gain in the loss below which the steps end."""
-AGAIN = (0.5, 0.1)
-"""Where the steps begin again: each weight makes up at least this share of the row that it could fill first [1]."""
+RESTARTS = (0.5, 0.1)
+"""Where the steps start again: each weight makes up at least this share of the row that it could fill first [1]."""
 BETTER = 1e-6
-"""Relative gain in the loss above which the weights of another beginning are taken."""
+"""Relative gain in the loss above which the weights of a restart are taken."""
 LEAST = 1e-12
-"""Least predicted time, over the measured one, with which a pass goes on."""
+"""Least predicted over measured time."""
 MOST_KEPT = 1024
-"""Fits that are kept: those that choose the facts leave out the same groups as those that tell the intervals."""
+"""Number of cached fits: choosing facts and calibrating intervals leave out the same groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResourceModel:
-    """The form of a family: which columns add up to each resource, and the sharpness of the maximum.
+    """The form of a family: the column numbers of each resource, and the sharpness of the maximum.
 
-    Columns of no resource are overheads. ``resources`` has the places of the columns of each.
+    Columns of no resource are overheads.
     """
 
     resources: Mapping[str, tuple[int, ...]]
@@ -68,22 +66,21 @@ class ResourceModel:
 
 @dataclass(frozen=True, eq=False)
 class _ResourceColumns(FrozenValue):
-    """A matrix, shape (n_rows, n), whose columns are taken apart once for many weights."""
+    """A matrix, shape (n_rows, n), whose columns are grouped by resource once for many weights."""
 
     model: ResourceModel
     matrix: Array
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Array]]:
-        """The places of each resource's columns, and the columns; those of the overheads are the last."""
+        """The numbers and values of each resource's columns; those of the overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
-        inside = {place for columns in resources for place in columns}
-        overheads = [place for place in range(self.matrix.shape[1]) if place not in inside]
+        inside = {column for columns in resources for column in columns}
+        overheads = [column for column in range(self.matrix.shape[1]) if column not in inside]
         return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
 
     @cached_property
     def _resource_of(self) -> npt.NDArray[np.int64]:
-        """The number of each column's resource; the overheads have the last."""
         numbers = np.empty(self.matrix.shape[1], dtype=np.int64)
         for number, (columns, _) in enumerate(self._parts):
             numbers[columns] = number
@@ -99,7 +96,7 @@ class _ResourceColumns(FrozenValue):
 
     def combined(self, weights: Array) -> tuple[Array, Array, Array]:
         """Return the times, those of each resource, and the smooth maximum of these."""
-        *parts, overhead = [columns @ weights[places] for places, columns in self._parts]
+        *parts, overhead = [columns @ weights[numbers] for numbers, columns in self._parts]
         if not parts:
             return overhead, np.zeros((0, len(overhead))), np.zeros(len(overhead))
         stacked, sharpness = np.array(parts), self.model.sharpness
@@ -113,7 +110,7 @@ class _ResourceColumns(FrozenValue):
 class ResourceFit:
     """Weights of all columns, shape (n,), with their errors and marks (:mod:`perfmodel.fitting.least_squares`).
 
-    A weight whose column is zero in all rows is zero and undetermined.
+    The weight of a column of zeros is zero and undetermined.
     """
 
     model: ResourceModel
@@ -131,7 +128,7 @@ class ResourceFit:
         return self.model.seconds(X, self.coef_)
 
     def by_weight(self, X: Array) -> Array:  # noqa: N803
-        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
+        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
         return X * self.model.times(X, self.coef_)[1] * self.coef_
 
 
@@ -139,9 +136,9 @@ _kept: dict[bytes, ResourceFit] = {}
 
 
 def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
-    """Fit the weights of a model's columns to measured times [s], shape (n_rows,), as much as each row counts.
+    """Fit the weights of a model's columns, shape (n_rows, n) and not negative, to measured times [s], shape (n_rows,).
 
-    The quantities of the columns, shape (n_rows, n), are not negative. Fits are kept (:data:`MOST_KEPT`).
+    Fits are cached (:data:`MOST_KEPT`).
     """
     form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
     key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
@@ -158,9 +155,9 @@ def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) 
     used = scale > 0
     problem = _Problem(model, matrix / np.where(used, scale, 1.0), times, row_weights / row_weights.mean())
     weights, loss, resting = problem.polished(*problem.searched())
-    for share in AGAIN:
-        begun = np.maximum(weights, share * problem.largest)
-        other = problem.polished(begun, problem.loss(begun))
+    for share in RESTARTS:
+        start = np.maximum(weights, share * problem.largest)
+        other = problem.polished(start, problem.loss(start))
         if other[1] < loss * (1 - BETTER):
             weights, loss, resting = other
     return _diagnosed(problem, weights, np.where(used, scale, 1.0), used, resting, loss)
@@ -181,13 +178,13 @@ class _Problem(FrozenValue):
 
     @property
     def largest(self) -> Array:
-        """The weight of each column that alone gives one row its time, and no row more; 0 where all is zero."""
+        """The largest weight of each column that alone makes no row longer than measured; 0 for a column of zeros."""
         rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
         least: Array = rows.min(axis=0)
         return np.where(np.isfinite(least), least, 0.0)
 
     def expected(self, weights: Array) -> tuple[Array, Array]:
-        """Return the times and their derivatives, as :meth:`ResourceModel.times`; no time is zero."""
+        """Return the times, all positive, and their derivatives, as :meth:`ResourceModel.times`."""
         predicted, slopes = self._columns.times(weights)
         return np.maximum(predicted, LEAST * self.times), slopes
 
@@ -198,7 +195,7 @@ class _Problem(FrozenValue):
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 
     def searched(self) -> tuple[Array, float]:
-        """Return the best weights, and their loss, of passes that begin where no resource hides another."""
+        """Return the best weights of all passes and their loss; in the first pass all resources add up."""
         expected, slopes, huber = self.times.copy(), np.ones_like(self.matrix), np.ones_like(self.times)
         best, least = np.zeros(self.matrix.shape[1]), np.inf
         for index in range(PASSES):
@@ -208,18 +205,18 @@ class _Problem(FrozenValue):
             loss = self.loss(solution)
             if loss < least:
                 best, least = solution, loss
-            expected = np.sqrt(expected * predicted)  # half a step in log time: whole ones swing
+            expected = np.sqrt(expected * predicted)  # half a step in log time: whole steps oscillate
             slopes = np.sqrt(slopes * new_slopes) if index else new_slopes
             huber = _huber(np.log(self.times / predicted))
         return best, least
 
     def polished(self, weights: Array, loss: float) -> tuple[Array, float, bool]:
-        """Return the weights after steps of Gauss and Newton in log time, their loss, and whether it came to rest."""
+        """Return the weights after Gauss-Newton steps in log time, their loss, and whether the steps converged."""
         for _ in range(PASSES):
             predicted, slopes = self.expected(weights)
             errors = np.log(self.times / predicted)
             root = np.sqrt(self.share * _huber(errors))
-            # T is the sum of the weights times its derivatives by them: the solution is the new weights themselves.
+            # T is the sum of the weights times its derivatives by them, so the solution is the new weights.
             step = _solved(self.matrix * slopes * (root / predicted)[:, None], (errors + 1) * root)
             for _ in range(HALVINGS):
                 new = self.loss(step)
@@ -236,21 +233,21 @@ class _Problem(FrozenValue):
 
 
 def _solved(matrix: Array, target: Array) -> Array:
-    """Return the non-negative least-squares solution, its columns scaled to length 1 on the way."""
+    """Return the non-negative least-squares solution, from columns scaled to length 1."""
     lengths = np.linalg.norm(matrix, axis=0)
     lengths[lengths == 0] = 1.0
     return np.asarray(nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths)
 
 
 def _huber(errors: Array) -> Array:
-    """Return the weights of rows in least squares that stand for Huber's loss."""
+    """Return the weights of rows in least squares that are equivalent to Huber's loss."""
     return np.minimum(1.0, BEND / np.maximum(np.abs(errors), 1e-300))
 
 
 def _diagnosed(
     problem: _Problem, best: Array, scale: Array, used: Flags, resting: bool, loss: float
 ) -> ResourceFit:
-    """Return the fit with what is known of its weights: from the derivatives of log time at the solution."""
+    """Return the fit with the errors and marks of its weights, from the derivatives of log time at the solution."""
     predicted, slopes = problem.expected(best)
     residuals = np.log(problem.times / predicted)
     root = np.sqrt(problem.share * _huber(residuals))
@@ -264,9 +261,9 @@ def _diagnosed(
         inverse[free] = solved.inverse
         rank, condition, freedom = solved.rank, solved.condition, solved.freedom
         errors = standard_errors(inverse, residuals, root**2, freedom) / scale
-        places = np.flatnonzero(free)
+        columns = np.flatnonzero(free)
         for group in solved.confounded:
-            undetermined[places[list(group)]] = True
+            undetermined[columns[list(group)]] = True
     errors[undetermined | ~free] = np.inf
     held, none = used & ~free, np.zeros(best.size, dtype=np.bool_)
     weights = best / scale

@@ -6,22 +6,19 @@ work-item (instruction-level parallelism). Relative least squares fit
 .. math:: T = T_0 + A \max(1/B, L/M)
 
 to the times T, with the operations A of the busiest core and the multiplicity M of
-:mod:`perfmodel.models.synchronous_parallel_throughput`. So the latency L and the bandwidth B are weights of
-that model. Every multiplicity is tried as the one at which latency gives way to bandwidth.
+:mod:`perfmodel.models.synchronous_parallel_throughput`. The latency L and the bandwidth B are weights of that model.
+The fit tries every multiplicity as the one from which on bandwidth binds.
 
-Williams, Waterman and Patterson (2009) measure the roofs of the roofline model with kernels written for this
-purpose. Here a roof is the highest rate over these rows and those of samples, without rows that have a flag:
+A roof (Williams, Waterman and Patterson, 2009) is the highest rate over these rows and those of samples, without rows
+that have a flag:
 
 - global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known
-  (:func:`perfmodel.quantities.traffic.cached_bytes`), of bytes the least (:func:`least_bytes` beside it). Smaller sizes
+  (:func:`perfmodel.quantities.traffic.cached_bytes`), by the least bytes (:func:`least_bytes` there). Smaller sizes
   give the roof of the caches, if it is higher.
-- operations: all kernels with operations of the type of which at least :data:`PLAIN` are additions and products. A
-  multiply-add counts as two, and a device may have instructions for it alone.
-- local memory: all measured kernels that use it. Many samples store into local memory what the same work-item loads
-  again, which compilers keep in registers.
-
-No kernel is left out because it isolates something else: a tiled product may reach a higher rate than those that do.
-So may samples: arrays whose length is a power of two, as in most measured kernels, are not the fastest ones.
+- operations: kernels of whose operations of the type at least :data:`PLAIN` are additions and products. A multiply-add
+  counts as two.
+- local memory: all measured kernels that use it. Many samples load from local memory what the same work-item stored,
+  which compilers keep in registers.
 
 The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
 """
@@ -40,7 +37,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.documents import json_text
-from perfmodel.errors import FactsError, MissingCountsError
+from perfmodel.errors import FactsError, StoreError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
@@ -52,6 +49,8 @@ from perfmodel.quantities.multiplicity import PER_OPERATION, classes_of
 from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import LOADED
+
+# {{{ latency and bandwidth
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -74,10 +73,10 @@ _KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     }
 )
 CLEAR = 1.01
-"""Differences below this factor are taken for rounding of the fit."""
+"""Smaller factors are rounding errors of the fit."""
 LATENCY_BOUND = "bandwidth was reached nowhere: it is a lower bound"
 BANDWIDTH_BOUND = "bandwidth was reached everywhere: the latency is an upper bound"
-ONE_MULTIPLICITY = "one multiplicity in all rows: which of latency and bandwidth binds is not known, each is a bound"
+ONE_MULTIPLICITY = "one multiplicity in all rows: latency and bandwidth are bounds, since either may bind"
 NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I"
 
 
@@ -98,7 +97,7 @@ class Throughput:
     oversubscription
         Whether more work-items on a core hide the latency.
     note
-        Which number is only a bound, in words; empty if none is.
+        Which number is only a bound; empty if none is.
     """
 
     operation: str
@@ -122,7 +121,7 @@ class Throughput:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The microbenchmark of one operation: times, fixed costs, amounts and waits, one row each."""
+    """The microbenchmark of one operation: times, fixed costs, amounts and waits."""
 
     times: Array
     fixed: Array
@@ -141,12 +140,8 @@ class _Line:
 def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
     """Return latency and bandwidth of each operation, from the microbenchmarks among measurements.
 
-    An operation is left out if it has too few rows, or if its time does not grow with its amount.
-
-    Raises
-    ------
-    FactsError
-        If the number of compute units is not known.
+    Operations with too few rows, or whose time does not grow with their amount, are left out. Raise a FactsError
+    if the number of compute units is unknown.
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
     both = [name for name in ("memory", "local", "register") if all(name in fitted for fitted in lines.values())]
@@ -210,14 +205,14 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best regression over all multiplicities at which latency may give way to bandwidth, if any."""
+    """Return the best regression over all multiplicities from which on bandwidth may bind, if any."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
 
 
 def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
-    """Return the regression in which latency bounds the rows below this multiplicity; None if it has no solution."""
+    """Return the regression in which latency binds the rows below this multiplicity; None without a solution."""
     waiting = multiplicity < bend
     columns = np.column_stack(
         (rows.fixed, np.where(waiting, 0.0, rows.amounts), np.where(waiting, rows.waits, 0.0))
@@ -234,26 +229,30 @@ def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
         return None
     bound = np.maximum(rows.amounts * seconds, rows.waits * latency)
     model = (rows.fixed @ solution[:-2] + bound) / rows.times
-    # A bend at the first or the last multiplicity is no bend: one of the two numbers is only a bound.
+    # With the bend at the first or the last multiplicity, one of the two numbers is only a bound.
     reached, waited = seconds * most > CLEAR * latency, latency > CLEAR * seconds * least
     note = BANDWIDTH_BOUND if not waited else "" if reached else LATENCY_BOUND
     note = ONE_MULTIPLICITY if most <= CLEAR * least else note
     return _Line(seconds, latency, float(np.sum((model - 1) ** 2)), note)
 
+# }}}
+
+
+# {{{ roofs
 
 CACHE_KEY = "cache_bandwidth_bytes_per_s"
-"""Fact of the roof over what the second-level cache holds."""
+"""Fact of the roof for data in the second-level cache."""
 BEYOND = 2.0
-"""The memory roof uses rows that move more bytes than the caches hold, by this factor."""
+"""The memory roof uses rows that move this times more bytes than the caches hold."""
 PLAIN = 0.9
-"""Least share of additions and products among the operations of a row that tells the peak of operations [1]."""
+"""Least share of additions and products among the operations of a row for the peak of operations [1]."""
 
 
 @dataclass(frozen=True)
 class Roof:
-    """The highest rate that was measured, in bytes or operations a second: ``B/s`` or ``operation/s``.
+    """The highest measured rate, in ``B/s`` or ``operation/s``, of so many `rows`.
 
-    It is a fact of the device by its `key`; `kernel`, with variant and sizes, reached it, of so many `rows` compared.
+    `key` is its fact of the device; `kernel`, with variant and sizes, reached it.
     """
 
     key: str
@@ -268,8 +267,14 @@ class Roof:
         return Fact(self.rate, self.unit, f"measured, best median of {self.rows} rows: {self.kernel}")
 
 
+class _Rate(NamedTuple):
+    rate: float
+    amount: float
+    row: Measurement
+
+
 def roofs(measurements: Measurements, samples: Measurements | None = None) -> tuple[Roof, ...]:
-    """Return the roofs of one device's measured kernels and samples; a roof without any row is left out."""
+    """Return the roofs of one device's measured kernels and samples; roofs without rows are left out."""
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
@@ -307,12 +312,6 @@ def save_roofs(measurements: Measurements, folder: Path, samples: Measurements |
     write_whole(folder / ROOFS_FILE, f"{json_text({'facts': facts}, indent=2)}\n".encode())
 
 
-class _Rate(NamedTuple):
-    rate: float
-    amount: float
-    row: Measurement
-
-
 def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_Rate]:
     """Return the rate [1/s] and the amount of each row without a flag, unless the amount is zero or unknown."""
     rates = []
@@ -329,42 +328,43 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
 
 
 def _plain_operations(case: Case, dtype: str) -> float:
-    """Return the operations of a type; zero where most of them are no additions and products, but slow ones."""
+    """Return the operations of a type; zero where too many of them are slow ones."""
     every = float(arithmetic(case, dtype))
     plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
     return every if plain >= PLAIN * every else 0.0
 
+# }}}
 
-CHASED: Mapping[str, str] = MappingProxyType(
-    {"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"}
-)  # fmt: skip
+
+# {{{ all facts
+
+CHASED: Mapping[str, str] = MappingProxyType({"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"})
 """Latencies, and the plateaus of the pointer chase that give them (:mod:`perfmodel.facts.probed`)."""
 
 
 def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return the latencies of the second-level cache and of memory, as far as a pointer chase has measured them."""
+    """Return the latencies of the second-level cache and of memory that a pointer chase has measured."""
     known = dict(facts.facts)
     return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
 
 
 def takes_regression(family: Family) -> bool:
-    """Return whether a family has latencies of several operations of the regression, which belong together: SPT's."""
+    """Return whether a family, such as SPT, uses latencies of several operations of the regression together."""
     of_regression = {latency for latency, _, _ in _KEYS.values()} - {*CHASED, "launch_s"}
     return any(weight.fact in of_regression for weight in family.weights)
 
 
-_UNKNOWN = (MissingCountsError, FactsError)
+_UNKNOWN = (FactsError, StoreError)
 
 
 def with_measured_facts(
     measurements: Measurements, family: Family | None = None, samples: Measurements | None = None
 ) -> Measurements:
-    """Return measurements of one device whose facts include those that the measurements themselves give.
+    """Return measurements of one device whose facts include those that the measurements give.
 
-    A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof replaces
-    the result of the regression. So does the pointer chase's latency of memory for a `family` that is given, but for
-    one whose latencies are all of the regression. Each fact keeps its source. Facts that cannot be derived are left
-    out. Roofs rest on `samples` too, where they are given.
+    Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the result of the
+    regression. For a given `family`, unless all its latencies are of the regression, so does the pointer chase's
+    latency of memory. Facts that cannot be derived are left out. With `samples`, roofs use these too.
     """
     if not len(measurements):
         return measurements
@@ -377,3 +377,5 @@ def with_measured_facts(
     with suppress(*_UNKNOWN):
         derived = derived.updated(roof_facts(roofs(measurements, samples)))
     return measurements.with_facts(derived.updated(dict(known.facts)))
+
+# }}}

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors
 from perfmodel.documents import MOST_LANES, Schema, json_text, one_line, read_file, reading, require, value_of
-from perfmodel.errors import WeightsFileError
+from perfmodel.errors import WeightsError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import Measured
@@ -26,44 +26,31 @@ from perfmodel.models.model import EXPRESSION, Family, Weight
 from perfmodel.store.measurement import Clock
 
 SCHEMA = "perfmodel.weights/2"
+WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
 class FitOptions(BaseModel):
-    """How a fit is made; see :class:`~perfmodel.fitting.RelativeLeastSquares`.
+    """Options of a fit.
 
     Parameters
     ----------
     nonnegative
-        Whether weights below zero are ruled out. In a family with an expression they always are, and its own weights
-        keep their own bounds.
-    ridge
-        How strongly weights are drawn to zero (linear families).
-    loss
-        ``linear``, ``huber``, ``soft_l1`` or ``cauchy``.
-    merge
-        Whether features that the rows cannot tell apart share one cost, with a note, instead of being refused (linear
-        families).
-    weighting
-        ``equal`` for every row whose visits agree (:func:`~perfmodel.fitting.design.agreement_weights`), or by
-        measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
+        Whether weights of a linear family must not be negative. In a family with an expression they never are, and its
+        own weights have their own bounds.
     fit_facts
         Whether a weight is fitted where the device's facts do not give it; otherwise a family that needs such a fact
         is refused.
     starts, seed
-        Number of starting points, and the seed they are drawn with (families with an expression).
+        Number of starting points and their seed (families with an expression).
     clock
-        Times of which clock the weights are fitted to: the ``device``'s, where it told all of them, or the ``host``'s.
+        The clock whose times are fitted: the ``device``'s, if it measured all rows, or the ``host``'s.
     """
 
-    model_config = STRICT
+    model_config = ConfigDict(frozen=True, extra="ignore")  # three committed files still have options that are gone
     nonnegative: bool = False
-    ridge: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    loss: str = "linear"
-    merge: bool = True
-    weighting: Literal["equal", "noise"] = "equal"
     fit_facts: bool = True
     starts: int = 8
     seed: int = 0
@@ -73,14 +60,14 @@ class FitOptions(BaseModel):
 Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
 
 MEANING: dict[Mark, str] = {
-    "barely": "its standard error is larger than itself",
-    "one row": "more than 90 % of what is known of it comes from one measurement",
-    "at bound": "it lies at its bound: zero, where weights below zero are ruled out",
-    "merged": "it shares what features that always occur together cost",
+    "barely": "its standard error is larger than the weight",
+    "one row": "one measurement determines more than 90 % of it",
+    "at bound": "it is at its bound: zero, where weights must not be negative",
+    "merged": "it has an equal part of the common cost of features that are always proportional",
     "given": "a fact of the device, not fitted",
-    "undetermined": "the measurements do not tell it from others; of all that fit the least is taken",
+    "undetermined": "the measurements do not determine it separately; it is the smallest that fits",
 }
-"""What each mark says of a weight."""
+"""The meaning of each mark of a weight."""
 
 
 class FittedWeight(BaseModel):
@@ -88,12 +75,10 @@ class FittedWeight(BaseModel):
 
     Parameters
     ----------
-    value
-        The value, in ``unit``.
-    unit
-        As in ``s/operation``.
+    value, unit
+        The value, and its unit as in ``s/operation``.
     standard_error
-        Of the value, in ``unit``; None where the measurements give none.
+        Standard error of the value, in ``unit``; None where unknown.
     marks
         Warnings about it (:data:`MEANING`).
     """
@@ -116,7 +101,7 @@ def intervals(coefficients: Any, standard_errors: Any, freedom: float, level: fl
 
 
 LEAST_ERROR = 1e-3
-"""Relative errors below this count as this, so that one lucky hit does not make a mean."""
+"""Smaller relative errors count as this one, so that one lucky row does not dominate a geometric mean."""
 
 
 def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -132,7 +117,7 @@ def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.ND
 
 
 def geometric_mean_error(errors: npt.ArrayLike) -> float:
-    """Return the geometric mean of relative errors, each at least 0.1 %; NaN of none.
+    """Return the geometric mean of relative errors, each at least 0.1 %; NaN without errors.
 
     Examples
     --------
@@ -158,44 +143,38 @@ class FittedWeights(BaseModel):
     Parameters
     ----------
     family, device
-        Names of the family, and of the device that was measured.
+        Names of the family and the device.
     subgroup_size
         Work-items in a sub-group, for which the measured kernels were counted.
     options
-        How the fit was made, with the seed of its starting points.
+        Options of the fit.
     rows, measurements
-        Number of measurements that went into the fit, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
+        Number of fitted rows, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
     residuals
-        How well the fit reproduces its own rows.
+        Errors of the fit on its own rows.
     launch_s
-        What the host's clock adds to the device's times that the weights are fitted to
-        (:func:`perfmodel.fitting.design.launch_of`) [s]; None where they are fitted to the host's times, as in files
-        from before it was kept.
+        Difference between the clocks of host and device (:func:`perfmodel.fitting.design.launch_of`) [s]; None where
+        weights are fitted to the host's times.
     notes
         Warnings about the weights, one sentence each.
     features
-        Names of all weights, so that a missing one is noticed.
+        Names of all weights, to detect a missing one.
     weights
         Each weight by its name.
-    conformal
-        Scores for the intervals of predictions.
+    conformal, scatter, anchored
+        Errors for the intervals of predictions, between variants of one kernel, and of anchored predictions.
     measured
         Range of the measured times and features.
-    scatter
-        Errors between variants of one kernel; None in files from before they were kept.
-    anchored
-        How far predictions are off that one run of the kernel scales; None likewise.
     definition, definition_sha256
-        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its
-        file, else empty. In a file, the path of a family's file is relative to the folder of the weights.
+        Source of a user's own family (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file, else
+        empty. In a file, the path of a family's file is relative to the folder of the weights.
     facts
-        Facts of the device as the fit knew them, for predictions, a document ``perfmodel.device/1``; None where the
-        family is a plain sum.
+        Facts of the device as the fit knew them, a document ``perfmodel.device/1``; None for a plain sum.
     transferred_from
-        Name of the device that the weights were fitted on, if they were transferred from there by facts
-        (:func:`perfmodel.transferred`); else empty. All that is said of the fit is then said of that device.
+        Name of the device that the weights were fitted on, if facts transferred them from there
+        (:func:`perfmodel.transferred`); else empty. Data about the fit then belong to that device.
     """
 
     model_config = STRICT
@@ -231,11 +210,11 @@ class FittedWeights(BaseModel):
 
     @property
     def family_file(self) -> str:
-        """The Python file of the family; empty where the family comes from none."""
+        """The Python file of the family; empty for a family without one."""
         return "" if self.definition.startswith(EXPRESSION) else self.definition
 
     def save(self, path: str | Path) -> None:
-        """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
+        """Write the weights as JSON, atomically; raise an OutputError if that fails."""
         data = self.model_dump(mode="json", by_alias=True)
         if self.family_file and not is_standard_output(path):
             with suppress(ValueError):  # on another drive
@@ -245,117 +224,104 @@ class FittedWeights(BaseModel):
 
 
 def folder_of(path: str | Path) -> Path:
-    """Return the folder of a weights file, from which the path of a family's file starts."""
+    """Return the folder of a weights file, to which the path of a family's file is relative."""
     return Path(os.path.realpath(path)).parent
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family that weights belong to; no file is run for it.
-
-    Raise an UnknownFamilyError if there is none of that name, a FamilyUnaskedError if it is in a Python file, and an
-    ExpressionError if it is an expression that cannot be used.
-    """
+    """Return the family of weights; raise a WeightsError for a family in a Python file, which is not run."""
     if fitted.family_file:
-        raise errors.FamilyUnaskedError(path, fitted.family_file)
+        raise WeightsError(
+            f"weights file '{path}' belongs to a family in the Python file '{fitted.family_file}', which runs only if "
+            "you ask for it",
+            f"read it, and give --family '{fitted.family_file}' (pm.load(path, family='{fitted.family_file}'))",
+        )
     if not fitted.definition:
         return named_family(fitted.family)
     units = (Weight(name, weight.unit) for name, weight in fitted.weights.items())
     return Family.from_expression(fitted.definition.removeprefix(EXPRESSION), fitted.family, weights=units)
 
 
-WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
-
-
 def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
     """Read a weights file and check it against its family.
 
-    The family is needed if it cannot be found by its name, or is in a Python file: no file is run here.
-    With `device`, the weights must belong to the device of that name.
+    The family must be given if it cannot be found by its name, or is in a Python file. With `device`, the weights must
+    belong to the device of that name.
 
     Raises
     ------
-    WeightsFileError
-        If it is missing, is no weights file of this schema, lacks a weight, or has one that does not belong to
-        the family, has another unit, or is outside of its bounds.
-    WeightsDeviceError
-        If it belongs to another device.
-    FamilyUnaskedError
-        If its family is in a Python file, and no family is given.
-    FamilyDiffersError
-        If the family is not that of the fit: it has another name, or its file or expression has changed.
-    UnknownFamilyError, ExpressionError
-        If its family does not exist.
+    WeightsError
+        If the file is missing or is not a weights file of this schema; if weights are missing, unknown, in another
+        unit or outside of their bounds; or if it belongs to another device or another version of the family.
+    UnknownNameError, FamilyError
+        If its family does not exist or cannot be used.
     """
+    fitted = _read(path)
+    if problem := _bad_names(fitted):
+        raise _bad_file(path, problem)
+    if fitted.family_file:
+        file = os.path.normpath(folder_of(path) / fitted.family_file)
+        fitted = fitted.model_copy(update={"definition": file})
+    if family is None:
+        family = family_of(fitted, path)
+    elif problem := _other_family(fitted, family):
+        raise WeightsError(f"weights file '{path}' {problem}", "give the family as it was then, or fit again")
+    for name, weight in fitted.weights.items():
+        if problem := _bad_weight(family, name, weight):
+            raise _bad_file(path, f"has '{name}' {problem}")
+    if device is not None and device != fitted.device:
+        raise _bad_file(path, f"belongs to the device '{fitted.device}', not to '{device}'")
+    return fitted
+
+
+def _read(path: str | Path) -> FittedWeights:
     try:
         with reading(path):
             fitted = value_of(FittedWeights, read_file(path), WEIGHTS)
         if fitted.facts is not None:
             DeviceFacts.from_json(fitted.facts)
     except errors.DocumentError as error:
-        raise WeightsFileError(str(path), error.problem) from error
+        raise _bad_file(path, error.problem) from error
     except errors.FactsError as error:
-        raise WeightsFileError(str(path), f"has facts of a device that cannot be used: {error.problem}") from error
-    _check_names(path, fitted)
-    if fitted.family_file:
-        file = os.path.normpath(folder_of(path) / fitted.family_file)
-        fitted = fitted.model_copy(update={"definition": file})
-    if family is None:
-        family = family_of(fitted, path)
-    else:
-        _check_family(path, fitted, family)
-    for name, weight in fitted.weights.items():
-        _check_weight(path, family, name, weight)
-    fitted = _with_new_weights(fitted, family)
-    if device is not None and device != fitted.device:
-        raise errors.WeightsDeviceError(str(path), fitted.device, device)
+        raise _bad_file(path, f"has facts of a device that cannot be used: {error.problem}") from error
     return fitted
 
 
-def _with_new_weights(fitted: FittedWeights, family: Family) -> FittedWeights:
-    """Return weights, with undetermined ones for quantities that a family of resources got since the fit."""
-    new = {
-        weight.name: FittedWeight(value=0.0, unit=weight.unit, marks=("undetermined",))
-        for weight in family.weights if weight.unit and family.resources and weight.name not in fitted.weights
-    }  # fmt: skip
-    weights = {**fitted.weights, **new}
-    return fitted.model_copy(update={"weights": weights, "features": tuple(sorted(weights))}) if new else fitted
+def _bad_file(path: str | Path, problem: str) -> WeightsError:
+    return WeightsError(f"weights file '{path}' {problem}", "give a file that 'perfmodel fit' wrote", path=str(path))
 
 
-def _check_family(path: str | Path, fitted: FittedWeights, given: Family) -> None:
-    """Check that a given family is that of the fit. A value without a source is the caller's own code."""
-    if given.name != fitted.family:
-        problem = f"was fitted with the family '{fitted.family}', not with '{given.name}'"
-        raise errors.FamilyDiffersError(str(path), problem)
-    then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition
-    if not then or not now or then == now:
-        return
-    problem = f"was fitted with another version of the family '{given.name}' ({then:.60}, now {now:.60})"
-    if fitted.family_file and not fitted.definition_sha256:
-        problem = "does not keep the SHA-256 of its family's file"
-    raise errors.FamilyDiffersError(str(path), problem)
-
-
-def _check_names(path: str | Path, fitted: FittedWeights) -> None:
+def _bad_names(fitted: FittedWeights) -> str:
     missing = sorted(set(fitted.features) - set(fitted.weights))
     extra = sorted(set(fitted.weights) - set(fitted.features))
     problems = [f"lacks {', '.join(missing)}"] if missing else []
-    problems += [f"has {', '.join(extra)}, which its own list of features does not"] if extra else []
-    if problems:
-        raise WeightsFileError(str(path), " and ".join(problems))
+    problems += [f"has {', '.join(extra)}, which is not in its own list of features"] if extra else []
+    return " and ".join(problems)
 
 
-def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
+def _other_family(fitted: FittedWeights, given: Family) -> str:
+    """Return how a given family differs from the fitted one; a family without a source is the caller's own code."""
+    if given.name != fitted.family:
+        return f"was fitted with the family '{fitted.family}', not with '{given.name}'"
+    then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition
+    if not then or not now or then == now:
+        return ""
+    if fitted.family_file and not fitted.definition_sha256:
+        return "does not hold the SHA-256 of its family's file"
+    return f"was fitted with another version of the family '{given.name}' ({then:.60}, now {now:.60})"
+
+
+def _bad_weight(family: Family, name: str, weight: FittedWeight) -> str:
     declared = next((known for known in family.weights if known.name == name), None)
     if declared is None and not family.takes(name):
-        raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
+        return f"which is not a weight of {family.name}"
     low, high = -math.inf if family.plain_sum else 0.0, math.inf
     if declared is not None:
         low, high = declared.lower, declared.upper
     if not low <= weight.value <= high:
-        raise WeightsFileError(str(path), f"has '{name}' = {weight.value!r}, not from {low} to {high}")
+        return f"= {weight.value!r}, not from {low} to {high}"
     try:
         unit = family.weight_unit(name)
-    except errors.UnknownNameError as error:
-        raise WeightsFileError(str(path), f"has '{name}', which is no feature") from error
-    if weight.unit != unit:
-        raise WeightsFileError(str(path), f"has '{name}' in {weight.unit}, not {unit}")
+    except errors.UnknownNameError:
+        return "which is not a feature"
+    return "" if weight.unit == unit else f"in {weight.unit}, not {unit}"

@@ -1,7 +1,7 @@
 """Model families: one small file for each model of the literature, with a value ``FAMILY``.
 
-Every :class:`~perfmodel.models.model.Family` in a file of this folder is found without a list of them. A user's own
-family is an expression, or a file with a ``FAMILY``.
+Every :class:`~perfmodel.models.model.Family` in a file of this folder is found automatically. A user's own family is an
+expression, or a file with a ``FAMILY``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import FamilyFileError, PerfModelError, UnknownFamilyError
+from perfmodel.errors import FamilyError, PerfModelError, UnknownNameError
+from perfmodel.errors.base import listed
 from perfmodel.kernels.files import execution_error
 from perfmodel.models.model import EXPRESSION, Family, bind
 
@@ -41,22 +42,20 @@ def families() -> Mapping[str, Family]:
 
 
 def find_family(name: str | Family) -> Family:
-    """Return the family of that name; a family itself is returned as it is.
+    """Return the family of that name; a family itself is returned unchanged.
 
     Parameters
     ----------
     name
-        A family's name, or the definition of one: ``expr:`` and an expression over features and weights
+        A family's name, or its definition: ``expr:`` and an expression over features and weights
         (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``, which is run.
 
     Raises
     ------
-    UnknownFamilyError
-        If there is none; the message lists those that exist.
-    ExpressionError
-        If the expression cannot be used.
-    FamilyFileError
-        If the file has no family that can be used.
+    UnknownNameError
+        If there is no such family.
+    FamilyError
+        If the expression or the file cannot be used.
     """
     if isinstance(name, Family):
         return name
@@ -67,20 +66,14 @@ def find_family(name: str | Family) -> Family:
 
 
 def named_family(name: str) -> Family:
-    """Return the family of that name among :func:`families`. A name never stands for a file that is run.
-
-    Raises
-    ------
-    UnknownFamilyError
-        If there is none; the message lists those that exist.
-    """
+    """Return the family of that name among :func:`families`; raise an UnknownNameError if there is none."""
     if name not in families():
-        raise UnknownFamilyError(name, tuple(families()))
+        raise UnknownNameError(f"no model family is called {name!r}", f"choose one of: {listed(families())}")
     return families()[name]
 
 
 def is_definition(text: str) -> bool:
-    """Return whether a text defines a family, and is no name of one.
+    """Return whether a text is the definition of a family, not a name.
 
     Examples
     --------
@@ -91,31 +84,37 @@ def is_definition(text: str) -> bool:
 
 
 def _defined_family(definition: str) -> Family:
-    """Return the family that a definition stands for: ``expr:...``, or the path of a file, which is run."""
     if definition.startswith(EXPRESSION):
         return Family.from_expression(definition.removeprefix(EXPRESSION).strip())
     path = Path(definition).absolute()
     if not path.is_file():
-        raise FamilyFileError(definition, "does not exist")
+        raise _bad_file(definition, "does not exist")
     try:
         content = path.read_bytes()
         family = _names(path, content).get("FAMILY")
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever a user's file raises, SystemExit too
+    except BaseException as error:  # a user's file may raise anything, even SystemExit
         failure = execution_error(path, error)
-        raise FamilyFileError(definition, f"cannot be run ({failure.place} raised {failure.raised})") from error
+        raise _bad_file(definition, f"cannot be run ({failure.place} raised {failure.raised})") from error
     if not isinstance(family, Family):
-        raise FamilyFileError(definition, "has no FAMILY")
+        raise _bad_file(definition, "has no FAMILY")
     _check(definition, family)
     return replace(family, definition=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
+def _bad_file(definition: str, problem: str) -> FamilyError:
+    return FamilyError(
+        f"the family file {definition} {problem}",
+        "it needs a module-level FAMILY = Family(...), as docs/add-a-family.md shows",
+    )
+
+
 def _names(path: Path, content: bytes) -> dict[str, Any]:
-    """Run the content of a file as a module, and return the names that it defines; its prints are no results."""
+    """Run the content of a file as a module, and return its names; it prints to stderr."""
     module = ModuleType(f"{path.stem}_{hashlib.sha256(content).hexdigest()[:16]}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses in the file look themselves up there
+    sys.modules[module.__name__] = module  # dataclasses look up their module there
     try:
         with redirect_stdout(sys.stderr):
             exec(compile(content, str(path), "exec"), vars(module))
@@ -126,23 +125,23 @@ def _names(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _check(definition: str, family: Family) -> None:
-    """Check what a typing error leaves unnoticed until a fit has no feature: a text in place of a tuple of texts."""
+    """Check for mistakes that a fit would not report, such as a text in place of a tuple of texts."""
     try:
         given: dict[str, Any] = {"features": family.features, **family.sums}
         for name, patterns in given.items():
             if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
-                raise FamilyFileError(definition, f"has {name}={patterns!r}, no tuple of patterns like ('launches',)")
+                raise _bad_file(definition, f"has {name}={patterns!r}, not a tuple of patterns like ('launches',)")
         texts = {**family.words, **family.advice, **{weight.name: weight.words for weight in family.weights}}
         for name, words in texts.items():
             if not isinstance(words, str):
-                raise FamilyFileError(definition, f"has {words!r} as the words of '{name}', no text")
+                raise _bad_file(definition, f"has {words!r} as the words of '{name}', not a text")
         for weight in family.weights:
             numbers = weight.start or 0.0, weight.lower, weight.upper
             if not all(isinstance(number, int | float) for number in numbers):
-                raise FamilyFileError(definition, f"has a weight '{weight.name}' whose start or bounds are no numbers")
+                raise _bad_file(definition, f"has a weight '{weight.name}' whose start or bounds are not numbers")
         bind(family, ())
     except PerfModelError:
         raise
-    except Exception as error:  # any field may be of any type
+    except Exception as error:  # any field may have any type
         raised = execution_error(definition, error).raised
-        raise FamilyFileError(definition, f"has a FAMILY of no use ({raised})") from error
+        raise _bad_file(definition, f"has a FAMILY that cannot be used ({raised})") from error

@@ -1,4 +1,4 @@
-"""A model family as a value: which numbers of a kernel it uses, how they become seconds, and the run time they give."""
+"""A model family as a value: the numbers of a kernel that it uses, their combination into seconds, and the run time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pymbolic.primitives import Call, Variable
 
 from perfmodel.counts.tables import by_launch
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
+from perfmodel.expressions.parsing import expression_error
 from perfmodel.expressions.trees import children
 from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
@@ -25,10 +25,9 @@ from perfmodel.quantities.case import Case, computed, missing_fact
 from perfmodel.values import FrozenValue
 
 EXPRESSION = "expr:"
-"""Prefix of a family's definition where the rest of it is an expression."""
-
+"""Prefix of a family's definition that is an expression."""
 TOTAL = "total"
-"""The sum over a family's features; the run time of a family that gives no expression."""
+"""The sum over a family's features; the run time of a family without an expression."""
 
 Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
 
@@ -46,17 +45,16 @@ class Weight:
     name, unit
         Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
     start, lower, upper
-        Value at which a fit begins, in `unit`, and bounds that it keeps. With None it begins where all terms take a
-        similar time.
+        Starting value of a fit and bounds, in `unit`. None starts where all terms take a similar time.
     fact
-        Key of the device's fact that gives the number. The weight is fitted only if the device does not have the fact
-        and the options of the fit allow it.
+        Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown and the options
+        of the fit allow it.
     words, counted
-        What one unit of it is charged for, or what the number is, for reports: ``a cache line stored to``; and what a
-        rate of it counts, as in ``line``, empty where a rate says nothing.
+        For reports: what one unit of it is charged for, or what the number is, as in ``a cache line stored to``; and
+        the unit of its rate, as in ``line``, or empty.
     scale
-        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of, on whatever device: with it the
-        weights of one device give those of another (:func:`perfmodel.transferred`). Empty where there is none.
+        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of on every device, used to
+        transfer weights (:func:`perfmodel.transferred`); or empty.
     """
 
     name: str
@@ -80,26 +78,24 @@ MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-
 
 @dataclass(frozen=True)
 class Family(FrozenValue):
-    r"""A model of run time whose weights are to be fitted.
+    r"""A model of run time without the values of its weights.
 
-    The run time is an expression in features of the kernel, quantities that the family computes, and weights.
-    A *sum* in it is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some
-    measurement exercises; each weight has the name of its feature and is in seconds per unit of it. The sum
-    ``total`` runs over :attr:`features`; it is the run time unless an expression is given.
+    The run time is an expression in features of the kernel, quantities that the family computes, and weights. A *sum*
+    in it is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some measurement
+    exercises; each weight has the name of its feature and is in seconds per unit of it. The sum ``total`` is over
+    :attr:`features`, and is the run time unless an expression is given.
 
     Parameters
     ----------
     name, citation
-        Identifier, which begins as the name of its file does, and the paper and section that define the family.
-    features
-        Patterns (as for file names) of the features in the sum ``total``.
-    sums
-        Patterns of each other sum in the expression, by its name.
+        Identifier, which begins with the name of its file, and the paper and section that define the family.
+    features, sums
+        Patterns (as for file names) of the features in the sum ``total``, and in each other sum by its name.
     quantities, units
         Function from a :class:`~perfmodel.quantities.case.Case` to the family's quantities by name, and the unit of
         each, empty for a pure number.
     weights
-        Weights that are fitted beside those of the sums.
+        Weights in addition to those of the sums.
     parts, expression
         Named steps, each of which may use those before it, and the run time [s], in the language of
         :mod:`perfmodel.expressions.expression`.
@@ -109,19 +105,17 @@ class Family(FrozenValue):
         The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with one
         weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources` then fits it.
     choices
-        Facts of a device, with their candidates, that a fit chooses by cross-validation where they are not known.
+        Facts of a device, with their candidates, that a fit chooses by cross-validation where they are unknown.
     words, advice
-        By its name what a part of the run time stands for, and what to try where it is the largest, for reports.
-    definition
+        For reports: the meaning of each part of the run time, and what to try where it is the largest.
+    definition, sha256
         Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an expression, or the
-        path of a file.
-    sha256
-        Of that file; empty where the family comes from none.
+        path of a file, with the SHA-256 of the file.
     classes
         What the classes of accesses depend on.
     of_one_launch
-        Whether the formula is of one launch: a kernel takes the sum over its launches, each with its own quantities.
-        The expression then has quantities alone, no features.
+        Whether the formula is for one launch: a kernel then takes the sum over its launches, each with its own
+        quantities, and the expression has no features.
     """
 
     name: str
@@ -159,14 +153,13 @@ class Family(FrozenValue):
         name, citation
             Identifier and source of the family.
         weights
-            Weights with another unit, start or bounds than those that follow from the expression,
-            and weights that a fact of the device gives.
+            Weights whose unit, start or bounds do not follow from the expression, or that a fact of the device gives.
 
         Raises
         ------
-        ExpressionError
-            If the expression has no weight, no feature, an unknown name, or lacks a weight of `weights`; if it
-            cannot be differentiated or can be negative. The message points to the place.
+        FamilyError
+            If the expression has no weight, no feature, an unknown name, or lacks a weight of `weights`; if it is not
+            differentiable or can be negative. The message points to the characters at fault.
 
         Examples
         --------
@@ -191,14 +184,9 @@ class Family(FrozenValue):
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return what the expression is evaluated from: a case's features and the family's quantities.
+        """Return a case's features and the family's quantities, from which the expression is evaluated.
 
-        Those of launches after the first are named as in :mod:`perfmodel.expressions.launches`, where they count.
-
-        Raises
-        ------
-        FamilyError
-            If the quantities are not what the family declares.
+        Quantities of launches after the first are named as in :mod:`perfmodel.expressions.launches`.
         """
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
         alone = replace(case, counts=first) if others else case
@@ -210,7 +198,7 @@ class Family(FrozenValue):
         return {**features, **quantities} if quantities else features
 
     def is_quantity(self, name: str) -> bool:
-        """Return whether a name is that of a quantity of the family, in whichever launch."""
+        """Return whether the family has a quantity of this name, in any launch."""
         return quantity_of(name) in self.units
 
     def features_of(self, case: Case) -> Values:
@@ -229,7 +217,7 @@ class Family(FrozenValue):
         return matches(self.patterns, feature)
 
     def select(self, features: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the features that the family has a weight for, sorted."""
+        """Return the features for which the family has a weight, sorted."""
         return tuple(sorted(name for name in set(features) if self.takes(name)))
 
     def weight_unit(self, weight: str) -> str:
@@ -244,7 +232,7 @@ class Family(FrozenValue):
         return units[weight] if weight in units else f"s/{unit(weight)}"
 
     def scale(self, weight: str) -> str:
-        """Return the name of the rate that a weight is a multiple of; empty where there is none.
+        """Return the name of the rate that a weight is a multiple of, or an empty text.
 
         Examples
         --------
@@ -256,7 +244,7 @@ class Family(FrozenValue):
 
     @cached_property
     def transferable(self) -> bool:
-        """Whether the weights of one device give those of another, by facts or rates of both."""
+        """Whether facts or rates of two devices transfer the weights of one to the other."""
         return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,21 +255,21 @@ class Family(FrozenValue):
 def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:
     """Check an expression over features and return its weights in order of appearance.
 
-    A weight that is not given has the unit that follows from the expression. The fit finds its start, except
-    for exponents, which start at 1. The sharpness of a ``smooth_max`` lies between 1 (the sum) and 64.
+    The unit of a weight that is not given follows from the expression. The fit finds its start, except for exponents,
+    which start at 1. The sharpness of a ``smooth_max`` is between 1 (the sum) and 64.
     """
     expression = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
     known = {weight.name: weight for weight in given}
     lacking = [name for name in known if name not in expression.weights]
     if lacking:
-        advice = "use it, or leave it out of the weights"
-        raise ExpressionError(text, 0, len(text), f"the weight '{lacking[0]}' does not stand in it", advice)
+        problem, advice = f"the weight '{lacking[0]}' is not in it", "use it, or leave it out of the weights"
+        raise expression_error(text, 0, len(text), problem, advice)
     if not expression.weights:
         advice = "multiply features by weights, named w_..."
-        raise ExpressionError(text, 0, len(text), "there is no weight in it, so nothing to fit", advice)
+        raise expression_error(text, 0, len(text), "it has no weight, so nothing to fit", advice)
     if not expression.features:
         advice = "multiply weights by features, named like op_float32_add or launches"
-        raise ExpressionError(text, 0, len(text), "there is no feature in it, so all kernels take as long", advice)
+        raise expression_error(text, 0, len(text), "it has no feature, so all kernels take the same time", advice)
     units, sharp = weight_units(expression), set(_sharpnesses(expression.tree))
     weights = {
         name: Weight(name, "", start=4.0, lower=1.0, upper=64.0)
@@ -304,8 +292,8 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
     """Return a family's run time as an expression in features, quantities and weights.
 
-    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers. An
-    expression that cannot be used is an ExpressionError.
+    Each sum is over the features that match its patterns; `known` weights are replaced by their numbers. Raise a
+    FamilyError for an expression that cannot be used.
     """
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
@@ -322,7 +310,7 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 class RunTime(FrozenValue):
     """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`).
 
-    `launch_s` is what the host's clock adds to the time [s]; None where weights are of the host's clock.
+    `launch_s` is the time that the host's clock adds [s]; None where weights are fitted to the host's times.
     """
 
     family: Family
@@ -330,7 +318,7 @@ class RunTime(FrozenValue):
     launch_s: float | None = None
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms by name [s]: of features in a plain sum, else of parts.
+        """Return the run time and its terms by name [s]: by features in a plain sum, else by parts.
 
         `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
         The launch is the term :data:`HOST_LAUNCH`.
@@ -357,11 +345,11 @@ class RunTime(FrozenValue):
         return seconds if self.launch_s is None else seconds + self.launch_s
 
     def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
-        """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
+        """Return the run time [s] with other seconds for its terms; `values` and names of terms as in evaluate.
 
-        In a plain sum it is their sum. Else each part takes the seconds that are given, and what the expression has
-        beside parts is as in :meth:`evaluate`. A part of several launches changes by the same factor in all of
-        them; one that took no time takes it in each.
+        In a plain sum it is their sum. Else each part takes the given seconds, and the rest of the expression is as in
+        :meth:`evaluate`. A part of several launches changes by the same factor in all of them; one that took no time
+        takes the given time in each.
         """
         if self.family.plain_sum:
             return sum(terms.values(), 0.0)
@@ -379,9 +367,9 @@ class RunTime(FrozenValue):
         return seconds + terms.get(HOST_LAUNCH, 0.0)
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.
+        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, by its name.
 
-        In a plain sum they are the terms. `values` are as of :meth:`evaluate`.
+        In a plain sum they are the terms. `values` are as in :meth:`evaluate`.
         """
         if self.family.plain_sum:
             return self.family.terms(self.weights, values)
@@ -390,7 +378,7 @@ class RunTime(FrozenValue):
         return {name: w * slope for name, w, slope in zip(self._names, weights, slopes, strict=True)}
 
     def _over_launches(self, numbers: Callable[[Mapping[str, Any]], Sequence[Any]], values: Mapping[str, Any]) -> Any:
-        """Return the numbers of the values, or where a formula is of one launch the sums over launches."""
+        """Return the numbers of the values; for a formula of one launch their sums over launches."""
         if not self.family.of_one_launch:
             return numbers(values)
         launches = map(numbers, each_launch(self.family.units, values))
@@ -402,9 +390,9 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """What the expression names and must have been measured.
+        """Names in the expression that must have been measured.
 
-        Features that have no weight that is named after them, and in a family of resources its quantities.
+        Features without a weight of their name, and in a family of resources its quantities.
         """
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
@@ -415,7 +403,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def _over_parts(self) -> tuple[Expression, list[float]]:
-        """The expression in parts, which stand for numbers of their own, with the weights that are left in it."""
+        """The expression with its parts as numbers, and the weights that it still contains."""
         family = replace(self.family, parts={}, units={**self.family.units, **dict.fromkeys(self.family.parts, "s")})
         return self._with_weights(family)
 
@@ -428,20 +416,20 @@ class RunTime(FrozenValue):
         return Expressions(tuple(each for each, _ in every), known)
 
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
-        """Return a family's expression, with the values of the weights in it."""
+        """Return a family's expression and the values of its weights."""
         expression = bind(family, self.weights)
         return expression, [self.weights[weight_name(self.family, name)] for name in expression.weights]
 
 
 def _scaled(part: Any, before: Any, after: Any) -> Any:
-    """Return a launch's part where that of all launches is `after` instead of `before`."""
+    """Return a launch's part if the part of all launches changes from `before` to `after`."""
     return np.where(before > 0, part * after / np.where(before > 0, before, 1.0), after)[()]
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    A fact that is unknown is a FactsError, unless `fit_facts` allows to fit its weight.
+    Raise a FactsError for an unknown fact, unless `fit_facts` allows to fit its weight.
     """
     known = {}
     for weight in family.weights:
@@ -455,7 +443,7 @@ def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = F
 
 
 def weight_name(family: Family, variable: str) -> str:
-    """Return the name of a weight outside of expressions: a weight of a sum has its feature's name.
+    """Return the name of a weight outside of expressions: the weight of a feature in a sum has the feature's name.
 
     Examples
     --------

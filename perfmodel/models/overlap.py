@@ -3,12 +3,12 @@ r"""On-chip work and global memory that overlap, as far as the device lets them.
 .. math:: T = o + \left(c^s + m^s\right)^{1/s}, \qquad
     c = \sum_{f \in chip} w_f f, \quad m = \sum_{f \in memory} w_f f, \quad o = \sum_{f \in overhead} w_f f
 
-The sharpness s is fitted with the weights: at 1 nothing overlaps, and T is the linear model; the larger it is,
-the more T is the maximum of both. What launches and work-groups cost comes on top of it.
+The sharpness s is fitted with the weights: at 1 nothing overlaps and T is the linear model; for large s T is the
+maximum of both. The overhead is the cost of launches and work-groups.
 
-Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2), and name in their
-outlook (section 6.2) as the most obvious extension "how much information on potentially overlapped operations can be
-obtained through a fitted model". The features are theirs unless others are chosen; weights are never negative.
+Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2); their outlook (section
+6.2) proposes to study "how much information on potentially overlapped operations can be obtained through a fitted
+model". The features are theirs unless others are chosen; weights are never negative.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfmodel.errors import ChargedTwiceError
+from perfmodel.errors import FamilyError
 from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
@@ -43,14 +43,14 @@ def overlap(
     on_chip, memory
         Patterns (as for file names) of the features whose times overlap each other.
     overhead
-        Patterns of those whose time is added.
+        Patterns of the features whose time is added.
     name
         Identifier; give a choice of your own a name of its own.
 
     Raises
     ------
-    ChargedTwiceError
-        If a feature fits the patterns of two of the sums.
+    FamilyError
+        If a feature matches the patterns of two of the sums.
 
     Examples
     --------
@@ -62,7 +62,10 @@ def overlap(
     for feature in (*FEATURE_NAMES, *sums["on_chip"], *sums["memory"]):
         takers = tuple(key for key, patterns in sums.items() if matches(patterns, feature))
         if len(takers) > 1:
-            raise ChargedTwiceError(feature, takers)
+            raise FamilyError(
+                f"'{feature}' matches the patterns of {' and of '.join(takers)}, so its time would count twice",
+                "choose patterns that give each feature to one of them",
+            )
     return Family(
         name=name,
         citation=(

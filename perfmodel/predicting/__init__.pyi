@@ -1,12 +1,13 @@
 from . import crossovers, predictions, transfer
 from .crossovers import Lead, crossover, leads_of
-from .model import FittedModel, Prediction, fit, load
-from .predictions import Anchor, AnchoredModel, Predicted, Predicting, Predictions, scatter_of
+from .model import FittedModel, fit, load
+from .prediction import Anchor, Prediction
+from .predictions import Predicted, Predicting, Predictions, scatter_of
 from .ranking import RankedVariant, Ranking, rank, rankings, with_ties
 from .tables import table
 
 __all__ = [
-    "Anchor", "AnchoredModel", "FittedModel", "Lead", "Predicted", "Predicting", "Prediction", "Predictions",
-    "RankedVariant", "Ranking", "crossover", "crossovers", "fit", "leads_of", "load", "predictions", "rank",
-    "rankings", "scatter_of", "table", "transfer", "with_ties",
+    "Anchor", "FittedModel", "Lead", "Predicted", "Predicting", "Prediction", "Predictions", "RankedVariant", "Ranking",
+    "crossover", "crossovers", "fit", "leads_of", "load", "predictions", "rank", "rankings", "scatter_of", "table",
+    "transfer", "with_ties",
 ]  # fmt: skip

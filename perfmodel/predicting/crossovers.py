@@ -1,8 +1,4 @@
-"""From which size on another variant of a kernel is the fastest.
-
-Variants are predicted as everywhere (:class:`~perfmodel.predicting.predictions.Predicting`), at all sizes of a range
-or, where these are too many, at those of a grid and then between neighbours with different winners.
-"""
+"""From which size on another variant of a kernel is the fastest: by a grid of sizes, and bisection in its gaps."""
 
 from __future__ import annotations
 
@@ -16,7 +12,8 @@ import numpy.typing as npt
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, NoCommonSizeError, PerfModelError, SizeError
+from perfmodel.errors import AssumptionError, PerfModelError, SizeError
+from perfmodel.errors.base import listed
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking
@@ -29,21 +26,17 @@ WINDOW = 1 << 16
 
 
 class Effort(NamedTuple):
-    """How many sizes are compared: all of them up to a number, else a grid, whose gaps are refined in some parts.
+    """Most sizes that are all compared, number of sizes of the grid for a larger range, and sizes predicted at once."""
 
-    So many are predicted in one step.
-    """
-
-    exhaustive: int = 1 << 17
-    grid: int = 1 << 14
-    parts: int = 1 << 10
-    step: int = 1 << 17
+    exhaustive: int
+    grid: int
+    step: int
 
 
-ARRAYS = Effort()
+ARRAYS = Effort(1 << 17, 1 << 14, 1 << 17)
 """For models that are evaluated at arrays of sizes."""
-ONE_BY_ONE = Effort(512, 512, 16, 16)
-"""For models of resources, whose traffic is evaluated at one size after the other: in a millisecond."""
+ONE_BY_ONE = Effort(512, 512, 16)
+"""For models of resources, whose traffic is evaluated at one size after the other."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +64,10 @@ def crossover(
 ) -> tuple[Lead, ...]:
     """Return which of two variants is faster from which size on, over a range of sizes.
 
-    The times are evaluated from the kernels' symbolic counts at all sizes of the range that meet the assumptions
-    of both variants. If these are more than 131072, they are evaluated at 16384 sizes in geometric steps first (both
-    are 512 for a family of resources, such as ``bottleneck``), and then between neighbours with different winners
-    until no size is left between them. So each change is found exactly, except where two changes lie between
-    neighbours of the grid. Assumptions may repeat after at most 65536 sizes.
+    The times are evaluated at all sizes of the range that meet the assumptions of both variants. If these are more than
+    131072, they are evaluated at 16384 sizes in geometric steps (both are 512 for a family of resources, such as
+    ``bottleneck``), and the gaps between neighbours with different winners are bisected. So each change is found
+    exactly, unless two changes are between neighbours of the grid. Assumptions may repeat after at most 65536 sizes.
 
     Parameters
     ----------
@@ -98,8 +90,8 @@ def crossover(
 
     Raises
     ------
-    NoCommonSizeError
-        If no size in the range meets what both variants assume.
+    SizeError
+        If no size in the range meets the assumptions of both variants.
     UnmeasuredFeatureError, SizeError
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
@@ -121,15 +113,8 @@ def leads_of(
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
     """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
 
-    With it comes the error of each variant that cannot be predicted; it takes no part. `progress` receives a report of
-    each step, where there are several.
-
-    Raises
-    ------
-    PerfModelError
-        The first error if no variant can be predicted.
-    NoCommonSizeError, SizeError
-        As of :func:`crossover`.
+    Variants that cannot be predicted are left out; their errors are returned too. Raise the first error if no variant
+    can be predicted.
     """
     def compared(*kernels: KernelCounts) -> _Compared:
         return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
@@ -151,7 +136,7 @@ def leads_of(
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
-    """Return which variant is the fastest from which on of the sizes of rankings, in ascending order.
+    """Return which variant is the fastest from which of the rankings' ascending sizes on.
 
     Examples
     --------
@@ -171,7 +156,7 @@ def leads_between(
 ) -> tuple[Lead, ...]:
     """Return which variant is the fastest from which size on, also between the sizes of rankings.
 
-    Only at their sizes (:func:`leads_at`), if other parameters vary too, or no size is one that all variants allow.
+    If other parameters vary too, or no size is allowed by all variants, only at their sizes (:func:`leads_at`).
     """
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
@@ -179,12 +164,12 @@ def leads_between(
         return leads_at(rankings, parameter)
     try:
         return leads_of(variants, model, parameter, low, high, fixed, allow_unmeasured=allow_unmeasured)[0]
-    except NoCommonSizeError:
+    except SizeError:
         return leads_at(rankings, parameter)
 
 
 def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
-    """Return the leads of the winners' names at ascending sizes."""
+    """Return the leads from the winners' names at ascending sizes."""
     groups = (list(group) for _, group in groupby(winners, key=lambda winner: winner[0]))
     return tuple(Lead(*group[0], group[-1][1]) for group in groups)
 
@@ -206,28 +191,31 @@ class _Compared:
 
     def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
         """Return which variant is the fastest from which size of a range on."""
-        known, effort = self.probed(low, high), self.effort
+        known = self.probed(low, high)
         if len(known) == 0:
-            assumptions = tuple(dict.fromkeys(kernel.assumptions for kernel in self.variants))
-            raise NoCommonSizeError(self.parameter, low, high, assumptions)
-        # Equally spaced sizes that include all which meet the assumptions: those near both ends are known.
+            assumptions = listed(dict.fromkeys(kernel.assumptions for kernel in self.variants), "; ")
+            raise SizeError(
+                f"no {self.parameter} from {low} to {high} meets the assumptions of all variants ({assumptions})",
+                "give a range that contains such a size",
+            )
         step = int(np.gcd.reduce(np.diff(known))) or 1
-        lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
-        if len(lattice) <= effort.exhaustive:
-            places = np.arange(len(lattice))
-        else:
-            places = np.unique(np.geomspace(1, len(lattice), effort.grid).astype(np.int64) - 1)
-        tried = np.union1d(lattice.start + lattice.step * places, [*known[:1], *known[-1:]])  # the grid may miss all
+        tried = self._grid(known, step, low, high)
         sizes, seconds = self.timed(tried)
-        winners = fastest(seconds)
-        while len(added := np.setdiff1d(_between(tried, sizes, winners, step, effort.parts), tried)):
+        while len(added := np.setdiff1d(_middles(tried, sizes, fastest(seconds), step), tried)):
             tried = np.union1d(tried, added)
             new_sizes, new_seconds = self.timed(added)
             order = np.argsort(np.concatenate([sizes, new_sizes]))
             sizes = np.concatenate([sizes, new_sizes])[order]
             seconds = np.concatenate([seconds, new_seconds], axis=1)[:, order]
-            winners = fastest(seconds)
-        return _leads(zip((names[place] for place in winners), sizes.tolist(), strict=True))
+        return _leads(zip((names[number] for number in fastest(seconds)), sizes.tolist(), strict=True))
+
+    def _grid(self, known: Integers, step: int, low: int, high: int) -> Integers:
+        """Return sizes to compare: equally spaced ones that include all allowed ones, or a geometric part of these."""
+        lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
+        numbers = np.arange(len(lattice))
+        if len(lattice) > self.effort.exhaustive:
+            numbers = np.unique(np.geomspace(1, len(lattice), self.effort.grid).astype(np.int64) - 1)
+        return np.union1d(lattice.start + lattice.step * numbers, [*known[:1], *known[-1:]])
 
     def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
         """Return the sizes that meet the assumptions of all variants, and the time of each variant there [s]."""
@@ -241,9 +229,8 @@ class _Compared:
         return np.concatenate(allowed), np.concatenate(seconds, axis=1)
 
     def _timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
-        """Return the same of sizes that are predicted at once."""
         at = {**self.fixed, self.parameter: sizes}
-        made = self.asked.predicted({str(place): kernel for place, kernel in enumerate(self.variants)}, at)
+        made = self.asked.predicted({str(number): kernel for number, kernel in enumerate(self.variants)}, at)
         allowed = np.all([variant.allowed for variant in made.variants.values()], axis=0)
         return sizes[allowed], np.array([variant.prediction.seconds[allowed] for variant in made.variants.values()])
 
@@ -268,7 +255,7 @@ class _Compared:
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return the place of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
+    """Return the number of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
 
     Where times are equal, the variant that led before keeps the lead; else the first of them has it.
 
@@ -282,23 +269,19 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
     count = seconds.shape[1]
     # For each variant and size, the next size at which it is not among the fastest.
     ends = np.minimum.accumulate(np.where(near, count, np.arange(count))[:, ::-1], axis=1)[:, ::-1]
-    leaders, place = np.zeros(count, np.int64), 0
-    while place < count:
-        leader = int(np.argmax(near[:, place]))
-        end = max(int(ends[leader, place]), place + 1)  # a time that is no number is faster than none
-        leaders[place:end] = leader
-        place = end
+    leaders, first = np.zeros(count, np.int64), 0
+    while first < count:
+        leader = int(np.argmax(near[:, first]))
+        end = max(int(ends[leader, first]), first + 1)  # goes on where a time is NaN
+        leaders[first:end] = leader
+        first = end
     return leaders
 
 
-def _between(tried: Integers, sizes: Integers, winners: Integers, step: int, most: int) -> Integers:
-    """Return sizes between neighbours with different winners, and beyond the first and the last valid size."""
+def _middles(tried: Integers, sizes: Integers, winners: Integers, step: int) -> Integers:
+    """Return the middles between neighbours with different winners, and around the first and the last valid size."""
     changes = np.flatnonzero(winners[1:] != winners[:-1])
-    gaps = list(zip(sizes[changes].tolist(), sizes[changes + 1].tolist(), strict=True))
-    gaps += [(int(below), int(sizes[0])) for below in tried[tried < sizes[0]][-1:]]
-    gaps += [(int(sizes[-1]), int(above)) for above in tried[tried > sizes[-1]][:1]]
-    parts = [np.zeros(0, np.int64)]
-    for low, high in gaps:
-        count = (high - low) // step
-        parts.append(low + step * np.linspace(0, count, min(count, most) + 1).astype(np.int64))
-    return np.unique(np.concatenate(parts))
+    gaps = [*zip(sizes[changes], sizes[changes + 1], strict=True)]
+    gaps += [(below, sizes[0]) for below in tried[tried < sizes[0]][-1:]]
+    gaps += [(sizes[-1], above) for above in tried[tried > sizes[-1]][:1]]
+    return np.array([low + (high - low) // step // 2 * step for low, high in gaps], dtype=np.int64)

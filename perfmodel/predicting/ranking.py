@@ -1,4 +1,4 @@
-"""Which variant of a kernel is fastest, and which cannot be told apart: at one size, or at several."""
+"""Rankings of a kernel's variants with ties, at one size or at several."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
 from perfmodel.fitting.selection import Scatter, difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.model import FittedModel, Prediction
-from perfmodel.predicting.predictions import Anchor, Predicting, Predictions
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.prediction import Anchor, Prediction
+from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ROUNDING = 1e-12
-"""Relative difference of two times below which neither is faster."""
+"""Largest relative difference of equal times."""
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
 """Columns of :meth:`Ranking.to_frame`, before those of the terms."""
 
@@ -43,11 +44,11 @@ class RankedVariant:
     seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
-        Probability that it is the fastest of all [1]; None where the model cannot tell ties (:func:`with_ties`).
+        Probability that it is the fastest of all [1]; None where ties are unknown (:func:`with_ties`).
     tied
-        Whether it cannot be told apart from the one predicted fastest; None likewise.
+        Whether it is tied with the one predicted fastest, or None.
     to_measure
-        Whether it is in the smallest set that holds the fastest with the probability asked for; None likewise.
+        Whether it is in the smallest set that contains the fastest with the given probability, or None.
     """
 
     name: str
@@ -62,7 +63,7 @@ class RankedVariant:
 
     @classmethod
     def of(cls, name: str, at: Prediction) -> RankedVariant:
-        """Return a variant with its prediction at one size; nothing is known of ties."""
+        """Return a variant with its prediction at one size, without ties."""
         return cls(name, at.seconds, at.interval, at.cautions, at.terms, at.unmeasured)
 
     @property
@@ -73,7 +74,7 @@ class RankedVariant:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The cautions in words, one sentence each."""
+        """The cautions as text, one sentence each."""
         return tuple(map(str, self.cautions))
 
     def __repr__(self) -> str:
@@ -92,7 +93,7 @@ class Ranking(tuple[RankedVariant, ...]):
     sizes : mapping of str to int
         The size parameters.
     broken : tuple of str
-        The variants whose assumptions these sizes break, where they are one of several.
+        The variants whose assumptions these sizes break.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -106,7 +107,7 @@ class Ranking(tuple[RankedVariant, ...]):
         sizes: Mapping[str, int] | None = None,
         broken: Iterable[str] = (),
     ) -> Ranking:
-        """Make the tuple, with the rest beside it."""
+        """Make the tuple and set the attributes."""
         ranking = super().__new__(cls, variants)
         ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)
         return ranking
@@ -121,7 +122,7 @@ class Ranking(tuple[RankedVariant, ...]):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """A heading and a row of text for each variant; how probably it is the fastest, and ties, where known."""
+        """A heading and a row of text for each variant, with the probability to be the fastest and ties if known."""
         known = any(variant.fastest is not None for variant in self)
         rows = [("variant", "seconds", "times the best", *(("fastest", "tie") if known else ()), "interval")]
         for variant in self:
@@ -141,11 +142,6 @@ class Ranking(tuple[RankedVariant, ...]):
         """Return a row for each variant as a pandas table, with :data:`COLUMNS` and ``term.<name>``.
 
         Times are in seconds.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
         """
         rows = []
         for variant in self:
@@ -184,32 +180,31 @@ def rank(
     sizes, **more_sizes
         The size parameters, integers.
     level
-        Probability of intervals, and that the variants to measure hold the fastest.
+        Probability of intervals, and that the variants to measure contain the fastest.
     anchors
-        By the name of each variant a run of it, by which its prediction is scaled
-        (:func:`perfmodel.tuning.anchor_variants`).
+        A run of each variant by name, which scales its prediction (:func:`perfmodel.tuning.anchor_variants`).
     jobs, progress
-        As of :func:`perfmodel.count_all`. Where `jobs` is given, 1 too, a variant that cannot be built, counted or
-        predicted is left out: ``errors`` of the ranking has its error by its name. Else the first error is raised.
+        As of :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant that cannot be built, counted or
+        predicted is left out, with its error in ``errors`` of the ranking. Else the first error is raised.
 
     Returns
     -------
     Ranking
-        A tuple of RankedVariant that shows itself as a table; with ties, where the model's weights keep how its errors
-        scatter (:func:`with_ties`).
+        A tuple of RankedVariant that is shown as a table; with ties, if the model's weights have the scatter of its
+        errors (:func:`with_ties`).
 
     Raises
     ------
     UnmeasuredFeatureError
         If a variant needs a feature that no measurement exercised.
     SizeError, AssumptionError
-        If a size is left out, unknown, no integer, or not one that a variant assumes.
+        If a size is missing, unknown, not an integer, or not allowed by a variant.
     AnchorError
-        If anchors are given, and none for some variant.
+        If anchors are given, but not for some variant.
     PerfModelError
         The first error, if `jobs` is given and no variant can be ranked.
     JobsError
-        If `jobs` is 0 or no integer.
+        If `jobs` is 0 or not an integer.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
     named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)
@@ -220,15 +215,15 @@ def rank(
     for name, value in at.items():
         if np.ndim(value):
             raise size_error(name, "is an array; variants are ranked at one size", tuple(at))
-    spared = () if jobs is None else PerfModelError
+    skipped = () if jobs is None else PerfModelError
     model = replace(model, strict=True) if strict else model
-    asked = Predicting(model, level, allow_unmeasured, anchors, spared, jobs=jobs, progress=progress)
+    asked = Predicting(model, level, allow_unmeasured, anchors, skipped, jobs=jobs, progress=progress)
     (ranking,) = rankings(asked.predicted(variants, at).required())
     return ranking
 
 
 def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
-    """Return at each of the sizes the variants that can be predicted there, with ties (:func:`with_ties`).
+    """Return the ranking at each of the sizes, with ties (:func:`with_ties`).
 
     Examples
     --------
@@ -255,17 +250,11 @@ def with_ties(
 ) -> Ranking:
     r"""Return ranked variants with the probability that each is the fastest, and the ties.
 
-    Of independent errors :math:`\sigma e_i` of the log times, a variant is *tied* with the one predicted fastest if it
-    is faster in truth with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
-    quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that hold the
-    fastest with the probability `level` (:mod:`perfmodel.fitting.selection`).
-
-    Without a scatter, or where a predicted time is not above zero or not finite, nothing is said of ties.
-
-    Raises
-    ------
-    LevelError
-        If the level is not between 0 and 1.
+    For independent errors :math:`\sigma e_i` of log times, a variant is *tied* with the one predicted fastest if it is
+    truly faster with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
+    quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that contain
+    the fastest with the probability `level` (:mod:`perfmodel.fitting.selection`). Without a scatter, or for a predicted
+    time that is not positive and finite, ties are unknown.
     """
     check_level(level)
     seconds = np.array([variant.seconds for variant in ranked], dtype=np.float64)
@@ -277,6 +266,6 @@ def with_ties(
     near = np.log(seconds / seconds[0]) < limit + ROUNDING
     near[0] = near[1:].any()
     return Ranking(
-        replace(variant, fastest=float(chance), tied=bool(tied), to_measure=place < count)
-        for place, (variant, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
+        replace(variant, fastest=float(chance), tied=bool(tied), to_measure=number < count)
+        for number, (variant, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
     )

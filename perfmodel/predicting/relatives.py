@@ -1,18 +1,17 @@
 r"""The cost of a quantity that was never measured on a device, from the cost of a relative, with its uncertainty.
 
 On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
-:math:`r_d = \log(w_a/w_b)`. ``relatives.json`` holds the weights of devices of one type that a fit determined
-(``scripts/redraw relatives`` writes it). Of n devices with both, the ratio on another device has Student's distribution
-with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math:`\bar r` and the scale
+:math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices, by device type
+(``scripts/redraw relatives`` writes it). From n devices with both, the ratio on another device has Student's
+distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math:`\bar r` and the scale
 
 .. math:: s \sqrt{1 + 1/n}, \qquad s^2 = \frac{\nu_0 s_0^2 + \sum_d (r_d - \bar r)^2}{\nu}
 
 where :math:`s_0^2` is the variance of the ratios of all pairs in the group of the two, each pair around its own mean,
-which counts as :math:`\nu_0` devices. Where only devices of the other type have both, the variance between the types is
-added: the mean square of the differences of a pair's means. Where no device has both, the mean is 0, and the variance
-is :math:`s_0^2` plus the mean square of the mean ratios of the group, or of pairs that differ only in the width of
-their types. Of the relatives in the nearest group the one with the
-narrowest distribution counts.
+which counts as :math:`\nu_0` devices. If only devices of the other type have both, the variance between the types is
+added: the mean square of the differences of a pair's means. If no device has both, the mean is 0, and the variance is
+:math:`s_0^2` plus the mean square of the mean ratios of the group, or of pairs that differ only in the width of their
+types. Of the relatives in the nearest group the one with the narrowest distribution is used.
 
 Source: the predictive distribution of a normal sample with a scaled inverse chi-squared prior of the variance: A.
 Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
@@ -32,17 +31,18 @@ from typing import TypeAlias
 
 from perfmodel.documents import read_file, value_of
 from perfmodel.features import matches
+from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.quantities.relatives import GROUPS, are_related, groups_of, relatives_of
 from perfmodel.values import FrozenValue
 
 RELATIVES_FILE = Path(__file__).with_name("relatives.json")
 PRIOR = 3.0
-"""Devices that the scatter of all pairs counts as."""
+"""Number of devices that the scatter of all pairs counts as."""
 LEAST_SCATTER = 0.15
-"""Least scale of a logarithm of a ratio: weights are not known better."""
+"""Least scale of a logarithm of a ratio."""
 USELESS = frozenset({"undetermined", "barely", "at bound"})
-"""Marks of weights that say nothing of a ratio."""
+"""Marks of weights that are not used in ratios."""
 
 Weights: TypeAlias = Mapping[str, float]
 Group: TypeAlias = tuple[str, ...]
@@ -50,7 +50,7 @@ Pair: TypeAlias = tuple[str, str]
 
 
 def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:
-    """Return the weights that a fit determined, by their quantities: without ``w_``, above zero."""
+    """Return the positive weights that a fit determined, by their quantities: without ``w_``."""
     return {
         name.removeprefix("w_"): weight.value
         for name, weight in weights.items() if weight.unit and weight.value > 0 and not USELESS & {*weight.marks}
@@ -59,37 +59,21 @@ def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:
 
 @cache
 def student_deviation(freedom: int, level: float) -> float:
-    """Return the t with P(|T| <= t) = level for Student's distribution with whole degrees of freedom.
-
-    With theta = atan(t / sqrt(freedom)) the probability is a finite sum (M. Abramowitz, I. Stegun, *Handbook of
-    Mathematical Functions*, 26.7.3 and 26.7.4). SciPy's function would add its import to the start of a command.
+    """Return the t with P(|T| <= t) = level for Student's distribution.
 
     Examples
     --------
     >>> round(student_deviation(3, 0.9), 4), round(student_deviation(4, 0.9), 4)
     (2.3534, 2.1318)
     """
-    odd = freedom % 2
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        theta = (low + high) / 2
-        cosine = math.cos(theta)
-        term, total = (cosine, 0.0) if odd else (1.0, 0.0)
-        for k in range(1 + odd, freedom, 2):
-            total += term
-            term *= cosine**2 * k / (k + 1)
-        inside = math.sin(theta) * total
-        inside = (theta + inside) * 2 / math.pi if odd else inside
-        low, high = (theta, high) if inside < level else (low, theta)
-    return math.sqrt(freedom) * math.tan(low)
+    from scipy.special import stdtrit  # slow to import
+
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A relative, the mean logarithm of the ratio to it, the scale and the degrees of freedom of its distribution.
-
-    `devices` have both quantities.
-    """
+    """A relative, and the distribution of the log ratio to it from `devices`: mean, scale and degrees of freedom."""
 
     relative: str
     mean: float
@@ -98,18 +82,39 @@ class Ratio:
     devices: int = 0
 
     def spread(self, level: float) -> float:
-        """Return how far the logarithm of the ratio may be off at a level."""
+        """Return the half width of the interval of the log ratio at a level."""
         return self.scale * student_deviation(round(self.freedom), level)
+
+
+@dataclass(frozen=True)
+class RelatedWeight:
+    """The weight of a quantity that was never measured: the weight of a relative, by its name, times a ratio.
+
+    `exercised` is whether measured kernels have the quantity, and its fitted weight is zero.
+    """
+
+    quantity: str
+    relative: str
+    value: float
+    ratio: Ratio
+    exercised: bool
+
+    def caution(self, level: float) -> FromRelative:
+        """Return the caution of a prediction that uses it."""
+        spread = math.exp(self.ratio.spread(level))
+        return FromRelative(
+            self.quantity, self.ratio.relative, math.exp(self.ratio.mean), spread, self.ratio.devices, self.exercised
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Ratios(FrozenValue):
-    """Weights of a family that are known of devices, by the type of the device, by its folder, by quantity [s]."""
+    """Known weights of a family by the type of the device, its folder, and the quantity [s]."""
 
     weights: Mapping[str, Mapping[str, Weights]]
 
     def nearest(self, quantity: str, known: Collection[str], kind: str) -> Ratio | None:
-        """Return the ratio to the relative of `known` names from which the cost on a device of a type follows best."""
+        """Return the ratio to the `known` relative that gives the cost on a type of device most precisely."""
         groups = [(group, mates) for group in groups_of(quantity) if (mates := relatives_of(quantity, group, known))]
         types = [(kind,), tuple(other for other in self.weights if other != kind)]
         for of_types in types:
@@ -124,7 +129,7 @@ class Ratios(FrozenValue):
         return self._ratio(quantity, mate, group, (), foreign=False)
 
     def _ratio(self, quantity: str, mate: str, group: Group, types: Iterable[str], foreign: bool) -> Ratio:
-        """Return the ratio of two quantities of a group by the devices of some types."""
+        """Return the ratio of two quantities of a group from the devices of some types."""
         logs = [log for kind in types for log in self._every.get(kind, {}).get((quantity, mate), [])]
         within, count = self._within[group], len(logs)
         if not count:
@@ -137,7 +142,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _every(self) -> dict[str, dict[Pair, list[float]]]:
-        """The logarithms of ratios on each device, by the type of the device and the pair of relatives."""
+        """The log ratios on each device, by the type of the device and the pair of relatives."""
         every: dict[str, dict[Pair, list[float]]] = {}
         for kind, devices in self.weights.items():
             logs = every.setdefault(kind, {})
@@ -148,24 +153,24 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _within(self) -> Mapping[Group, float]:
-        """The variance of a pair's logarithms between devices of a type, by group; of all where a group has none."""
+        """The variance of a pair's log ratios between devices of a type, by group; of all pairs for an empty group."""
         return self._of_groups(lambda logs: (sum((log - fmean(logs)) ** 2 for log in logs), len(logs) - 1))
 
     @cached_property
     def _between(self) -> Mapping[Group, float]:
-        """The mean square of the pairs' mean logarithms, by group."""
+        """The mean square of the pairs' mean log ratios, by group."""
         return self._of_groups(lambda logs: (fmean(logs) ** 2, 1))
 
     @cached_property
     def _by_width(self) -> float:
-        """The mean square of the mean logarithms of pairs that differ only in the width of their types."""
+        """The mean square of the mean log ratios of pairs that differ only in the width of their types."""
         means = [
             fmean(logs) for pairs in self._every.values() for pair, logs in pairs.items() if _of_other_type(*pair)
         ]
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
-        """Return the squares over their numbers of the pairs in each group."""
+        """Return the sum of squares over the sum of their numbers, for the pairs in each group."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
         for pairs in self._every.values():
             for (name, other), logs in pairs.items():
@@ -178,7 +183,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _by_type(self) -> float:
-        """The mean square of the differences between types of a pair's mean logarithm."""
+        """The mean square of the differences between types of a pair's mean log ratio."""
         differences = [
             fmean(pairs[pair]) - fmean(others[pair])
             for pairs, others in combinations(self._every.values(), 2) for pair in {*pairs} & {*others}
@@ -198,13 +203,12 @@ def _of_other_type(name: str, other: str) -> bool:
 
 
 def _pairs(names: Collection[str]) -> Iterator[Pair]:
-    """Yield the pairs of names that are relatives, each once in either order."""
     for name in names:
         yield from ((name, other) for other in names if name != other and are_related(name, other))
 
 
 @cache
 def ratios() -> Mapping[str, Ratios]:
-    """Return for each family the weights that are known of devices."""
+    """Return the known weights of devices for each family."""
     known = value_of(dict[str, dict[str, dict[str, dict[str, float]]]], read_file(RELATIVES_FILE))
     return {family: Ratios(weights) for family, weights in known.items()}

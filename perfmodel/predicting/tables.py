@@ -1,4 +1,4 @@
-"""Predictions of many variants at many sizes as one table: a data frame, or a Parquet file written part by part."""
+"""Predictions of many variants at many sizes as one table: a pandas table, or a Parquet file written in parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes,
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
-LIBRARIES = ("pandas", "polars")
 TIMES = ("seconds", "low_s", "high_s")
 """Columns after ``variant`` and the sizes, before ``problem``."""
 
@@ -32,7 +31,6 @@ def table(
     level: float = 0.9,
     allow_unmeasured: bool = False,
     path: str | Path | None = None,
-    library: str = "pandas",
     jobs: int = 1,
     rows: int = ROWS,
     progress: Progress | bool | None = None,
@@ -41,8 +39,8 @@ def table(
     """Predict each variant at each size, as one table.
 
     A row for each variant and size, variant by variant: ``variant``, the sizes, ``seconds``, ``low_s``, ``high_s`` [s]
-    and ``problem``, a text where there is no prediction (all three are NaN then) and empty else. Bounds are NaN, too,
-    where the model has no intervals.
+    and ``problem``, a text where there is no prediction (all three are NaN then), else empty. Bounds are NaN also if
+    the model has no intervals.
 
     Parameters
     ----------
@@ -53,52 +51,48 @@ def table(
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     sizes
         Every size parameter with an integer or an array of integers, which are broadcast: shape (n_sizes,).
-        Without any size the table has no rows.
+        For an empty array the table has no rows.
     path
         Write a Parquet file there, and return its path. Needs pyarrow.
-    library
-        "pandas" or "polars": whose data frame is returned without `path`.
     jobs, progress
         As of :func:`perfmodel.count_all`.
     rows
-        Rows at once. Beside the table, the caller's process needs about 1 kB for each of these and 100 B for each size,
-        however many variants there are. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
+        Rows at once. In addition to the table, the caller's process needs about 1 kB for each of these and 100 B for
+        each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
     **options
         As of :func:`perfmodel.count`.
 
     Returns
     -------
-    pandas.DataFrame, polars.DataFrame, or pathlib.Path
+    pandas.DataFrame, or pathlib.Path
 
     Raises
     ------
     PerfModelError
         The first error, if nothing can be predicted. Nothing is written then.
     SizeError
-        If a size is left out, unknown, negative or no integer, or arrays do not fit together.
+        If a size is missing, unknown, negative or not an integer, or arrays cannot be broadcast.
     OptionError
-        If there is no such library, or `rows` is not positive.
+        If `rows` is not positive.
     MissingExtraError
-        If pandas, polars or pyarrow is needed and not installed.
+        If pandas or pyarrow is needed and not installed.
     OutputError
         If the file cannot be written.
     """
-    if library not in LIBRARIES:
-        raise OptionError(f"library={library!r} makes no data frames here", f"choose one of: {', '.join(LIBRARIES)}")
     if rows < 1:
-        raise OptionError(f"rows={rows!r} is no number of rows", "give a positive integer, such as 50000")
+        raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")
     named = variants.variants if isinstance(variants, Space) else variants
     at = columns_of(sizes)
-    finish = _frame(library, len(named)) if path is None else _parquet_file(Path(path), rows)
+    finish = _frame(len(named)) if path is None else _parquet_file(Path(path), rows)
     asked = Predicting(
-        model, level, allow_unmeasured, spared=PerfModelError, jobs=jobs, progress=progress, options=options
+        model, level, allow_unmeasured, skipped=PerfModelError, jobs=jobs, progress=progress, options=options
     )
     with closing(asked.stream(named if length_of(at) else {}, at, rows)) as outcomes:
         return finish(_columns(outcomes, length_of(at)), at)
 
 
 class _Columns(NamedTuple):
-    """One variant at all sizes: :data:`TIMES` [s], NaN where there are none, and the problem there."""
+    """One variant at all sizes: :data:`TIMES` [s], NaN where the sizes are not allowed, and the problem there."""
 
     name: str
     times: Mapping[str, NDArray[np.float64]]
@@ -111,7 +105,7 @@ _Finish: TypeAlias = Callable[[Iterator[_Columns], Sizes], Any]
 
 
 def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length: int) -> Iterator[_Columns]:
-    """Yield the columns of each variant; where nothing could be predicted, raise the first error in the end."""
+    """Yield the columns of each variant; at the end raise the first error if nothing could be predicted."""
     good, failed, nothing = False, None, np.full(length, np.nan)
     for name, outcome in outcomes:
         if isinstance(outcome, Predicted):
@@ -126,35 +120,25 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
         raise failed
 
 
-def _frame(library: str, count: int) -> _Finish:
-    """Return what makes a data frame of so many variants."""
-    frames: Any
+def _frame(count: int) -> _Finish:
+    """Return the function that makes a pandas table of so many variants."""
     try:
-        if library == "pandas":
-            import pandas as pd
-
-            frames = pd
-        else:
-            import polars as pl
-
-            frames = pl
+        import pandas as pd
     except ImportError as error:
-        raise extra_needed(library, "pandas" if library == "pandas" else "scale") from error
+        raise extra_needed("pandas", "pandas") from error
 
     def text(codes: NDArray[np.int32], words: Sequence[str]) -> Any:
-        """Return the column of words at some places among them."""
-        if library == "polars":
-            return frames.Series(words, dtype=frames.String).gather(codes)
-        distinct = {word: place for place, word in enumerate(dict.fromkeys(words))}
-        places = np.array([distinct[word] for word in words], dtype=np.int32)
-        return frames.Categorical.from_codes(places[codes], list(distinct))
+        """Return the column of words with these numbers."""
+        distinct = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        numbers = np.array([distinct[word] for word in words], dtype=np.int32)
+        return pd.Categorical.from_codes(numbers[codes], list(distinct))
 
     def finish(variants: Iterator[_Columns], at: Sizes) -> Any:
         length = length_of(at)
         times = {name: np.empty(count * length) for name in TIMES}
         problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
-        for place, variant in enumerate(variants):
-            here = slice(place * length, (place + 1) * length)
+        for number, variant in enumerate(variants):
+            here = slice(number * length, (number + 1) * length)
             for name, values in variant.times.items():
                 times[name][here] = values
             names.append(variant.name)
@@ -165,13 +149,13 @@ def _frame(library: str, count: int) -> _Finish:
             "variant": text(np.repeat(np.arange(count, dtype=np.int32), length), names),
             **{name: np.tile(values, count) for name, values in at.items()}, **times, "problem": text(problems, texts),
         }  # fmt: skip
-        return frames.DataFrame(columns, **{"copy": False} if library == "pandas" else {})
+        return pd.DataFrame(columns, copy=False)
 
     return finish
 
 
 def _parquet_file(path: Path, rows: int) -> _Finish:
-    """Return what writes a Parquet file in groups of so many rows, and returns its path; it replaces the file whole."""
+    """Return the function that writes a Parquet file in groups of so many rows, atomically, and returns its path."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -209,7 +193,7 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
                     with writing():
                         writer.write_table(table, row_group_size=rows)
             except BaseException:
-                with suppress(Exception):  # closing writes too, and may fail; the first error is raised
+                with suppress(Exception):  # closing writes too and may fail; the first error is raised
                     writer.close()
                 raise
             with writing():
@@ -224,7 +208,7 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
 
 
 def _grouped(parts: Iterator[Any], rows: int) -> Iterator[list[Any]]:
-    """Yield parts of a table together that have about so many rows."""
+    """Yield parts of a table in groups of about so many rows."""
     waiting, count = list[Any](), 0
     for part in parts:
         waiting.append(part)

@@ -1,25 +1,25 @@
-r"""Weights for a device that nobody measured, from those of another device and the facts of both.
+r"""Weights for a device without measurements, from the weights of another device and the facts of both.
 
 A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
 the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is
 
 .. math:: w' = w \, r' / r
 
-A weight in units per second is divided by r'/r, a number without a unit is kept, and a weight that a fact of the new
-device gives is that fact. A weight that no measurement determined becomes the rate r' itself. Quantities, such as
-occupancy and cache lines, follow the new facts.
+A weight in units per second is divided by r'/r, a number without a unit is kept, and a fact of the new device replaces
+its weight. A weight that no measurement determined becomes the rate r'. Quantities, such as occupancy and cache lines,
+follow the new facts.
 
-Intervals come from leaving devices out: ``transfers.json`` holds for each family the errors of weights that were
+Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
 transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
-:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1). Weights that come from a
-platform of another vendor, with other hardware and another compiler, are off far more, so errors are divided by the
-typical one of their kind c, of the same vendor or not, and multiplied by that of the kind asked for:
+:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1). Errors are much larger for
+weights from a platform of another vendor, so they are divided by the typical error of their kind c (same vendor or not)
+and multiplied by that of the requested kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 
 with :math:`m_d` the mean error |log(t/p)| on device d, m its mean over all devices, which counts as one more device,
-and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others.
-Where a platform is not known, as of facts in a file, errors stay as they are.
+and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others. If a platform is unknown,
+as for facts in a file, errors are not scaled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from perfmodel.documents import read_file, require, value_of
-from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
+from perfmodel.errors import FactsError, WeightsError
+from perfmodel.errors.base import listed
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
 from perfmodel.facts.rates import RATES, known_rate
 from perfmodel.fitting.conformal import Conformal
@@ -47,11 +48,11 @@ from perfmodel.predicting.model import FittedModel, facts_beside
 ERRORS_FILE = Path(__file__).with_name("transfers.json")
 TYPE, LANES = "device_type", "subgroup_size"
 ADVISED = {"gpu": "multithreaded", "cpu": "roofline"}
-"""The family whose transferred weights fit a type of device; ``bottleneck``, which fits CPUs best, has no rates."""
+"""The best family with transferable weights for each type of device; ``bottleneck`` has no rates."""
 
 
 class TransferErrors(BaseModel):
-    """How far predictions by transferred weights are off.
+    """Errors of predictions by transferred weights.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class TransferErrors(BaseModel):
     scatter
         Their errors between variants of one kernel; None where no kernel has two variants at the same sizes.
     foreign
-        The devices whose platform is of another vendor than that of the weights' device.
+        The devices whose platform is of another vendor than the platform of the weights' device.
     """
 
     model_config = STRICT
@@ -69,7 +70,7 @@ class TransferErrors(BaseModel):
     foreign: tuple[str, ...] = ()
 
     def scores(self, foreign: bool | None) -> Conformal:
-        r"""Return the scores for a device whose platform is of another vendor, of the same one, or (None) not known.
+        r"""Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None).
 
         Examples
         --------
@@ -99,18 +100,18 @@ class TransferErrors(BaseModel):
 
 @cache
 def transfer_errors() -> Mapping[str, TransferErrors]:
-    """Return for each family how far its transferred weights were off on devices whose times are known."""
+    """Return the errors of transferred weights for each family."""
     return value_of(dict[str, TransferErrors], read_file(ERRORS_FILE))
 
 
 def vendor(facts: DeviceFacts) -> str:
-    """Return whose platform a device has: the first word of the platform's name; GPGPU-Sim simulates NVIDIA's."""
+    """Return the vendor of a device's platform: the first word of its name; GPGPU-Sim simulates NVIDIA's."""
     word = facts.platform.partition(" ")[0].lower()
     return "nvidia" if word == "gpgpu-sim" else word
 
 
 def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
-    """Return whether the platforms of two devices are of different vendors; None where one of them is not known."""
+    """Return whether the platforms of two devices are of different vendors; None if one is unknown."""
     vendors = vendor(known), vendor(facts)
     return vendors[0] != vendors[1] if all(vendors) else None
 
@@ -118,25 +119,23 @@ def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
     r"""Return a model of another device, with weights that follow from the facts of both devices.
 
-    Each weight w [s per unit] becomes :math:`w \, r'/r`, with the rate that it is a multiple of on the other device and
-    on its own (:attr:`perfmodel.models.model.Weight.scale`). Kernels must be counted for the other device's sub-groups,
-    as :meth:`FittedModel.predict` does. Its name and ``fitted.transferred_from`` say where the weights are from.
+    Each weight w [s per unit] becomes :math:`w \, r'/r`, with the rates of the new and the old device of which it is a
+    multiple (:attr:`perfmodel.models.model.Weight.scale`). Kernels must be counted for the new device's sub-groups, as
+    :meth:`FittedModel.predict` does. ``fitted.transferred_from`` is the device of the fit.
 
     Parameters
     ----------
     model
         Fitted on a device of the same type, a CPU or a GPU.
     facts
-        What is known of the other device, as :func:`perfmodel.facts.published` returns it.
+        Facts of the other device, as :func:`perfmodel.facts.published` returns them.
 
     Raises
     ------
-    NotTransferableError
-        If weights of the family have no rate.
-    DeviceTypeError
-        If one device is a CPU and the other is none.
-    TransferFactsError
-        If a rate needs a fact that one of the devices lacks; the message says what each is good for.
+    WeightsError
+        If weights of the family have no rate, or the devices are not of the same type.
+    FactsError
+        If a rate needs a fact that one of the devices lacks.
 
     Examples
     --------
@@ -149,8 +148,11 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
     known, facts = _known(model), with_assumed_facts(facts)
     check_types(known, facts)
     if not model.family.transferable:
-        allowed = tuple(family.name for family in families().values() if family.transferable)
-        raise NotTransferableError(model.family.name, facts.name, _advised(facts), allowed)
+        allowed = listed(family.name for family in families().values() if family.transferable)
+        raise WeightsError(
+            f"the weights of '{model.family.name}' cannot be transferred to '{facts.name}', since they have no rates "
+            "(Weight.scale)", f"give weights of '{_advised(facts)}', which fits it, or of another of: {allowed}",
+        )  # fmt: skip
     _check(model, known, facts)
     errors, foreign = transfer_errors().get(model.family.name), _foreign(known, facts)
     fitted = model.fitted.model_copy(update={
@@ -164,14 +166,14 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
 
 
 def _known(model: FittedModel) -> DeviceFacts:
-    """Return what is known of a model's device: by its fit, and by the files beside it, which may tell more since."""
+    """Return the facts of a model's device from its fit and from the files in its folder, which may be newer."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
     beside = facts_beside(model.path) if model.path else None
     return beside.updated(dict(known.facts)) if beside and beside.name == known.name else known
 
 
 def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts) -> FittedWeight:
-    """Return a weight on the device with other facts."""
+    """Return a weight on the new device."""
     weight = model.fitted.weights[name]
     if (fact := _fact(model, name)) and fact in facts:
         given = {"value": float(facts.value(fact)), "standard_error": None, "marks": ("given",)}
@@ -191,45 +193,54 @@ def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts
 def _notes(
     model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None
 ) -> Iterator[str]:
-    """Yield what the weights and their intervals rest on."""
+    """Yield assumptions about the weights, and the source of their intervals."""
     scales = {weight.unit and model.family.scale(name): None for name, weight in model.fitted.weights.items()}
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
             alike = "as long" if other == "same" else "as many cycles"
-            yield f"{keys} is not known of both devices: {RATES[scale].words} is taken to take {alike} on both"
+            yield f"{keys} is not known of both devices: {RATES[scale].words} is assumed to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
-        yield f"intervals rest on {errors.conformal.group_count} devices that weights were transferred to"
+        yield f"intervals come from {errors.conformal.group_count} devices that weights were transferred to"
         if _foreign(known, facts):
             foreign = f"the weights are from a platform of another vendor, as on {len(errors.foreign)} of these devices"
             yield f"{foreign}: expect large errors"
 
 
 def _fact(model: FittedModel, name: str) -> str:
-    """Return the key of the fact that gives a weight; empty of none."""
+    """Return the key of the fact that gives a weight, or an empty text."""
     return next((weight.fact for weight in model.family.weights if weight.name == name), "")
 
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
-    """Check that all needed facts of both devices are known."""
+    """Raise a FactsError for unknown facts."""
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
-    lacking = tuple(
-        f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
-        for (key, device), weights in needs.items()
-    )
-    if lacking:
-        raise TransferFactsError(known.name, facts.name, lacking)
+    if needs:
+        lacking = listed((
+            f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
+            for (key, device), weights in needs.items()
+        ), "; ")  # fmt: skip
+        raise FactsError(
+            f"weights of '{known.name}' cannot be transferred to '{facts.name}', since facts are not known: {lacking}",
+            "write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): for the "
+            "weights' device in their folder (facts.yaml), for the other in the file that you give (--facts FILE.yaml)",
+        )
 
 
 def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
-    """Check that the device of weights and that of other facts are not known to be of different types."""
+    """Raise a WeightsError if the device of weights and the device of other facts are known to be of two types."""
     source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
     if known and source and target and source != target:
-        raise DeviceTypeError(known.name, source, facts.name, target, _advised(facts))
+        advised = _advised(facts)
+        raise WeightsError(
+            f"the weights of '{known.name}', a {source}, cannot be used for '{facts.name}', a {target}",
+            f"give weights of '{advised}' on a {target} (--like DEVICE --family {advised}), or facts of a {source} "
+            "(--facts)",
+        )
 
 
 def _advised(facts: DeviceFacts) -> str:
@@ -237,7 +248,7 @@ def _advised(facts: DeviceFacts) -> str:
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:
-    """Return names in words, and how many there are beside the first ones."""
+    """Return the first names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 

@@ -12,7 +12,7 @@ from perfmodel.documents import is_number, require
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.crossovers import Lead
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing, pictures, sizes
 from perfmodel.report.drawing import FILLS, Axes, axes_or_new, finished, ink, members

@@ -14,7 +14,7 @@ import numpy as np
 from perfmodel.display import in_words, seconds_text
 from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report import drawing
 from perfmodel.report.drawing import LINES, MARKERS, NAMED, REST, Axes, Figure

@@ -30,7 +30,8 @@ from perfmodel.errors import (
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel
-from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, Predictions
+from perfmodel.predicting.prediction import Anchor
+from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Measurement
 from perfmodel.tuning.trials import Trials
@@ -116,7 +117,7 @@ def anchor(
     allow_unmeasured: bool = False,
     campaign: Campaign = ANCHOR,
     **more_sizes: int,
-) -> AnchoredModel:
+) -> FittedModel:
     r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by the measured time.
 
     With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at another
@@ -161,7 +162,7 @@ def anchor(
     name = str(getattr(getattr(kernel, "default_entrypoint", None), "name", None) or "kernel")
     at = {**(sizes or {}), **more_sizes}
     anchors = anchor_variants(model, {name: kernel}, at, allow_unmeasured=allow_unmeasured, campaign=campaign)
-    return AnchoredModel(model, anchors[name])
+    return model.anchored_by(anchors[name])
 
 
 def anchor_variants(

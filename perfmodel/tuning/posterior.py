@@ -43,7 +43,7 @@ from scipy.special import gammaln, stdtr
 
 from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 
 # The variance of the offset was 0.9 to 29.8 times that between variants on four devices (median 3.6). With a much
 # larger one, the first runs of similar variants would be explained by the offset, and other variants not be tried.

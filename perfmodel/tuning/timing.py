@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import size_error
-from perfmodel.errors import AssumptionError, KernelError, NegativeTimeError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import AssumptionError, KernelError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.opencl import devices
@@ -104,7 +104,7 @@ def time_kernel(
     predictions = None
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
-        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, NegativeTimeError, KernelError))
+        asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, KernelError))
         predictions = asked.predicted(counted, together(points))
     predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
     run_s = {

@@ -19,12 +19,13 @@ from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
-from perfmodel.errors import NegativeTimeError, PerfModelError, TrialError, TuningError
+from perfmodel.errors import PerfModelError, PredictionError, TrialError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.predicting.model import FittedModel, Prediction
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement
@@ -145,7 +146,7 @@ def tune(
 
     Raises
     ------
-    SpaceError, SizeError, LevelError, TuningError
+    SpaceError, SizeError, OptionError, TuningError
         If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or no variant can be predicted.
     WeightsError
         If no model is found, or its device is not one of this machine.
@@ -251,14 +252,14 @@ class _Tuning:
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
         """Count and predict all variants; note failures."""
         asked = Predicting(
-            self.model, allow_unmeasured=True, spared=PerfModelError, progress=progress, options=self.trials.counting,
+            self.model, allow_unmeasured=True, skipped=PerfModelError, progress=progress, options=self.trials.counting,
             jobs=None if jobs == 1 else jobs,
         )  # fmt: skip
         failures: list[Exception] = []
         variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
         with closing(asked.stream(variants, self.at)) as outcomes:
             for name, outcome in outcomes:
-                if isinstance(outcome, NegativeTimeError):  # the variant runs without a valid prediction
+                if isinstance(outcome, PredictionError):  # the variant runs without a valid prediction
                     self.names.append(name)
                     self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
                 elif isinstance(outcome, PerfModelError):

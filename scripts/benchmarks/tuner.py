@@ -16,7 +16,8 @@ from perfmodel.calibration.recommended import find_weights
 from perfmodel.display import columns_text, seconds_text
 from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.model import Prediction, load
+from perfmodel.predicting.model import load
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.tuning.posterior import Search, prior_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS

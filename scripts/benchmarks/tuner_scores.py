@@ -32,7 +32,7 @@ import numpy as np
 from perfmodel.display import columns_text
 from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.tuning.posterior import Search, prior_of
 from scripts.benchmarks.tuner_recorded import ENDING, space_of
 from scripts.benchmarks.tuner_rivals import RANDOM, Point, shuffled, simulated, space_table, visits, write_cache

@@ -10,7 +10,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.calibration import recommended as module
 from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
-from perfmodel.errors import TooFewRowsError
+from perfmodel.errors import FitError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FamilyFits
 from perfmodel.models import Family
@@ -82,7 +82,7 @@ def test_without_a_name_the_family_of_the_device_is_fitted(monkeypatch):
     def fitted(measured, family, *rest):
         asked.append(family)
         if family in refused:
-            raise TooFewRowsError(1, ("a", "b"))
+            raise FitError(1, ("a", "b"))
         return family
 
     measured = Measurements((), {}, facts=None)
@@ -91,5 +91,5 @@ def test_without_a_name_the_family_of_the_device_is_fitted(monkeypatch):
     refused.clear()
     assert ("bottleneck", "overlap") == (pm.fit(measured), pm.fit(measured, "overlap"))
     refused |= {*CANDIDATES}
-    with pytest.raises(TooFewRowsError):
+    with pytest.raises(FitError):
         pm.fit(measured)

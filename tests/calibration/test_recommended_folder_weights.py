@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from perfmodel.calibration.recommended import folder_weights
-from perfmodel.errors import OptionError, StoreMissingError, UnknownFamilyError, WeightsFileError
+from perfmodel.errors import OptionError, StoreMissingError, UnknownNameError, WeightsError
 from tests.recorded import SIMULATED
 
 
@@ -41,10 +41,10 @@ def test_else_the_first_by_name(folder):
 def test_what_is_not_there_is_named(folder, tmp_path_factory):
     with pytest.raises(OptionError, match="no weights of the family 'roofline'; choose one of multithreaded, "):
         folder_weights(folder, "roofline")
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         folder_weights(folder, "nothing")
     (folder / "recommended.json").write_text("{}")
-    with pytest.raises(WeightsFileError):
+    with pytest.raises(WeightsError):
         folder_weights(folder)
     empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(StoreMissingError):

@@ -12,7 +12,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import find_weights, foreign
-from perfmodel.errors import NoDeviceError, UnknownDeviceError, UnknownFamilyError, WeightsError, WeightsFileError
+from perfmodel.errors import NoDeviceError, UnknownDeviceError, UnknownNameError, WeightsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import load
 from tests.recorded import DEVICES, SIMULATED
@@ -152,7 +152,7 @@ def test_the_recommended_family_is_taken(machine):
     assert "bottleneck" == pm.load(family="bottleneck").family.name
     with pytest.raises(WeightsError, match="the family roofline"):
         find_weights(family="roofline")
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         find_weights(family="no family")
 
 
@@ -231,7 +231,7 @@ def test_what_cannot_be_read_is_passed_over_and_a_damaged_recommendation_told(ma
     assert folder / f"{CORE}.json" == find_weights().path
     for content in ("{", '{"schema": "perfmodel.recommended/1", "family": "../x", "candidates": []}'):
         (folder / "recommended.json").write_text(content)
-        with pytest.raises(WeightsFileError, match=r"recommended\.json"):
+        with pytest.raises(WeightsError, match=r"recommended\.json"):
             find_weights()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.compare import compare
-from perfmodel.errors import MissingCountsError
+from perfmodel.errors import StoreError
 from perfmodel.predicting.model import fit
 from tests.compare.test_protocols import MEASURED
 from tests.fitting.test_family_fits_weights import KERNELS, SIZES
@@ -23,5 +23,5 @@ def test_a_saved_model_is_compared_case_by_case():
 
 def test_a_case_without_counts_is_named():
     model = fit(Rows(MEASURED.rows, KERNELS))
-    with pytest.raises(MissingCountsError, match="the counts of 'load n="):
+    with pytest.raises(StoreError, match="the counts of 'load n="):
         compare(model, Rows(MEASURED.rows, {name: one for name, one in KERNELS.items() if name != "load"}))

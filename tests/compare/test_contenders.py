@@ -13,7 +13,7 @@ from joblib import parallel_config
 
 from perfmodel.compare import contenders as module, evaluate
 from perfmodel.compare.contenders import contenders
-from perfmodel.errors import FactsError, UnknownFamilyError
+from perfmodel.errors import FactsError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.models import Family
@@ -73,7 +73,7 @@ def test_without_fitted_facts_only_the_measured_one_is_judged(told):
 
 
 def test_a_family_that_does_not_exist(tmp_path):
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         contenders(tmp_path, ("gone",))
 
 

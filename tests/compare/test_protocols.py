@@ -10,7 +10,7 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate
 from perfmodel.compare.protocols import RECORDED, ranks_of_sizes
-from perfmodel.errors import FoldsError, LevelError, UnknownFamilyError
+from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.models import Family
 from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
 from tests.standins import Operation, Row, Rows, count
@@ -185,11 +185,11 @@ def test_recorded_rows_have_intervals_from_the_other_groups():
 
 
 def test_bad_input():
-    with pytest.raises(FoldsError, match="folds is 1; give a whole number from 2"):
+    with pytest.raises(OptionError, match="folds is 1; give a whole number from 2"):
         evaluate(RECORDS, family=ADDED, folds=1)
-    with pytest.raises(FoldsError):
+    with pytest.raises(OptionError):
         evaluate(RECORDS, family=ADDED, folds=2.5)
-    with pytest.raises(LevelError):
+    with pytest.raises(OptionError):
         evaluate(MEASURED, TESTS, level=1.5)
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         evaluate(MEASURED, TESTS, "gone")

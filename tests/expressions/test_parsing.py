@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from perfmodel.errors import ExpressionError
+from perfmodel.errors import FamilyError
 from perfmodel.expressions.parsing import Parser, Subexpression
 
 
@@ -51,7 +51,7 @@ LIMIT = {
 
 @pytest.mark.parametrize("case", LIMIT)
 def test_what_is_too_large_is_one_short_message(case):
-    with pytest.raises(ExpressionError, match=r"too|more than|at most|beyond|[Ee]xceeds") as caught:
+    with pytest.raises(FamilyError, match=r"too|more than|at most|beyond|[Ee]xceeds") as caught:
         term(LIMIT[case])
     assert len(str(caught.value)) < 800
 
@@ -75,6 +75,6 @@ def test_the_first_node_that_can_be_negative_is_remembered():
 @pytest.mark.parametrize("sharpness", ["0", "0*launches", "-1", "floor(0.5)"])
 def test_a_sharpness_that_cannot_be_above_zero_is_refused_with_its_place(sharpness):
     text = f"smooth_max(w_a*launches, w_b*work_groups, {sharpness})"
-    with pytest.raises(ExpressionError, match="this sharpness is zero or below") as caught:
+    with pytest.raises(FamilyError, match="this sharpness is zero or below") as caught:
         Parser(text, {}, lambda name: name in ("launches", "work_groups")).parse()
     assert sharpness == text[caught.value.start : caught.value.end]

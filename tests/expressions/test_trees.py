@@ -1,13 +1,14 @@
-"""The parts, the variables and the derivatives of a tree."""
+"""The parts, the variables and the derivatives of a tree, and the code that computes it."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pymbolic import parse
 from pymbolic.primitives import If, LogicalNot, Variable
 
-from perfmodel.expressions.functions import call
-from perfmodel.expressions.trees import Derivative, children, extent, product, total, variables
+from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES, call
+from perfmodel.expressions.trees import Derivative, Writer, children, extent, function_of, product, total, variables
 
 X, Y, Z = map(Variable, "xyz")
 
@@ -24,7 +25,7 @@ def test_variables_come_in_order_of_appearance_each_once():
     assert ("z", "x", "y") == variables(call("max", Z, X * Y + Z))
 
 
-def test_a_tree_that_stands_twice_counts_twice_and_is_walked_once():
+def test_a_shared_tree_counts_twice_and_is_walked_once():
     tree = X
     for _ in range(300):
         tree = call("max", tree, tree)
@@ -49,5 +50,36 @@ def test_a_function_that_jumps_has_no_slope():
 
 def test_sums_and_products_leave_zeros_and_ones_out():
     x = parse("x")
-    assert (0, x, x) == (total(0, 0), total(0, x), product(1, x))
+    assert (0, x, x) == (total((0, 0)), total((0, x)), product(1, x))
     assert (0, 1) == (product(x, 0), product(1, 1))
+
+
+def written(text):
+    writer = Writer({"x": "x0", "w": "w0"})
+    return writer(parse(text)), writer.lines
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("x/2", ["t0 = x0/2"]),  # a number other than 0 divides directly
+        ("x/w", ["t0 = divided(x0, w0)"]),
+        ("x**2", ["t0 = x0*x0"]),
+        ("x**3", ["t0 = power(x0, 3.0)"]),  # as a float: NumPy raises an error for an integer to a negative power
+        ("x + x*w + x*w", ["t0 = x0*w0", "t1 = x0+t0", "t2 = t1+t0"]),
+        ("x < w", ["t0 = x0 < w0"]),
+    ],
+)
+def test_assignments(text, lines):
+    assert (f"t{len(lines) - 1}", lines) == written(text)
+
+
+def test_names_and_numbers_need_no_assignment():
+    assert [("x0", []), ("5", []), ("(-5)", [])] == [written("x"), written("5"), written("-5")]
+
+
+def test_several_trees_at_floats_and_at_arrays():
+    trees = [parse("x*w"), parse("x/w")]
+    assert (6.0, 1.5) == function_of(trees, ["x"], ["w"], SCALAR_NAMES)([3.0], [2.0])
+    products, quotients = function_of(trees, ["x"], ["w"], ARRAY_NAMES)([np.array([3.0, 4.0])], [2.0])
+    assert ([6, 8], [1.5, 2]) == (products.tolist(), quotients.tolist())

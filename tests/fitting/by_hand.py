@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 Numbers = Sequence[float]
 Row = tuple[float, str, Numbers]
-"""Size of the error of log time, group, and what the prediction rests on (:func:`rests_on`)."""
+"""Size of the error of log time, group, and the columns of its scale (:func:`columns`)."""
 RIDGES = (0.3, 3.0)
 
 
@@ -18,7 +18,7 @@ def mean(numbers: Numbers) -> float:
     return sum(numbers) / len(numbers)
 
 
-def rests_on(shares: Numbers, missing: float, private: float) -> tuple[float, ...]:
+def columns(shares: Numbers, missing: float, private: float) -> tuple[float, ...]:
     """Shares, logarithm of the lack of support, and private data [B] over 1024."""
     return (*shares, math.log(missing), min(private / 1024, 1.0))
 
@@ -111,7 +111,7 @@ def quantile(scores: Sequence[tuple[float, str]], level: float) -> float:
 
 
 def half_width(rows: Sequence[Row], level: float) -> Callable[[Numbers], float]:
-    """Half the width of the interval of log time, from what a prediction rests on, by the rows of other groups."""
+    """Half the width of the interval of log time, from the columns of its scale, by the rows of other groups."""
     ridge = best_ridge(rows)
     if ridge is None:
         plain = quantile([(row[0], row[1]) for row in rows], level)

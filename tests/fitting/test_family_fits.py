@@ -1,4 +1,4 @@
-"""One design for a fit, its cross-fits and its evaluation; measured noise weighs rows in all of them."""
+"""One design for a fit, its cross-fits and its evaluation; rows whose visits disagree weigh less in all of them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,22 @@ from tests.fitting import by_hand
 from tests.fitting.test_family_fits_weights import KERNELS, measurements
 from tests.standins import Rows
 
-NOISE = FitOptions(weighting="noise")
 FAMILY = find_family("stevens_kloeckner_2016")
-#: Of each kernel the relative deviation of its runs; kernels that are noisy are off, too.
+#: For each kernel the relative difference of its visits; its times are wrong by as much.
 DEVIATION = {"empty": 0.0, "add": 0.3, "load": 0.01, "tile": 0.1}
 
 
 def noisy() -> Rows:
-    """Rows off by up to a third, whose runs lie at one deviation to each side of their time."""
+    """Rows wrong by up to a third."""
     rows = []
     for i, row in enumerate(measurements().rows):
         time, spread = row.seconds * (1 + DEVIATION[row.kernel] * math.sin(i + 1)), DEVIATION[row.kernel]
-        rows.append(replace(row, seconds=time, kept_s=(time * (1 - spread), time * (1 + spread)), group=f"g{i % 4}"))
+        rows.append(replace(row, seconds=time, kept_s=(time,), disagreement=spread, group=f"g{i % 4}"))
     return Rows(tuple(rows), KERNELS)
 
 
 def expected_weights(rows) -> np.ndarray:
-    """One over the squares of 5 % and of 1.4826 times the median deviation, which is the planted one."""
-    return np.array([1 / (0.05**2 + (1.4826 * DEVIATION[row.kernel]) ** 2) for row in rows])
+    return np.array([(0.05 / max(DEVIATION[row.kernel], 0.05)) ** 2 for row in rows])
 
 
 def predict_by_hand(seen, unseen, weights) -> np.ndarray:
@@ -45,27 +43,23 @@ def predict_by_hand(seen, unseen, weights) -> np.ndarray:
     values = [features.evaluate(KERNELS[row.counts_hash], row.parameters) for row in (*seen, *unseen)]
     names = FAMILY.select({name for value in values for name in value})
     matrix = np.array([[value.get(name, 0.0) for name in names] for value in values])
-    found = RelativeLeastSquares(merge=True).fit(matrix[: len(seen)], [row.seconds for row in seen], weights)
+    found = RelativeLeastSquares().fit(matrix[: len(seen)], [row.seconds for row in seen], weights)
     return found.predict(matrix[len(seen) :])
 
 
-def test_conformal_scores_are_of_fits_with_the_weights_of_noise():
+def test_conformal_scores_are_of_fits_without_the_group():
     rows = noisy().rows
     scores = []
     for row in rows:
         others = [other for other in rows if other.group != row.group]
         predicted = predict_by_hand(others, [row], expected_weights(others))[0]
         scores.append(abs(math.log(row.seconds / predicted)))
-    model = fit(noisy(), options=NOISE)
-    assert pytest.approx(scores, rel=1e-9) == list(model.fitted.conformal.scores)
-    plain = fit(noisy())
-    assert max(abs(np.array(scores) - plain.fitted.conformal.scores)) > 1e-3
-    assert model.weights["launches"] != plain.weights["launches"]
+    assert pytest.approx(scores, rel=1e-9) == list(fit(noisy()).fitted.conformal.scores)
 
 
-def test_scores_without_a_group_know_nothing_of_it():
+def test_scores_without_a_group_do_not_depend_on_it():
     measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
-    fits = FamilyFits(measured, FAMILY, NOISE, tests)
+    fits = FamilyFits(measured, FAMILY, tests=tests)
     found = fits.predict_without_group()
     for group in ("g1", "new"):
         places = [i for i, row in enumerate(fits.rows) if row.group != group]
@@ -74,14 +68,14 @@ def test_scores_without_a_group_know_nothing_of_it():
         assert pytest.approx(expected) == list(scores.scores)
         assert [fits.rows[i].group for i in places] == list(scores.groups)
         support = dict(zip(fits.refits.table.names, fits.refits.support(fits.seen).tolist(), strict=True))
-        local = fit_local_scale(np.array(expected), scores.groups, found.of(np.array(places)).rests_on, support)
+        local = fit_local_scale(np.array(expected), scores.groups, found.of(np.array(places)).scale_columns, support)
         assert local is not None
         assert local[0] == scores.scale
         assert pytest.approx(local[1].tolist()) == list(scores.scales)
     assert fits.scores == fits.scores_without("nowhere")
 
 
-def test_support_is_that_of_the_fit_that_predicts():
+def test_support_is_of_the_fit_that_predicts():
     """A row's own group gives its prediction no support; rows in plain loops."""
     fits = FamilyFits(noisy(), FAMILY)
     found, names = fits.predict_without_group(), fits.design.names
@@ -95,10 +89,10 @@ def test_support_is_that_of_the_fit_that_predicts():
         assert pytest.approx(by_hand.lack(shares[i], supports)) == found.lack[i]
 
 
-def test_protocols_judge_fits_with_the_weights_of_noise():
+def test_protocols_judge_fits_with_weighted_rows():
     measured = Rows(tuple(row for row in noisy().rows if row.parameters["n"] != 64), KERNELS)
     tests = Rows(tuple(row for row in noisy().rows if row.parameters["n"] == 64), KERNELS)
-    a, b = evaluate(measured, tests, level=None, options=NOISE, protocols=("A", "B"))
+    a, b = evaluate(measured, tests, level=None, protocols=("A", "B"))
     by_a = predict_by_hand(measured.rows, tests.rows, expected_weights(measured.rows))
     expected = {row.kernel: time for row, time in zip(tests.rows, by_a, strict=True)}
     assert pytest.approx(expected, rel=1e-9) == {row.kernel: row.predicted for row in a.rows}
@@ -125,9 +119,9 @@ def test_tests_are_added_without_evaluating_the_measured_rows_again(monkeypatch)
 
 def test_a_fit_and_its_evaluation_share_what_each_gives_alone():
     measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
-    model, evaluations = fit_and_evaluate(measured, tests, options=NOISE, level=0.5)
-    assert fit(measured, options=NOISE, others=tests) == model
-    assert evaluate(measured, tests, level=0.5, options=NOISE) == evaluations
+    model, evaluations = fit_and_evaluate(measured, tests, level=0.5)
+    assert fit(measured, others=tests) == model
+    assert evaluate(measured, tests, level=0.5) == evaluations
 
 
 def test_each_row_is_evaluated_once(monkeypatch):
@@ -153,14 +147,14 @@ def variants() -> Rows:
 
 
 def test_scatter_comes_from_rows_without_their_group():
-    """The prediction of both variants is the same, so that their errors are log(4/3) apart in every cell."""
+    """The prediction of both variants is the same, so that their errors differ by log(4/3) in every cell."""
     model = fit(variants())
     expected = math.log(4 / 3) / (0.6744897501960817 * math.sqrt(2))
     assert len(noisy().rows) == model.fitted.scatter.cells
     scale = difference_quantile(model.fitted.scatter.freedom, 0.75)
     assert pytest.approx(math.log(4 / 3)) == model.fitted.scatter.deviation * scale
     assert model.fitted.scatter.freedom is not None or pytest.approx(expected) == model.fitted.scatter.deviation
-    # both variants are off alike at their smallest size, and so an anchor leaves less between them
+    # both variants have the same error at their smallest size, so anchored errors differ less
     assert 0 < model.fitted.anchored.carried < 1
     assert model.fitted.anchored.scatter.deviation < model.fitted.scatter.deviation / 2
     assert 2 * (len(noisy().rows) - len(KERNELS)) == len(model.fitted.anchored.conformal.scores)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import BadTimesError, MissingCountsError, OutputError, TooFewRowsError, UnknownFamilyError
+from perfmodel.errors import FitError, OutputError, StoreError, UnknownNameError
 from perfmodel.fitting import build_design, fit_weights
 from perfmodel.io import write_whole
 from perfmodel.models import find_family
-from perfmodel.predicting.model import FittedModel, fit, load
+from perfmodel.predicting.model import fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
 
 ONE = count("1", "")
@@ -82,7 +82,7 @@ def test_a_design_that_is_made_already():
     assert fit_weights(rows, name) == fit_weights(rows, name, table=table)
 
 
-def test_features_that_cannot_be_told_apart_are_named():
+def test_confounded_features_are_named():
     rows = Rows(tuple(row for row in measurements().rows if row.kernel != "load"), KERNELS)
     notes = fit(rows).notes
     assert 1 == len(notes)
@@ -97,30 +97,26 @@ def test_nonnegative_weights():
 
 
 def test_fewer_measurements_than_features():
-    with pytest.raises(TooFewRowsError) as caught:
+    with pytest.raises(FitError, match=r"1 usable measurements .* 2 weights \(launches, work_groups\)"):
         fit_weights(Rows(measurements().rows[:1], KERNELS), "stevens_kloeckner_2016")
-    assert (1, ("launches", "work_groups")) == (caught.value.rows, caught.value.features)
-    with pytest.raises(TooFewRowsError):
+    with pytest.raises(FitError):
         fit_weights(Rows((), {}), "stevens_kloeckner_2016")
 
 
 def test_a_time_of_zero_is_named():
     rows = (*measurements().rows, Row("empty", {"n": 8}, 0.0, "empty", {"group": 64}))
-    with pytest.raises(BadTimesError) as caught:
+    with pytest.raises(FitError, match="empty group=64 n=8"):
         fit(Rows(rows, KERNELS))
-    assert ("empty group=64 n=8",) == caught.value.labels
-    assert "empty group=64 n=8" in str(caught.value)
 
 
-def test_counts_that_are_not_there_are_named():
+def test_missing_counts_are_named():
     rows = (*measurements().rows, Row("gone", {"n": 8}, 1.0, "abc"))
-    with pytest.raises(MissingCountsError, match="gone n=8") as caught:
+    with pytest.raises(StoreError, match=r"gone n=8' \(hash abc"):
         fit(Rows(rows, KERNELS))
-    assert "abc" == caught.value.counts_hash
 
 
 def test_an_unknown_family():
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         fit(measurements(), family="nothing")
 
 
@@ -165,14 +161,3 @@ def test_a_written_file_has_the_usual_permissions(tmp_path):
     write_whole(tmp_path / "a", b"")
     (tmp_path / "b").write_text("")
     assert (tmp_path / "b").stat().st_mode == (tmp_path / "a").stat().st_mode
-
-
-def test_models_are_values():
-    assert fit(measurements()) == fit(measurements())
-    assert isinstance(fit(measurements()), FittedModel)
-
-
-def test_the_room_can_be_called_however_it_was_imported():
-    import perfmodel as pm
-
-    assert fit(measurements()) == pm.fit(measurements(), family="stevens_kloeckner_2016")

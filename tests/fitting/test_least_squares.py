@@ -1,19 +1,24 @@
+"""Linear fits of relative errors: planted weights, merged and held columns, errors, marks, and refused rows."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from perfmodel.errors import (
-    BadFeatureValuesError,
-    BadRidgeError,
-    BadTimesError,
-    ConfoundedFeaturesError,
-    NotFittedError,
-    TooFewRowsError,
+from perfmodel.errors import FitError
+from perfmodel.fitting import RelativeLeastSquares
+from perfmodel.fitting.least_squares import (
+    TrainingRows,
+    column_names,
+    fit_linear,
+    merged_shares,
+    proportional_groups,
+    training_rows,
 )
-from perfmodel.fitting import OrdinaryLeastSquares, RelativeLeastSquares
+from perfmodel.fitting.weights_file import MEANING
 
-# Columns as far apart as launches and operations are.
+#: Columns as different in size as launches and operations are.
 PLANTED = np.array([2e-5, 3e-9, -4e-12, 5e-11, 0.0])
 
 
@@ -31,8 +36,7 @@ def test_planted_weights_are_recovered():
     found = RelativeLeastSquares().fit(matrix, times)
     np.testing.assert_allclose(found.coef_, [*PLANTED, 1.0], rtol=1e-8, atol=1e-20)
     np.testing.assert_allclose(found.predict(matrix), times, rtol=1e-10)
-    assert 6 == found.rank_
-    assert () == found.confounded_
+    assert (6, ()) == (found.rank_, found.confounded_)
     assert abs(1 - found.score(matrix, times)) < 1e-12
 
 
@@ -46,28 +50,14 @@ def test_the_relative_error_is_minimised_not_the_absolute_one():
     assert pytest.approx(1 - np.mean(errors**2), rel=1e-13) == found.score(x[:, None], t)
 
 
-def confounded() -> tuple[np.ndarray, np.ndarray]:
+def test_confounded_columns_share_their_cost():
     a, b, c = np.random.default_rng(1).uniform(1, 2, (3, 30))
-    return np.column_stack([a, b, 1e9 * a, c, b + c]), 3 * a + 2 * b + c
-
-
-def test_columns_that_cannot_be_told_apart_are_refused_by_name():
-    with pytest.raises(ConfoundedFeaturesError) as caught:
-        RelativeLeastSquares(names=("a", "b", "many a", "c", "b + c")).fit(*confounded())
-    assert (("a", "many a"), ("b", "c", "b + c")) == caught.value.groups
-    assert (3, 5) == (caught.value.rank, caught.value.columns)
-    with pytest.raises(ConfoundedFeaturesError, match="column 0, column 2"):
-        OrdinaryLeastSquares().fit(*confounded())
-
-
-def test_merged_columns_share_what_they_cost_together():
-    matrix, times = confounded()
-    found = RelativeLeastSquares(merge=True).fit(matrix, times)
+    matrix, times = np.column_stack([a, b, 1e9 * a, c, b + c]), 3 * a + 2 * b + c
+    found = RelativeLeastSquares().fit(matrix, times)
     assert 3 == found.rank_
     assert ((0, 2), (1, 3, 4)) == found.confounded_
     assert ((0, 2),) == found.merged_
-    # equal times: both copies of a carry half of it
-    np.testing.assert_allclose(found.coef_[[0, 2]], [1.5, 1.5e-9], rtol=1e-9)
+    np.testing.assert_allclose(found.coef_[[0, 2]], [1.5, 1.5e-9], rtol=1e-9)  # half of the time each
     np.testing.assert_allclose(found.predict(matrix), times, rtol=1e-10)
     assert ["merged"] == [mark for mark in found.marks_[0] if mark != "barely"]
     assert "undetermined" in found.marks_[1]
@@ -80,31 +70,9 @@ def test_a_merged_weight_has_the_standard_error_of_the_whole():
     a, b = rng.uniform(1, 2, (2, 40))
     times = (4 * a + b) * rng.uniform(0.95, 1.05, 40)
     whole = RelativeLeastSquares().fit(np.column_stack([a, b]), times)
-    halves = RelativeLeastSquares(merge=True).fit(np.column_stack([a, b, a]), times)
+    halves = RelativeLeastSquares().fit(np.column_stack([a, b, a]), times)
     np.testing.assert_allclose(halves.coef_[[0, 2]], whole.coef_[0] / 2, rtol=1e-10)
     np.testing.assert_allclose(halves.standard_errors_[[0, 2]], whole.standard_errors_[0] / 2, rtol=1e-8)
-
-
-def test_a_ridge_tells_them_apart():
-    matrix, times = confounded()
-    found = RelativeLeastSquares(ridge=1e-8).fit(matrix, times)
-    np.testing.assert_allclose(found.coef_[[0, 2]], [1.5, 1.5e-9], rtol=1e-4)
-    assert np.isfinite(found.standard_errors_).all()
-
-
-def test_a_ridge_is_the_normal_equations_with_a_longer_diagonal():
-    rng = np.random.default_rng(5)
-    matrix, times = 10 ** rng.uniform(0, 3, (20, 3)), rng.uniform(1, 2, 20)
-    scaled = matrix / times[:, None]
-    gram = scaled.T @ scaled
-    expected = np.linalg.solve(gram + 0.1 * np.diag(np.diag(gram)), scaled.sum(axis=0))
-    np.testing.assert_allclose(RelativeLeastSquares(ridge=0.1).fit(matrix, times).coef_, expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("wrong", [-0.1, np.nan, np.inf])
-def test_a_ridge_that_is_none(wrong):
-    with pytest.raises(BadRidgeError, match="ridge is"):
-        RelativeLeastSquares(ridge=wrong).fit([[1.0]], [1.0])
 
 
 def test_weights_of_rows_are_repetitions():
@@ -128,45 +96,159 @@ def test_nonnegative_weights():
     np.testing.assert_allclose(again.coef_, kept, rtol=1e-8, atol=1e-20)
 
 
-def test_a_column_of_zeros_is_left_out():
-    matrix, _ = case()
-    matrix[:, 3] = 0
-    found = RelativeLeastSquares().fit(matrix, matrix @ np.abs(PLANTED))
-    assert [True, True, True, False, True] == found.measured_.tolist()
-    assert 0 == found.coef_[3]
-    assert 4 == found.rank_
-    assert 5 == found.n_features_in_
+# {{{ merged, missing and held columns, by hand
+
+NAMES = ("launches", "never", "loads", "stores", "operations")
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1e-3, np.nan, np.inf])
-def test_times_without_a_relative_error_are_refused(wrong):
-    matrix, _ = case()
-    times = np.ones(60)
-    times[[4, 9]] = wrong
-    with pytest.raises(BadTimesError) as caught:
-        RelativeLeastSquares().fit(matrix, times)
-    assert (4, 9) == caught.value.rows
-    assert "row 4" in str(caught.value)
+def rows(loads_weight: float = 2.0) -> TrainingRows:
+    """Times 5 + 2 loads + 7 operations; there are three stores for each load, and one column is zero throughout."""
+    loads, operations = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 1.0]), np.array([4.0, 1.0, 0.0, 2.0, 3.0, 9.0])
+    matrix = np.column_stack([np.ones(6), np.zeros(6), loads, 3 * loads, operations])
+    return TrainingRows(matrix, 5 + loads_weight * loads + 7 * operations, np.ones(6), NAMES)
 
 
-@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
-def test_values_that_count_nothing_are_refused(wrong):
-    matrix, _ = case()
-    matrix[2, 1] = wrong
-    with pytest.raises(BadFeatureValuesError) as caught:
-        RelativeLeastSquares().fit(matrix, np.ones(60))
-    assert (2,) == caught.value.rows
-    assert ("column 1",) == caught.value.names
+def test_proportional_columns_share_their_time_evenly():
+    found = fit_linear(rows())
+    assert [0, 2, 3, 4] == found.columns.tolist()  # the column of zeros has no weight
+    # 2 loads = 1 load + 1/3 of three stores: each of the two has half of the time
+    np.testing.assert_allclose(found.coefficients, [5, 1, 1 / 3, 7], rtol=1e-12)
+    assert ((2, 3),) == found.merged == found.confounded
+    assert [(), ("merged",), ("merged",), ()] == list(found.marks)
+    assert 3 == found.solution.rank
 
 
-@pytest.mark.parametrize("rows", [0, 3])
-def test_fewer_rows_than_features_are_refused(rows):
-    matrix, _ = case()
-    with pytest.raises(TooFewRowsError) as caught:
-        RelativeLeastSquares().fit(matrix[:rows], np.ones(rows))
-    assert rows == caught.value.rows
+def test_a_negative_weight_is_held_at_zero():
+    table = rows(loads_weight=-0.2)
+    np.testing.assert_allclose(fit_linear(table).coefficients, [5, -0.1, -0.1 / 3, 7], rtol=1e-10)
+    held = fit_linear(table, nonnegative=True)
+    assert [0.0, 0.0] == held.coefficients[[1, 2]].tolist()
+    assert [("merged", "at bound")] * 2 == list(held.marks[1:3])
 
 
-def test_a_prediction_needs_a_fit():
-    with pytest.raises(NotFittedError):
-        RelativeLeastSquares().predict([[1.0]])
+def test_members_of_a_group_get_equal_times():
+    # the first and the third column are proportional, of lengths 5 and 10; so are the second and the last
+    matrix = np.array([[3.0, 0.0, 6.0, 1.0, 0.0], [4.0, 2.0, 8.0, 0.0, 1.0]])
+    assert ((0, 2), (1, 4)) == proportional_groups(matrix)
+    shares = merged_shares(matrix, ((0, 2), (1, 4)))
+    np.testing.assert_allclose([[1 / 5, 0, 0], [0, 1 / 2, 0], [1 / 10, 0, 0], [0, 0, 1], [0, 1, 0]], shares)
+    np.testing.assert_array_equal(np.eye(5), merged_shares(matrix, ()))
+
+# }}}
+
+
+# {{{ standard errors and marks
+
+def well_determined(rows: int = 80) -> np.ndarray:
+    return case(rows, seed=0)[0][:, :4]
+
+
+POSITIVE = np.abs(PLANTED[:4])
+
+
+def test_planted_weights_are_inside_their_intervals_as_often_as_stated():
+    matrix = well_determined()
+    rng = np.random.default_rng(1)
+    inside = []
+    for _ in range(200):
+        times = matrix @ POSITIVE * (1 + 0.02 * rng.standard_normal(len(matrix)))
+        low, high = RelativeLeastSquares().fit(matrix, times).intervals(0.9).T
+        assert np.isfinite(high - low).all()
+        inside.append((low <= POSITIVE) & (high >= POSITIVE))
+    assert 0.85 <= np.mean(inside) <= 0.95
+
+
+def test_standard_errors_are_the_textbook_s():
+    matrix = well_determined()
+    times = matrix @ POSITIVE * np.random.default_rng(2).uniform(0.9, 1.1, len(matrix))
+    found = RelativeLeastSquares().fit(matrix, times)
+    scaled = matrix / times[:, None]
+    residuals = 1 - scaled @ found.coef_
+    covariance = np.linalg.inv(scaled.T @ scaled) * (residuals @ residuals / 76)
+    np.testing.assert_allclose(found.standard_errors_, np.sqrt(np.diag(covariance)), rtol=1e-6)
+    half = stats.t.ppf(0.975, 76) * found.standard_errors_
+    np.testing.assert_allclose(found.intervals(0.95), np.c_[found.coef_ - half, found.coef_ + half])
+    assert 76 == pytest.approx(found.degrees_of_freedom_)
+
+
+def test_without_a_degree_of_freedom_errors_are_unknown():
+    matrix = well_determined(4)
+    found = RelativeLeastSquares().fit(matrix, matrix @ POSITIVE)
+    assert np.isinf(found.standard_errors_).all()
+    assert np.isinf(found.intervals()).all()
+
+
+def test_marks():
+    rng = np.random.default_rng(4)
+    matrix = np.zeros((40, 4))
+    matrix[:, 0] = 1
+    matrix[:, 1] = rng.uniform(0, 1e-6, 40)  # hardly any time
+    matrix[7, 2] = 5  # one row alone
+    matrix[:, 3] = rng.uniform(1, 2, 40)
+    times = (matrix @ [1.0, 1.0, 1.0, 3.0]) * rng.uniform(0.9, 1.1, 40)
+    marks = RelativeLeastSquares().fit(matrix, times).marks_
+    assert ((), ("barely",), ("one row",), ()) == marks
+    assert set(MEANING) >= {mark for own in marks for mark in own}
+
+
+def test_a_weight_at_its_bound_is_marked_and_has_an_error():
+    rng = np.random.default_rng(5)
+    matrix = rng.uniform(1, 2, (50, 3))
+    times = matrix @ [3.0, 2.0, -0.5] * rng.uniform(0.98, 1.02, 50)
+    found = RelativeLeastSquares(nonnegative=True).fit(matrix, times)
+    assert ((), (), ("at bound",)) == found.marks_
+    assert 0 == found.coef_[2]
+    # without its bound it would be known as well as in a fit of all three
+    free = RelativeLeastSquares().fit(matrix, times)
+    scaled = matrix / times[:, None]
+    ratio = np.std(1 - scaled @ found.coef_) / np.std(1 - scaled @ free.coef_)
+    assert found.standard_errors_[2] / free.standard_errors_[2] == pytest.approx(ratio, rel=0.1)
+
+# }}}
+
+
+# {{{ rows
+
+X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+Y = np.array([1.0, 2.0, 3.0])
+
+
+def test_weights_are_one_on_average_and_rows_of_weight_zero_are_left_out():
+    estimator = RelativeLeastSquares(names=("a", "b"))
+    found = training_rows(estimator, X, Y, [1.0, 0.0, 3.0])
+    assert ([[1.0, 2.0], [5.0, 6.0]], [1.0, 3.0]) == (found.matrix.tolist(), found.times.tolist())
+    assert ([0.5, 1.5], ("a", "b"), 2) == (found.weights.tolist(), found.names, estimator.n_features_in_)
+    assert [1.0] * 3 == training_rows(estimator, X, Y, None).weights.tolist()
+
+
+@pytest.mark.parametrize("time", [0.0, -1.0, np.nan, np.inf])
+def test_times_that_are_not_positive_are_refused(time):
+    with pytest.raises(FitError, match="first in row 1: ") as caught:
+        training_rows(RelativeLeastSquares(), X, [1.0, time, 3.0], None)
+    assert (1,) == caught.value.rows
+
+
+def test_negative_values_and_weights_are_refused():
+    bad = X.copy()
+    bad[0, 1], bad[2, 1] = np.nan, -1.0
+    with pytest.raises(FitError, match="2 rows, first row 0, hold a value of b") as caught:
+        training_rows(RelativeLeastSquares(names=("a", "b")), bad, Y, None)
+    assert ((0, 2), ("b",)) == (caught.value.rows, caught.value.names)
+    with pytest.raises(ValueError, match="egative"):
+        training_rows(RelativeLeastSquares(), X, Y, [1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((3, 2)), np.array([[1.0, 2.0]]), np.zeros((0, 2))])
+def test_fewer_rows_than_columns_are_refused(matrix):
+    table = TrainingRows(matrix, np.ones(len(matrix)), np.ones(len(matrix)), ("a", "b"))
+    with pytest.raises(FitError, match=f"{len(matrix)} usable measurements cannot determine"):
+        fit_linear(table)
+
+
+def test_given_names_come_before_the_names_of_a_frame():
+    estimator = RelativeLeastSquares(names=("a", "b"))
+    estimator.feature_names_in_ = np.array(["c", "d"])
+    assert ("a", "b") == column_names(estimator)
+    assert ("c", "d") == column_names(estimator.set_params(names=None))
+
+# }}}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
-from perfmodel.fitting.local_scale import LocalScale, WeightScale, fit_local_scale
+from perfmodel.fitting.local_scale import LocalScale, WeightScale, fit_local_scale, lack_of_support, support_of
 from tests.fitting import by_hand
 
 SUPPORT = {"launches": 1.5, "op_float32_add": 0.2}
@@ -37,7 +37,7 @@ def scores_of(own, share, private, lack, errors) -> Conformal:
 def test_in_plain_loops(seed):
     own, share, private, lack, errors = drawn(np.random.default_rng(seed), 9)
     rows = [
-        (max(e, 1e-3), f"g{g}", by_hand.rests_on((s, 1 - s), u, v))
+        (max(e, 1e-3), f"g{g}", by_hand.columns((s, 1 - s), u, v))
         for e, g, s, u, v in zip(errors.tolist(), own, share.tolist(), lack.tolist(), private.tolist(), strict=True)
     ]
     scores, ridge = scores_of(own, share, private, lack, errors), by_hand.best_ridge(rows)
@@ -49,7 +49,7 @@ def test_in_plain_loops(seed):
     assert pytest.approx(by_hand.scales(rows, ridge), abs=1e-6) == np.log(scores.scales).tolist()
     q, half = scores.quantile(0.8), by_hand.half_width(rows, 0.8)
     for shares in ((0.75, 0.25), (0.1, 0.9)):
-        at = by_hand.rests_on(shares, by_hand.lack(shares, tuple(SUPPORT.values())), 300.0)
+        at = by_hand.columns(shares, by_hand.lack(shares, tuple(SUPPORT.values())), 300.0)
         by_weight = {"launches": 4e-6 * shares[0], "op_float32_add": -4e-6 * shares[1]}
         assert pytest.approx(half(at), rel=1e-6) == scores.half_width(q, by_weight, 300.0)
 
@@ -79,10 +79,10 @@ def test_measured_kernels_have_scales_around_one():
 
 
 def test_one_width_for_all_where_nothing_tells_them_apart():
-    rests_on = np.array([[0.25, 0.75, 0.0, 0.0]] * 4)
-    assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], rests_on, SUPPORT) is None
-    assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], rests_on[:2], SUPPORT) is None
-    assert fit_local_scale(np.zeros(0), [], rests_on[:0], SUPPORT) is None
+    columns = np.array([[0.25, 0.75, 0.0, 0.0]] * 4)
+    assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], columns, SUPPORT) is None
+    assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], columns[:2], SUPPORT) is None
+    assert fit_local_scale(np.zeros(0), [], columns[:0], SUPPORT) is None
 
 
 def test_perfect_predictions():
@@ -134,7 +134,7 @@ def test_the_width_rises_with_the_level():
 
 
 def test_coverage_and_width_on_groups_that_differ():
-    """New groups are drawn as the measured ones were; what rests on launches is predicted seven times better."""
+    """New groups are drawn as the measured ones were; launches are predicted seven times better."""
     generator = np.random.default_rng(11)
     inside, plainly, ratios, bad, plainly_bad = [], [], [], [], []
     for _ in range(200):
@@ -142,8 +142,8 @@ def test_coverage_and_width_on_groups_that_differ():
         old, new = own < 30, own == 30
         scores = scores_of(own[old], share[old], private[old], lack[old], errors[old])
         plain = scores.model_copy(update={"scales": None, "scale": None})
-        rests_on = {"launches": share[new], "op_float32_add": 1 - share[new]}, private[new], lack[new]
-        half, wide = (each.half_width(each.quantile(0.9), *rests_on) for each in (scores, plain))
+        given = {"launches": share[new], "op_float32_add": 1 - share[new]}, private[new], lack[new]
+        half, wide = (each.half_width(each.quantile(0.9), *given) for each in (scores, plain))
         hits, plain_hits = errors[new] <= half, errors[new] <= wide
         inside.append(hits.mean())
         plainly.append(plain_hits.mean())
@@ -161,3 +161,14 @@ def test_no_bounds_from_too_few_groups(groups):
     scores = scores_of(*drawn(np.random.default_rng(1), groups))
     assert math.inf == scores.half_width(scores.quantile(0.9), {"launches": np.ones(3), "op_float32_add": np.ones(3)})
     assert math.isfinite(scores.half_width(scores.quantile(0.5), {"launches": 1.0, "op_float32_add": 1.0}))
+
+
+def test_support_is_the_number_of_groups_that_determine_a_weight():
+    by_weight = np.array([[1.0, 0.0], [-2.0, 2.0], [3.0, 0.0], [0.0, 0.0], [np.nan, 1.0]])
+    groups = ["a", "a", "b", "c", "c"]
+    shares = [(1.0, 0.0), (0.5, 0.5), (1.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
+    expected = by_hand.support(list(zip(groups, shares, strict=True)), 2)
+    assert [(1 + 0.25) / 2 + 1, 0.25 / 2] == expected == support_of(by_weight, groups).tolist()
+    # shares of well supported weights lack less; unknown shares lack most
+    lacks = lack_of_support(by_weight, np.array([3.7, 0.7]))
+    assert pytest.approx([0.5, math.sqrt(0.25 / 4 + 0.25 / 1), 0.5, 0.3**-0.5, 0.3**-0.5]) == lacks.tolist()

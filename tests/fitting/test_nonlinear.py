@@ -1,13 +1,18 @@
-"""Weights of families that are expressions."""
+"""Weights of families that are expressions; starting points, bounds and residuals by hand."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from perfmodel.errors import NoStartError, StartsError, TooFewRowsError, WrongColumnsError
-from perfmodel.expressions.expression import parse
+from perfmodel.errors import FitError, OptionError
+from perfmodel.expressions.expression import linear, parse
 from perfmodel.fitting import RelativeLeastSquares, RelativeNonlinearLeastSquares
+from perfmodel.fitting.least_squares import TrainingRows
+from perfmodel.fitting.nonlinear import Problem, WeightBounds, balanced, bounds_of, start_points
 
 NAMES = ("launches", "chip", "memory")
 OVERLAP = parse("w_launch*launches + smooth_max(w_chip*chip, w_memory*memory, w_sharpness)", NAMES)
@@ -37,13 +42,12 @@ def test_planted_weights_are_recovered(expression):
     np.testing.assert_allclose(found.coef_, planted, rtol=1e-8)
     assert found.converged_
     assert 8 == len(found.attempts_)
-    assert found.n_iter_ == sum(attempt.evaluations for attempt in found.attempts_)
     assert len(planted) == found.rank_
     np.testing.assert_allclose(found.predict(matrix), times(expression, matrix), rtol=1e-8)
     assert pytest.approx(1) == found.score(matrix, times(expression, matrix))
 
 
-def test_noisy_trials_lie_inside_their_intervals():
+def test_noisy_trials_are_inside_their_intervals():
     matrix, rng, inside = cases(), np.random.default_rng(1), []
     exact = times(MAXIMUM, matrix)
     for _ in range(60):
@@ -55,7 +59,7 @@ def test_noisy_trials_lie_inside_their_intervals():
     assert 0.82 <= np.mean(inside) <= 0.97
 
 
-def test_a_linear_expression_gives_what_the_linear_estimator_gives():
+def test_a_linear_expression_gives_the_weights_of_the_linear_estimator():
     rng = np.random.default_rng(2)
     matrix = 10 ** rng.uniform(0, 4, (60, 3))
     noisy = matrix @ [1.0, 2.0, 0.0] * rng.lognormal(0, 0.2, 60)
@@ -63,18 +67,20 @@ def test_a_linear_expression_gives_what_the_linear_estimator_gives():
     found = RelativeNonlinearLeastSquares().fit(matrix, noisy)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-12)
     free = [i for i in range(3) if expected.coef_[i] > 0]
-    np.testing.assert_allclose(
-        found.standard_errors_[free], expected.standard_errors_[free], rtol=1e-6
-    )
+    np.testing.assert_allclose(found.standard_errors_[free], expected.standard_errors_[free], rtol=1e-6)
 
 
-def test_what_ends_at_a_bound_is_marked():
+def test_weights_at_bounds_are_marked():
     rng = np.random.default_rng(3)
     matrix = rng.uniform(1, 2, (50, 3))
     noisy = matrix @ [3.0, 2.0, -0.5] * rng.uniform(0.98, 1.02, 50)
     found = RelativeNonlinearLeastSquares().fit(matrix, noisy)
     assert (0.0, ("at bound",)) == (found.coef_[2], found.marks_[2])
     assert np.isinf(found.standard_errors_[2])
+    matrix = cases()
+    found = RelativeNonlinearLeastSquares(expression=OVERLAP, start=START, bounds={"w_sharpness": (1.0, 2.5)})
+    found.fit(matrix, times(OVERLAP, matrix))
+    assert (2.5, ("at bound",)) == (found.coef_[3], found.marks_[3])
 
 
 def test_a_branch_that_no_row_takes_is_not_determined():
@@ -87,52 +93,113 @@ def test_a_branch_that_no_row_takes_is_not_determined():
     assert np.isinf(found.standard_errors_[1])
 
 
-def test_odd_rows_move_a_robust_fit_little():
-    matrix = cases()
-    odd = times(OVERLAP, matrix) * np.random.default_rng(4).uniform(0.98, 1.02, 80)
-    odd[::10] /= 2
-    planted = np.array(list(PLANTED.values()))
-    options = {"expression": OVERLAP, "start": START, "bounds": BOUNDS, "starts": 2}
-    plain = RelativeNonlinearLeastSquares(**options).fit(matrix, odd).coef_
-    robust = RelativeNonlinearLeastSquares(**options, loss="cauchy").fit(matrix, odd).coef_
-    assert np.max(np.abs(robust / planted - 1)[:3]) < 0.05
-    assert np.max(np.abs(plain / planted - 1)[:3]) > 0.1
-
-
 def test_the_seed_decides_the_starting_points():
     matrix = cases()
     exact = times(OVERLAP, matrix)
-    runs = [
-        RelativeNonlinearLeastSquares(
-            expression=OVERLAP, start=START, bounds=BOUNDS, random_state=seed
-        ).fit(matrix, exact)
+    estimators = [
+        RelativeNonlinearLeastSquares(expression=OVERLAP, start=START, bounds=BOUNDS, random_state=seed)
         for seed in (1, 1, 2)
     ]
-    starts = [[attempt.start for attempt in run.attempts_] for run in runs]
+    starts = [[attempt.start for attempt in each.fit(matrix, exact).attempts_] for each in estimators]
     assert starts[0] == starts[1] != starts[2]
-    # the first one lets every term take a similar time, whatever the seed
-    assert starts[0][0] == starts[2][0]
+    assert starts[0][0] == starts[2][0]  # all terms take a similar time, for every seed
 
 
-def test_a_model_that_is_finite_nowhere():
+def test_refused_options_and_rows():
     nowhere = parse("w_a*launches/(0*chip)", NAMES)
-    with pytest.raises(NoStartError) as caught:
+    with pytest.raises(FitError, match="none of 3 starting points"):
         RelativeNonlinearLeastSquares(expression=nowhere, starts=3).fit(cases()[:, :2], np.ones(80))
-    assert (nowhere.text, 3) == (caught.value.expression, caught.value.tried)
-
-
-def test_options_and_columns_that_do_not_fit():
-    with pytest.raises(StartsError, match="0 starting points"):
+    with pytest.raises(OptionError, match="0 starting points"):
         RelativeNonlinearLeastSquares(starts=0).fit([[1.0]], [1.0])
-    with pytest.raises(WrongColumnsError) as caught:
+    with pytest.raises(FitError, match="2 columns, and the expression has 3 features: launches, chip, memory"):
         RelativeNonlinearLeastSquares(expression=MAXIMUM).fit(cases()[:, :2], np.ones(80))
-    assert (2, NAMES) == (caught.value.columns, caught.value.features)
-    with pytest.raises(TooFewRowsError):
+    with pytest.raises(FitError, match="2 usable measurements"):
         RelativeNonlinearLeastSquares(expression=MAXIMUM).fit(cases(2), np.ones(2))
 
 
-def test_an_upper_bound_is_met_exactly():
-    matrix = cases()
-    found = RelativeNonlinearLeastSquares(expression=OVERLAP, start=START, bounds={"w_sharpness": (1.0, 2.5)})
-    found.fit(matrix, times(OVERLAP, matrix))
-    assert (2.5, ("at bound",)) == (found.coef_[3], found.marks_[3])
+# {{{ residuals
+
+ROWS = TrainingRows(
+    np.array([[1.0, 10.0], [1.0, 40.0], [1.0, 90.0]]), np.array([2.0, 5.0, 10.0]), np.array([0.25, 1.0, 4.0]),
+    ("launches", "loads"),
+)  # fmt: skip
+FREE = WeightBounds(np.full(2, -np.inf), np.full(2, np.inf))
+LINEAR = Problem(linear(("launches", "loads")), ROWS, FREE)
+CURVED = replace(LINEAR, model=parse("max(w_a*launches, w_b*loads**0.5)", ("launches", "loads")))
+
+
+def test_residuals_are_relative_and_weighted():
+    # times 1 + 0.1 loads are 2, 5, 10; with 2 + 0.1 loads they are 3, 6, 11
+    np.testing.assert_allclose(LINEAR.residuals(np.array([1.0, 0.1])), 0, atol=1e-15)
+    np.testing.assert_allclose(LINEAR.residuals(np.array([2.0, 0.1])), [-0.5 / 2, -1 / 5, -2 / 10], rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", [LINEAR, CURVED], ids=["linear", "curved"])
+def test_slopes_are_the_residuals_derivatives(problem: Problem):
+    at, step = np.array([4.0, 1.0]), 1e-6  # the maximum is the first term in one row and the second in two
+    for k in range(2):
+        shift = step * np.eye(2)[k]
+        difference = (problem.residuals(at - shift) - problem.residuals(at + shift)) / (2 * step)
+        np.testing.assert_allclose(problem.slopes(at)[:, k], difference, rtol=1e-7, atol=1e-9)
+
+
+def test_one_run_finds_the_weights_within_their_bounds():
+    found = LINEAR.solve(np.array([10.0, 10.0]))
+    assert found is not None
+    np.testing.assert_allclose(found.weights, [1.0, 0.1], rtol=1e-9)
+    # with the second weight at 0.2 or above, 2 of 3 times are too long: it stays at its bound
+    bounds = WeightBounds(np.array([0.0, 0.2]), np.array([np.inf, 1.0]))
+    bounded = replace(LINEAR, bounds=bounds).solve(np.array([1.0, 0.5]))
+    assert bounded is not None
+    np.testing.assert_allclose(bounded.weights, [0.0, 0.2], atol=1e-9)
+    infinite = replace(LINEAR, model=parse("launches/w_a + w_b*loads", ("launches", "loads")))
+    assert infinite.solve(np.array([0.0, 1.0])) is None
+
+# }}}
+
+
+# {{{ bounds and starting points
+
+NONE = np.array([np.nan, np.nan])
+POSITIVE = WeightBounds(np.zeros(2), np.full(2, np.inf))
+
+
+def constant(matrix):
+    """The derivatives of a linear model are its matrix at all weights."""
+    return lambda weights: np.asarray(matrix, dtype=np.float64)
+
+
+def test_bounds_are_given_or_from_zero_up():
+    bounds = bounds_of(("a", "b"), {"b": (1.0, 64.0)}, nonnegative=True)
+    assert ([0.0, 1.0], [math.inf, 64.0]) == (bounds.lower.tolist(), bounds.upper.tolist())
+    assert [-math.inf, -math.inf] == bounds_of(("a", "b"), None, nonnegative=False).lower.tolist()
+    # a point is moved inside by a thousandth of the width 10; a side without an end has no margin
+    bounds = WeightBounds(np.array([0.0, 0.0, 0.0, 0.0]), np.array([10.0, 10.0, 10.0, np.inf]))
+    assert pytest.approx([0.01, 9.99, 5.0, 0.0]) == bounds.clipped(np.array([-1.0, 20.0, 5.0, -3.0]))
+
+
+def test_balanced_weights_give_each_term_an_equal_share():
+    # the columns' root mean squares are 5 and 2; with two weights each is to be worth one half
+    found = balanced(constant([[3 * math.sqrt(2), 2.0], [4 * math.sqrt(2), 2.0]]), NONE, POSITIVE)
+    assert pytest.approx([0.1, 0.25]) == found
+    assert pytest.approx([7.0, 0.25]) == balanced(constant([[1.0, 2.0]]), np.array([7.0, np.nan]), POSITIVE)
+    assert pytest.approx([0.1, 1.0]) == balanced(constant([[5.0, 0.0]]), NONE, POSITIVE)
+
+    def slopes(weights):  # of max(w0 * 1000, w1): the smaller one has no derivative in the first round
+        return np.array([[1000.0, 0.0]]) if 1000 * weights[0] >= weights[1] else np.array([[0.0, 1.0]])
+
+    assert pytest.approx([5e-4, 0.5]) == balanced(slopes, NONE, POSITIVE)
+
+
+def test_points_vary_by_decades_and_less_where_a_start_is_given():
+    given = np.array([np.nan, 8.0])
+    points = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
+    assert 200 == len(points)
+    assert pytest.approx([0.1, 8.0]) == points[0]
+    decades = np.abs(np.log10(np.array(points) / points[0])).max(axis=0)
+    assert 1.4 < decades[0] <= 1.5
+    assert 0.14 < decades[1] <= 0.15
+    again = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
+    np.testing.assert_array_equal(points, again)
+
+# }}}

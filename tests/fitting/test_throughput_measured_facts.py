@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import MissingCountsError
+from perfmodel.errors import StoreError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import throughput
 from perfmodel.fitting.throughput import with_measured_facts
@@ -36,7 +36,7 @@ def test_what_is_told_counts_more_than_what_is_measured(monkeypatch, measurement
 
 def test_what_cannot_be_read_off_is_left_out(monkeypatch, measurements):
     def fail(*_):
-        raise MissingCountsError("k", "0")
+        raise StoreError("no counts")
 
     monkeypatch.setattr(throughput, "throughput", fail)
     monkeypatch.setattr(throughput, "roofs", fail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import perfmodel
-from perfmodel.errors import UnknownFamilyError
+from perfmodel.errors import UnknownNameError
 from perfmodel.models import families, find_family
 
 
@@ -20,11 +20,9 @@ def test_a_family_is_found_by_its_name(family):
 
 
 def test_an_unknown_family_is_answered_with_those_that_exist():
-    with pytest.raises(UnknownFamilyError) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         find_family("roofine")
-    assert "roofine" == caught.value.name
-    assert tuple(families()) == caught.value.allowed
-    assert "stevens_kloeckner_2016" in str(caught.value)
+    assert all(name in str(caught.value) for name in ("roofine", *families()))
 
 
 def test_the_package_gives_the_same_families():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from perfmodel.errors import ChargedTwiceError
+from perfmodel.errors import FamilyError
 from perfmodel.fitting import RelativeNonlinearLeastSquares
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
@@ -116,6 +116,6 @@ def test_no_feature_at_all_on_one_side(toy):
     ],
 )
 def test_no_feature_is_charged_twice(chosen, feature, sums):
-    with pytest.raises(ChargedTwiceError, match="more than once; choose patterns") as caught:
+    with pytest.raises(FamilyError, match="more than once; choose patterns") as caught:
         overlap(**chosen)
     assert (feature, sums) == (caught.value.feature, caught.value.sums)

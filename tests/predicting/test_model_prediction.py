@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel.compare.comparison import compare
-from perfmodel.errors import ArgumentError, ClockError
-from perfmodel.predicting.model import Prediction
+from perfmodel.errors import ArgumentError, OptionError
+from perfmodel.predicting.prediction import Prediction
 from tests.predicting.test_model import KERNELS, MODEL
 from tests.standins import Row, Rows
 from tests.test_display import Cells
@@ -121,7 +121,7 @@ def test_weights_of_the_host_tell_no_times_of_the_device():
     assert "times by the host's clock, with the launch" == LAUNCHED.clock_text
     assert "times by the device's clock" == LAUNCHED.by_clock("device").clock_text
     for asked in (lambda: MODEL.by_clock("device"), MODEL.predict(KERNELS["add"], n=16).by_device):
-        with pytest.raises(ClockError, match="fit them again"):
+        with pytest.raises(OptionError, match="fit them again"):
             asked()
     with pytest.raises(ArgumentError, match="host or device"):
         MODEL.by_clock("wall")

@@ -12,7 +12,7 @@ import pytest
 from perfmodel.errors import (
     AnchorError,
     AssumptionError,
-    LevelError,
+    OptionError,
     PerfModelError,
     SizeError,
     UnmeasuredFeatureError,
@@ -22,7 +22,8 @@ from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.predicting import predictions
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, scatter_of, together
+from perfmodel.predicting.prediction import Anchor
+from perfmodel.predicting.predictions import Predicting, scatter_of, together
 from perfmodel.predicting.ranking import rank
 from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, STRICT, adding
@@ -34,7 +35,7 @@ SECONDS = pytest.approx(1000 * 1e-12)  # a multiplication for each number
 
 def predict_each(variants, model, sizes, jobs=1, **asked):
     """Return by name the prediction of each variant, or its error."""
-    found = Predicting(model, spared=PerfModelError, jobs=jobs, **asked).predicted(variants, sizes)
+    found = Predicting(model, skipped=PerfModelError, jobs=jobs, **asked).predicted(variants, sizes)
     return {name: one.prediction for name, one in found.variants.items()} | dict(found.errors)
 
 
@@ -88,7 +89,7 @@ def test_where_nothing_is_predicted_it_says_why():
         found.required()
     with pytest.raises(AssumptionError):
         Predicting(MODEL).predicted({"even": EVEN}, {"n": 1})
-    left_out = Predicting(MODEL, spared=AssumptionError).predicted({"even": EVEN}, {"n": 1})
+    left_out = Predicting(MODEL, skipped=AssumptionError).predicted({"even": EVEN}, {"n": 1})
     with pytest.raises(AssumptionError):
         left_out.required()
     nothing = Predicting(MODEL).predicted({}, {"n": 1})
@@ -102,13 +103,13 @@ def test_errors_that_are_raised():
     with pytest.raises(ZeroDivisionError):
         Predicting(MODEL, allow_unmeasured=True).predicted(VARIANTS, {"n": 8})
     with pytest.raises(SizeError):  # whatever is spared
-        Predicting(MODEL, spared=PerfModelError).predicted(bad, {"m": 1})
-    with pytest.raises(LevelError):
+        Predicting(MODEL, skipped=PerfModelError).predicted(bad, {"m": 1})
+    with pytest.raises(OptionError):
         Predicting(MODEL, level=1.0).predicted({}, {})
 
 
 def test_processes_give_the_same_at_several_sizes():
-    asked = [Predicting(MODEL, spared=PerfModelError, jobs=jobs, allow_unmeasured=True) for jobs in (1, 2)]
+    asked = [Predicting(MODEL, skipped=PerfModelError, jobs=jobs, allow_unmeasured=True) for jobs in (1, 2)]
     sizes = together([{"n": n} for n in range(3)])
     here, there = (one.predicted({"8": VARIANTS["8"], "bad": VARIANTS["bad"]}, sizes) for one in asked)
     assert (["8"], [], ["bad"], ["bad"]) == (list(here.counts), list(there.counts), [*here.errors], [*there.errors])
@@ -137,7 +138,7 @@ ANCHOR = Anchor("add", "stand-in", {"n": 16}, measured=3e-4, predicted=1e-4)
 
 def test_a_prediction_is_scaled_with_its_terms():
     plain = FITTED.predict(KERNELS["add"], n=64)
-    found = AnchoredModel(SCORED, ANCHOR).predict(KERNELS["add"], n=64, level=0.6)
+    found = SCORED.anchored_by(ANCHOR).predict(KERNELS["add"], n=64, level=0.6)
     assert pytest.approx(3.0) == ANCHOR.factor
     assert pytest.approx(3 * seconds("add", 64)) == found.seconds
     assert isinstance(found.seconds, float)
@@ -147,17 +148,17 @@ def test_a_prediction_is_scaled_with_its_terms():
 
 
 def test_its_interval_is_that_of_anchored_predictions():
-    found = AnchoredModel(SCORED, ANCHOR).predict(KERNELS["add"], {"n": 64}, level=0.6)
+    found = SCORED.anchored_by(ANCHOR).predict(KERNELS["add"], {"n": 64}, level=0.6)
     # of two groups and one to come each has a third: 0.6 is reached with the second score
     expected = found.seconds / math.exp(0.2), found.seconds * math.exp(0.2)
     assert pytest.approx(expected) == found.interval
-    wide = AnchoredModel(SCORED, ANCHOR).predict(KERNELS["add"], n=64)
+    wide = SCORED.anchored_by(ANCHOR).predict(KERNELS["add"], n=64)
     assert (0.0, math.inf) == wide.interval
     assert ("no bounds can be given at 90%: 2 groups of kernels give bounds up to 66.7%",) == wide.warnings
     older = FittedModel(FITTED.fitted.model_copy(update={"anchored": None}))
-    assert AnchoredModel(older, ANCHOR).predict(KERNELS["add"], n=64).interval is None
-    with pytest.raises(LevelError):
-        AnchoredModel(older, ANCHOR).predict(KERNELS["add"], n=64, level=1.5)
+    assert older.anchored_by(ANCHOR).predict(KERNELS["add"], n=64).interval is None
+    with pytest.raises(OptionError):
+        older.anchored_by(ANCHOR).predict(KERNELS["add"], n=64, level=1.5)
 
 
 def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
@@ -166,25 +167,25 @@ def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
     errors = ERRORS.model_copy(update={"carried": 0.5, "noise": noise})
     told = replace(ANCHOR, measured=3 * seconds("add", 16), predicted=seconds("add", 16), errors=errors)
     assert pytest.approx(math.sqrt(3)) == told.scale
-    found = AnchoredModel(SCORED, told).predict(KERNELS["add"], n=np.array([16, 64]), level=0.6)
+    found = SCORED.anchored_by(told).predict(KERNELS["add"], n=np.array([16, 64]), level=0.6)
     expected = [told.measured, math.sqrt(3) * seconds("add", 64)]
     assert pytest.approx(expected) == found.seconds
     assert pytest.approx([expected[0] * 1.1, expected[1] * math.exp(0.2)]) == found.interval[1]
-    here = AnchoredModel(SCORED, told).predict(KERNELS["add"], n=16, level=0.6)
+    here = SCORED.anchored_by(told).predict(KERNELS["add"], n=16, level=0.6)
     assert isinstance(here.seconds, float)
     assert pytest.approx((told.measured / 1.1, told.measured * 1.1)) == here.interval
 
 
 def test_arrays_of_sizes():
     sizes = np.array([16, 64, 256])
-    found = AnchoredModel(SCORED, ANCHOR).predict(KERNELS["add"], n=sizes, level=0.3)
+    found = SCORED.anchored_by(ANCHOR).predict(KERNELS["add"], n=sizes, level=0.3)
     np.testing.assert_allclose([3 * seconds("add", n) for n in sizes.tolist()], found.seconds)
     np.testing.assert_allclose(found.seconds * math.exp(0.1), found.interval[1])
 
 
 def test_a_suspicious_run_is_a_warning():
     flagged = replace(ANCHOR, flags=("spread", "clock"))
-    found = AnchoredModel(SCORED, flagged).predict(KERNELS["add"], n=64, level=0.6)
+    found = SCORED.anchored_by(flagged).predict(KERNELS["add"], n=64, level=0.6)
     assert ("the run that anchors it is suspicious (spread, clock): run it again",) == found.warnings
 
 

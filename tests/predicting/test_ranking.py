@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import AnchorError, AssumptionError, LevelError, SizeError, UnmeasuredFeatureError
+from perfmodel.errors import AnchorError, AssumptionError, OptionError, SizeError, UnmeasuredFeatureError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import FittedModel
-from perfmodel.predicting.predictions import Anchor, Predicting, scatter_of, together
+from perfmodel.predicting.prediction import Anchor
+from perfmodel.predicting.predictions import Predicting, scatter_of, together
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, rankings, with_ties
 from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.test_display import Cells
@@ -82,7 +83,7 @@ def test_a_ranking_has_ties_where_the_weights_keep_a_scatter():
     assert [True, True] == [one.tied for one in found]
     assert 0.67 == pytest.approx(found[0].fastest, abs=0.01)  # Phi(log(64/60) / (0.1 sqrt 2)) = Phi(0.456)
     assert [False, False] == [one.tied for one in rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=30)]
-    with pytest.raises(LevelError):
+    with pytest.raises(OptionError):
         rank({"cube": CUBE}, SCATTERED, n=60, level=2)
 
 
@@ -149,7 +150,7 @@ BOTH = {"cube": CUBE, "square": SQUARE}
 
 def sweep(variants, model, points, level=0.9, anchors=None):
     """Rank at several sizes; return the errors of variants that are left out too."""
-    asked = Predicting(model, level, anchors=anchors, spared=UnmeasuredFeatureError)
+    asked = Predicting(model, level, anchors=anchors, skipped=UnmeasuredFeatureError)
     found = asked.predicted(variants, together(points)).required()
     return rankings(found), found.errors
 

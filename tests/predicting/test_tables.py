@@ -49,10 +49,6 @@ def test_a_frame_of_pandas(rows):
     check(table(VARIANTS, MODEL, {"n": SIZES}, rows=rows))
 
 
-def test_a_frame_of_polars():
-    check(table(VARIANTS, MODEL, {"n": SIZES}, library="polars"))
-
-
 @pytest.mark.parametrize("rows", [1, 3, 10, 50_000])
 def test_a_parquet_file(rows, tmp_path):
     path = tmp_path / "new" / "times.parquet"
@@ -80,9 +76,8 @@ def test_what_cannot_be_predicted_at_all(tmp_path):
     for wrong in ({"n": [-1]}, {"n": [1.5]}, {"m": 3}, {}):
         with pytest.raises(SizeError):
             table({"a": SQUARE}, MODEL, wrong)
-    for wrong in ({"library": "excel"}, {"rows": 0}):
-        with pytest.raises(OptionError, match=r"choose one of|give a positive"):
-            table({"a": SQUARE}, MODEL, {"n": 4}, **wrong)
+    with pytest.raises(OptionError, match="give a positive"):
+        table({"a": SQUARE}, MODEL, {"n": 4}, rows=0)
 
 
 def test_no_file_is_left_where_nothing_is_predicted(tmp_path):
@@ -181,8 +176,6 @@ def test_a_table_without_rows_has_the_columns_of_others(variants, sizes, jobs, t
     found = table(variants, MODEL, sizes, jobs=jobs)
     assert 0 == len(found)
     assert [str(one) for one in full.dtypes] == [str(one) for one in found.dtypes]
-    full = table({"a": SQUARE}, MODEL, {"n": [1, 2]}, library="polars")
-    assert full.schema == table(variants, MODEL, sizes, jobs=jobs, library="polars").schema
     full = parquet.read_schema(table({"a": SQUARE}, MODEL, {"n": [1, 2]}, path=tmp_path / "full"))
     found = parquet.read_table(table(variants, MODEL, sizes, jobs=jobs, path=tmp_path / "found"))
     assert (0, full) == (found.num_rows, found.schema)
@@ -215,8 +208,7 @@ def test_an_error_of_a_variant_is_none_of_the_file(tmp_path):
     assert [] == [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize(("library", "asked"), [("pyarrow", {"path": "x"}), ("polars", {"library": "polars"})])
-def test_a_library_that_is_missing(library, asked, monkeypatch):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=f"{library}.*perfmodel\\[scale\\]"):
-        table({"a": SQUARE}, MODEL, {"n": 4}, **asked)
+def test_pyarrow_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pyarrow.*perfmodel\[scale\]"):
+        table({"a": SQUARE}, MODEL, {"n": 4}, path="x")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import DeviceTypeError, NotTransferableError, TransferFactsError
+from perfmodel.errors import FactsError, WeightsError
 from perfmodel.facts import KEYS, DeviceFacts, Fact, published
 from perfmodel.facts.rates import RATES
 from perfmodel.fitting import FitOptions
@@ -183,8 +183,8 @@ def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_pat
     clock = "clock_hz: {value: 1.0e+9, unit: Hz, source: x}"
     (tmp_path / "facts.yaml").write_text(f"facts: {{{clock}, compute_units: {{value: 99, unit: '', source: x}}}}")
     model = replace(model, path=tmp_path / "toy.json")
-    with pytest.raises(TransferFactsError, match="clock_hz of 'round'"):
-        transferred(model, FAST)  # of which device these facts are, nothing says
+    with pytest.raises(FactsError, match="clock_hz of 'round'"):
+        transferred(model, FAST)  # the device of these facts is unknown
     (tmp_path / "device.json").write_text(json.dumps(lacking.to_json()))
     assert VALUES["w_cycles"] / 2 == pytest.approx(transferred(model, FAST).weights["w_cycles"])
 
@@ -200,14 +200,11 @@ def test_weights_of_the_simulated_card_become_those_of_another():
 
 def test_each_lacking_fact_is_named():
     source, target = without(GPU, "clock_hz"), without(FAST, "memory_bandwidth_bytes_per_s", "subgroup_size")
-    with pytest.raises(TransferFactsError) as found:
+    with pytest.raises(FactsError) as found:
         transferred(model_of(TOY, VALUES, source), target)
-    lacking = [entry.split(" (")[0] for entry in found.value.lacking]
-    expected = [
-        "subgroup_size of 'fast'", "clock_hz of 'round'", "memory_bandwidth_bytes_per_s of 'fast'",
-    ]  # fmt: skip
-    assert expected == lacking
     text = str(found.value)
+    for lacking in ("subgroup_size of 'fast'", "clock_hz of 'round'", "memory_bandwidth_bytes_per_s of 'fast'"):
+        assert lacking in text
     assert f"{KEYS['clock_hz'].meaning}; for w_cycles, w_rate" in text
     assert "bandwidth of global memory; for w_byte, w_bandwidth" in text
     assert "facts.yaml" in text
@@ -215,17 +212,17 @@ def test_each_lacking_fact_is_named():
 
 
 def test_a_type_that_is_not_known():
-    with pytest.raises(TransferFactsError, match="device_type of 'round'"):
+    with pytest.raises(FactsError, match="device_type of 'round'"):
         transferred(model_of(TOY, VALUES), DEVICE)
 
 
 @pytest.mark.parametrize("family", [TOY, replace(TOY, weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")])
 @pytest.mark.parametrize("types", [("cpu", "gpu"), ("gpu", "cpu")])
-def test_a_cpu_says_nothing_of_a_gpu(types, family):
+def test_weights_of_a_cpu_are_refused_for_a_gpu(types, family):
     source, target = (
         device.updated({"device_type": Fact(kind, "", "")}) for device, kind in zip((GPU, FAST), types, strict=True)
     )
-    with pytest.raises(DeviceTypeError, match=f"'round', a {types[0]}, say nothing of 'fast', a {types[1]}") as found:
+    with pytest.raises(WeightsError, match=f"'round', a {types[0]}, cannot be used for 'fast', a {types[1]}") as found:
         transferred(model_of(family, VALUES if family is TOY else {"w_wave": 1.0}, source), target)
     advised = {"gpu": "multithreaded", "cpu": "roofline"}[types[1]]
     assert f"give weights of '{advised}' on a {types[1]} (--like DEVICE --family {advised})" in str(found.value)
@@ -234,7 +231,7 @@ def test_a_cpu_says_nothing_of_a_gpu(types, family):
 
 def test_a_family_without_rates():
     bare = replace(TOY, name="bare", weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")
-    with pytest.raises(NotTransferableError, match=r"cannot be transferred to 'fast'.* 'multithreaded', which fits it"):
+    with pytest.raises(WeightsError, match=r"cannot be transferred to 'fast'.* 'multithreaded', which fits it"):
         transferred(model_of(bare, {"w_wave": 1.0}), FAST)
 
 

@@ -11,7 +11,7 @@ import perfmodel as pm
 from perfmodel.compare import Evaluation
 from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folder
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.plots import bars_of, plot_families, plot_predicted_vs_measured, plot_roofline, plot_terms
 from tests.compare.test_comparison_errors import ROWS

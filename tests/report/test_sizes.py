@@ -8,7 +8,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead, leads_at
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.plots import plot_sizes
 from perfmodel.report.sizes import MOST_BANDS, Panel, combinations, panels_of, picture_sweep, sweep_figure, varying

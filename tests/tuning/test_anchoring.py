@@ -14,7 +14,7 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.predicting.predictions import AnchoredModel, Predicting
+from perfmodel.predicting.predictions import Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of, predict_anchored
 from tests.campaigns import build
@@ -52,7 +52,7 @@ def scaled(text: str = "out[i] = p*a[i]", group: int = 64, extra: str = "p") -> 
 def test_a_run_scales_what_is_predicted_at_other_sizes():
     anchored = anchor(model(), scaled(), n=2**22, allow_unmeasured=True, campaign=SHORT)
     found = anchored.anchor
-    assert isinstance(anchored, AnchoredModel)
+    assert isinstance(anchored, FittedModel)
     assert ("scaled", device().name) == (found.kernel, device().name)
     n = found.sizes["n"]
     assert 64 <= n <= 2**22

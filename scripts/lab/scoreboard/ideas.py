@@ -81,7 +81,7 @@ def read_ideas(path: Path) -> tuple[Idea, ...]:
     ------
     OptionError
         If the file cannot be read or is not what it should be, or names a Python file.
-    UnknownFamilyError, ExpressionError
+    UnknownNameError, FamilyError
         If a family cannot be used.
     """
     try:

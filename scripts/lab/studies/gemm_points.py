@@ -14,7 +14,7 @@ from scripts.lab.studies.study import predictions
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predicting.model import Prediction
+    from perfmodel.predicting.prediction import Prediction
     from scripts.lab.studies.study import StudyData
 
 #: The operations of its terms.

@@ -59,7 +59,7 @@ def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:
 
     Raises
     ------
-    WeightsFileError
+    WeightsError
         If the device's folder has no weights of ``work_depth``.
     FactsError
         As of :func:`perfmodel.analyses.balance.judge_balance`.

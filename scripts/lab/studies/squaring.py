@@ -41,7 +41,7 @@ def predicted(data: StudyData, n: int = N, variants: Iterable[dict[str, int]] = 
     ------
     FactsError
         If the device's limits on work-groups and work-items are not known.
-    WeightsFileError
+    WeightsError
         If the device's folder has no weights of the family.
     """
     (kernel,) = (one for one in discover(shipped(TEST_KERNELS) / "papers") if one.name == "apsp")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from perfmodel.compare.comparison import Comparisons
     from perfmodel.facts import DeviceFacts
-    from perfmodel.predicting.model import FittedModel, Prediction
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.prediction import Prediction
     from perfmodel.store import Measurements
 
 #: Records of one table: the content of each column, by the column's name.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.errors import OptionError, UnknownFamilyError
+from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import families, find_family
 from scripts.lab.scoreboard.black_box import BlackBoxFits
@@ -44,7 +44,7 @@ def test_a_file_of_no_use_is_refused_with_an_advice(tmp_path, text, said):
 
 
 def test_a_family_that_does_not_exist(tmp_path):
-    with pytest.raises(UnknownFamilyError):
+    with pytest.raises(UnknownNameError):
         read_ideas(written(tmp_path, '{"ideas": {"a": {"family": "gone"}}}'))
 
 

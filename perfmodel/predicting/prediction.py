@@ -1,0 +1,257 @@
+"""The predicted run time of a kernel, and a measured run that scales it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
+from perfmodel.documents import one_line
+from perfmodel.errors import OptionError
+from perfmodel.features import HOST_LAUNCH
+from perfmodel.fitting.anchored import Anchored
+from perfmodel.fitting.cautions import Caution
+from perfmodel.fitting.conformal import scaled
+from perfmodel.store.measurement import Clock
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LOCALITY_MATTERS = 1.05
+"""Largest factor between the times with local and with random indices that gets no caution."""
+ADDS_UP = 1e-6
+"""Largest relative difference between the time and the sum of its terms for terms that add up."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction:
+    """The predicted run time of a kernel.
+
+    Parameters
+    ----------
+    seconds
+        Run time [s]: a float, or a float64 array of the sizes' shape.
+    terms
+        Seconds of each term by its name, of the same shape. The terms are features where the family is a plain
+        sum, else parts of its expression. They add up to ``seconds`` where the family is additive.
+    interval
+        Lower and upper bound [s] at the level, of the same shape; None where the model has none.
+    unmeasured
+        Features that were counted as free because no measurement exercised them and they have no relative.
+    cautions
+        Reasons not to trust the prediction (:mod:`perfmodel.fitting.cautions`).
+    kernel, sizes
+        Name of the kernel, and its size parameters: numbers, or arrays that together have the shape of ``seconds``.
+    level
+        Probability with which the interval should contain the measured time.
+    clock
+        Clock of the time: the ``host``'s, with the launch, or the ``device``'s.
+    """
+
+    seconds: Any
+    terms: Mapping[str, Any]
+    interval: tuple[Any, Any] | None = None
+    unmeasured: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
+    kernel: str = ""
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    level: float = 0.9
+    clock: Clock = "host"
+
+    def by_device(self) -> Prediction:
+        """Return the prediction by the device's clock: seconds and bounds without the launch.
+
+        Raise an OptionError if the weights do not separate the launch from the kernel.
+        """
+        if self.clock == "device":
+            return self
+        if HOST_LAUNCH not in self.terms:
+            raise no_device_clock(self.kernel)
+        terms = dict(self.terms)
+        launch = terms.pop(HOST_LAUNCH)
+        seconds, interval = self.seconds - launch, self.interval
+        if interval is not None:
+            low = interval[0] - launch
+            interval = max(low, 0.0) if isinstance(low, float) else np.maximum(low, 0.0), interval[1] - launch
+        return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
+
+    def averaged_with(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
+        """Return the geometric mean of this prediction and one where the indices into arrays are local.
+
+        The interval contains the intervals of both.
+        """
+        longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
+        if not np.all(shortest > 0):
+            return self
+        factor = float(np.max(longest / shortest))
+        mean = {name: (value * local.terms[name]) ** 0.5 for name, value in self.terms.items()}
+        interval = self.interval
+        if interval is not None and local.interval is not None:
+            interval = union(interval, local.interval)
+        cautions = self.cautions
+        if factor > LOCALITY_MATTERS:
+            spans = ", ".join(f"'{array}:span': 1000" for array in arrays)
+            cautions += (
+                f"data index {', '.join(arrays)}, and the time differs by a factor of {factor:.1f} between contiguous "
+                "and random indices; the prediction is the geometric mean; give the range of indices of neighbouring "
+                f"work-items as statistics {{{spans}}}",
+            )
+        seconds = (self.seconds * local.seconds) ** 0.5
+        return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The cautions as text, one sentence each."""
+        return tuple(map(str, self.cautions))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the terms add up to the time; else they overlap."""
+        return bool(np.allclose(sum(self.terms.values()), self.seconds, rtol=ADDS_UP, atol=0.0))
+
+    def at_each_size(self) -> Iterator[Prediction]:
+        """Yield the prediction at each size as one of numbers; of arrays in C order."""
+        if not np.ndim(self.seconds):
+            yield self
+            return
+        shape = np.shape(self.seconds)
+
+        def rows(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+            """Yield the numbers of each size, of all columns."""
+            lists = [np.broadcast_to(column, shape).ravel().tolist() for column in columns]
+            return zip(*lists, strict=True) if lists else repeat((), self.seconds.size)
+
+        columns = rows([self.seconds]), rows(self.terms.values()), rows(self.interval or ()), rows(self.sizes.values())
+        for (seconds,), terms, bounds, sizes in zip(*columns, strict=True):
+            yield Prediction(
+                seconds, dict(zip(self.terms, terms, strict=True)), bounds or None, self.unmeasured, self.cautions,
+                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level, self.clock,
+            )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return one_line(f"<Prediction {self._title}>")
+
+    @property
+    def _title(self) -> str:
+        if np.ndim(self.seconds):
+            ends = [seconds_text(end(self.seconds)) for end in (np.min, np.max) if self.seconds.size]
+            return f"{self.kernel} at {self.seconds.size} sizes: {' to '.join(ends)}".lstrip()
+        interval = f" ({interval_text(self.interval)} at {self.level:.0%})" if self.interval else ""
+        name = " ".join(filter(None, (self.kernel, in_words(self.sizes))))
+        return f"{name}: {seconds_text(self.seconds)}{interval}".removeprefix(": ")
+
+    def _repr_html_(self) -> str:
+        """Return the time and the share of each term as a table for a notebook; for arrays, a row for each size."""
+        free = ", ".join(self.unmeasured)
+        notes = [*self.warnings, *([f"counted as free, never measured: {free}"] if free else [])]
+        if np.ndim(self.seconds):
+            rows = [(*self.sizes, "seconds", "interval", "largest term")]
+            for point in self.at_each_size():
+                largest = max(point.terms.items(), key=lambda pair: abs(pair[1]), default=("-", 0.0))[0]
+                times = seconds_text(point.seconds), interval_text(point.interval)
+                rows.append((*map(str, point.sizes.values()), *times, largest))
+            return html_table(rows, self._title, notes, left=0)
+        if not self.adds_up:
+            notes.append("the terms overlap: they do not add up to the time")
+        shown = sorted(((name, value) for name, value in self.terms.items() if value), key=lambda pair: -abs(pair[1]))
+        shares = (percent(value / self.seconds if self.seconds > 0 else None) for _, value in shown)
+        cells = [(name, seconds_text(value), share) for (name, value), share in zip(shown, shares, strict=True)]
+        return html_table([("term", "seconds", "share"), *cells], self._title, notes)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each size as a pandas table.
+
+        Its columns are the sizes, ``seconds``, ``low_s``, ``high_s`` and ``term.<name>``, all times in seconds. Bounds
+        are NaN without an interval.
+        """
+        columns = [*self.sizes, "seconds", "low_s", "high_s", *(f"term.{name}" for name in self.terms)]
+        rows = (
+            (*point.sizes.values(), point.seconds, *(point.interval or (np.nan, np.nan)), *point.terms.values())
+            for point in self.at_each_size()
+        )
+        return data_frame((dict(zip(columns, row, strict=True)) for row in rows), columns)
+
+
+def no_device_clock(name: str) -> OptionError:
+    """Return the error for predictions by the device's clock from weights that were fitted to the host's times."""
+    return OptionError(
+        f"{name}: the weights were fitted to times of the host's clock, so the launch is not known separately",
+        "leave --clock device out, or fit them again to measurements with times by the device's clock (perfmodel fit, "
+        "calibrate)",
+    )
+
+
+def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the smallest interval that contains two; bounds are numbers, or arrays for several sizes."""
+    (low, high), (other_low, other_high) = interval, other
+    if isinstance(low, float):
+        return min(low, other_low), max(high, other_high)
+    return np.minimum(low, other_low), np.maximum(high, other_high)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A kernel's measured and predicted time at one size, which scales its predictions at other sizes.
+
+    Parameters
+    ----------
+    kernel
+        Name of the kernel, or of its variant.
+    device
+        Name of the device on which it ran.
+    sizes
+        Its size parameters.
+    measured
+        Measured time [s]: the minimum of one visit, or of several if the first was suspicious.
+    predicted
+        Predicted time [s], positive.
+    flags
+        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
+    errors
+        Errors of anchored predictions from the weights, if they have them.
+    """
+
+    kernel: str
+    device: str
+    sizes: Mapping[str, int] = field(hash=False)
+    measured: float
+    predicted: float
+    flags: tuple[str, ...] = ()
+    errors: Anchored | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def factor(self) -> float:
+        """Measured over predicted time [1]."""
+        return self.measured / self.predicted
+
+    @property
+    def scale(self) -> float:
+        """The factor of predictions at other sizes [1] (:mod:`perfmodel.fitting.anchored`)."""
+        return float(self.factor ** (self.errors.carried if self.errors else 1.0))
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons not to trust it."""
+        text = f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
+        return (text,) if self.flags else ()
+
+    def applied(self, plain: Prediction) -> Prediction:
+        """Scale a prediction of the same kernel, with the intervals of :meth:`FittedModel.to_be_anchored`.
+
+        At the anchor's own sizes it is the measured time, with the interval of the noise.
+        """
+        here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
+        by: Any = np.where(here, self.factor, self.scale)[()]
+        seconds, interval = by * plain.seconds, plain.interval
+        if interval is not None:
+            interval = by * interval[0], by * interval[1]
+            if self.errors and self.errors.noise:
+                noise = scaled(seconds, self.errors.noise.quantile(plain.level))
+                interval = tuple(np.where(here, *bounds)[()] for bounds in zip(noise, interval, strict=True))
+        terms = {name: by * part for name, part in plain.terms.items()}
+        cautions = (*plain.cautions, *self.cautions)
+        return replace(plain, seconds=seconds, terms=terms, interval=interval, cautions=cautions)
