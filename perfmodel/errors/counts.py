@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perfmodel.errors.base import PerfModelWarning
 
 
-@dataclass(frozen=True)
-@dataclass(frozen=True)
 class AssumedAccessWarning(PerfModelWarning):
     """The accesses of a C instruction are not declared, and assumed."""
 

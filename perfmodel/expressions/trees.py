@@ -24,7 +24,7 @@ def variables(tree: Any) -> tuple[str, ...]:
     return tuple(found.names)
 
 
-class _Names(CachedWalkMapper):  # type: ignore[misc, type-arg]
+class _Names(CachedWalkMapper):  # type: ignore[misc]
     """Collects names of variables, but not of functions."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ def extent(tree: Any) -> tuple[int, int]:
     return extents[id(tree)]
 
 
-class Derivative(CachedMapper):  # type: ignore[misc, type-arg]
+class Derivative(CachedMapper):  # type: ignore[misc]
     """The derivative by a variable, without the zeros and ones that pymbolic's own mapper keeps.
 
     Examples
@@ -160,7 +160,7 @@ def product(*trees: Any) -> Any:
     return prim.Product(left) if len(left) > 1 else left[0] if left else 1
 
 
-class Writer(CachedMapper):  # type: ignore[misc, type-arg]
+class Writer(CachedMapper):  # type: ignore[misc]
     """Writes one assignment for each distinct subexpression, and returns its name.
 
     Examples

@@ -235,7 +235,7 @@ def both(name):
         (lambda document: document.update(extra=1), "extra"),
         (lambda document: document.update(device=None), "device"),
         (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
-        (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),
+        (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: "),
         (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2'; update perfmodel"),
     ],
 )  # fmt: skip
