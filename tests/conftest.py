@@ -6,10 +6,12 @@ import gc
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from perfmodel.measuring.lock import MachineTimes
 from perfmodel.opencl import Device, Health, selection
 from perfmodel.store import files
 
@@ -58,7 +60,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No load: what others do on this machine changes no test, and no command that a test starts waits for them."""
-    monkeypatch.setattr("perfmodel.measuring.load.reading", lambda: None)
+    monkeypatch.setattr("perfmodel.measuring.lock.reading", lambda: MachineTimes(monotonic(), 0.0, 0.0))
     monkeypatch.setenv("PERFMODEL_WAIT_S", "0")
 
 

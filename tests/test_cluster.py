@@ -1,4 +1,4 @@
-"""Whether a scheduler answers, and whether its workers' versions are ours."""
+"""The connection to a scheduler, its devices, and the versions of its workers."""
 
 from __future__ import annotations
 
@@ -6,77 +6,71 @@ import logging
 import socket
 import sys
 from concurrent.futures import CancelledError
-from importlib import metadata
-from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 
-from perfmodel.cluster import SAME, asking, check_versions, connected, workers_of
-from perfmodel.errors import MissingExtraError, SchedulerError, WorkerVersionError
-from tests.measuring.remote.fakes import ADDRESS, FakeClient, Worker
+from perfmodel.cluster import asking, check_versions, connected, devices_of
+from perfmodel.errors import MissingExtraError, SchedulerError, VersionError
+
+ADDRESS = "tcp://host:8786"
+HERE = {"python": "3.11.7.final.0", "perfmodel": "0.1", "loopy": "2025.2", "islpy": "2025.2", "pyopencl": "2026.1"}
 
 
-def test_equal_versions_pass():
-    check_versions(FakeClient(a=Worker(), b=Worker()), ["a", "b"])
+def client_of(**workers):
+    """Return a client whose workers have these versions, where they differ."""
+    answers = {name: {"packages": {**HERE, **versions}} for name, versions in workers.items()}
+    return SimpleNamespace(
+        scheduler=SimpleNamespace(address=ADDRESS), _start_arg=ADDRESS,
+        get_versions=lambda packages: {"client": {"packages": HERE}, "workers": answers},
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_another_version_is_named(name):
-    client = FakeClient(a=Worker(), b=Worker(versions={name: "0.0.7"}))
-    with pytest.raises(WorkerVersionError) as caught:
-        check_versions(client, ["a", "b"])
-    assert ("b", (f"{name} 0.0.7 (here {metadata.version(name)})",)) == (caught.value.worker, caught.value.wrong)
-
-
-def test_what_is_not_installed_and_another_python_are_named_together():
-    client = FakeClient(a=Worker(versions={"islpy": None, "python": "3.9.1.final.0"}))
-    with pytest.raises(WorkerVersionError) as caught:
+def test_workers_must_have_equal_versions():
+    check_versions(client_of(a={}, b={"loopy": "1"}), ["a", "gone"])
+    with pytest.raises(VersionError, match=r"^the worker b has other versions: loopy 1 \(here 2025\.2\); its code"):
+        check_versions(client_of(a={}, b={"loopy": "1"}), ["a", "b"])
+    client = client_of(a={"islpy": None, "python": "3.9.1.final.0"})
+    with pytest.raises(VersionError, match=r"Python 3\.9 \(here 3\.11\), islpy not installed \(here 2025\.2\)"):
         check_versions(client, ["a"])
-    first, second = caught.value.wrong
-    assert first.startswith("Python 3.9 (here 3.1")
-    assert f"islpy not installed (here {metadata.version('islpy')})" == second
 
 
-def test_workers_that_are_lost_are_not_judged():
-    client = FakeClient(a=Worker(), b=Worker(versions={"loopy": "1"}, described=OSError("closed")))
-    check_versions(client, ["a", "b", "c"])
+def test_the_resources_of_workers_are_their_devices():
+    workers = {"b": {"resources": {"pocl": 1.0, "full": 0.0}}, "a": {"resources": {"pocl": 2.0, "gpu": 1.0}}}
+    client = client_of()
+    client.scheduler.identity = None
+    client.sync = lambda function, n_workers: {"workers": workers}
+    assert {"gpu": ["a"], "pocl": ["a", "b"]} == devices_of(client)
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), TimeoutError("gone"), CancelledError("gone")])
-def test_what_dask_raises_where_the_scheduler_is_lost_is_one_error(error):
-    client = FakeClient()
+def test_a_lost_scheduler_is_one_error(error):
+    client = client_of()
     with pytest.raises(SchedulerError, match=f"'{ADDRESS}' does not answer: gone; give"), asking(client):
         raise error
     with pytest.raises(ZeroDivisionError), asking(client):
         raise ZeroDivisionError
+    client.scheduler = None
+    with pytest.raises(SchedulerError, match="the connection is lost"), asking(client):
+        raise ValueError("closed")
 
 
-def test_a_client_that_is_closed_has_lost_its_scheduler(monkeypatch):
-    client = FakeClient()
-    monkeypatch.setattr(client, "scheduler", None)
-    monkeypatch.setattr(client, "_start_arg", ADDRESS, raising=False)
-    with pytest.raises(SchedulerError, match=f"'{ADDRESS}' does not answer: the connection is lost"):
-        workers_of(client)
-
-
-def test_a_scheduler_that_does_not_answer_is_told_soon():
+def test_a_scheduler_that_does_not_answer_is_refused_soon():
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        began = monotonic()
-        with pytest.raises(SchedulerError, match=r"does not answer: nothing in 0\.5 s; give the address"):
+        with pytest.raises(SchedulerError, match=r"does not answer: .*; give the address"):
             connected(f"tcp://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.5)
-        assert monotonic() - began < 10
     assert logging.CRITICAL != logging.getLogger("distributed").level
 
 
-@pytest.mark.parametrize("address", ["nonsense://x", "tcp://host:99999999999999999999", "ucx://host:1", "", "host"])
-def test_an_address_that_is_none(address):
+@pytest.mark.parametrize("address", ["nonsense://x", "tcp://host:99999999999999999999", "", "host"])
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(SchedulerError, match=f"'{address}' does not answer: [^;]+; give the address"):
         connected(address, timeout_s=0.5)
 
 
-def test_without_dask_it_says_how_to_install_it(monkeypatch):
+def test_without_dask_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'perfmodel\[scale\]'"):
-        connected("tcp://127.0.0.1:1")
+        connected(ADDRESS)

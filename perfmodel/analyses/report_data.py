@@ -29,14 +29,7 @@ from perfmodel.compare import Comparison, Comparisons, Figures, compare, summari
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import in_words
-from perfmodel.errors import (
-    AssumptionError,
-    FactsError,
-    PredictionError,
-    StoreError,
-    StoreMissingError,
-    UnmeasuredFeatureError,
-)
+from perfmodel.errors import AssumptionError, FactsError, PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import samples_of, tests_of
 from perfmodel.fitting.selection import Scatter
@@ -47,6 +40,7 @@ from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
+from perfmodel.store.files import other_device
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
@@ -163,14 +157,12 @@ def report_data(
     folder = Path(folder)
     measured = store.read(folder)
     if measured.device != model.device:
-        problem = f"'{folder}' has measurements of '{measured.device}', and the weights are of '{model.device}'"
-        raise StoreError(problem, "give the folder of the weights' device")
+        raise other_device(folder, f"'{measured.device}'", f"'{model.device}'")
     samples = samples_of(folder, measured)
     measured = with_measured_facts(measured, samples=samples)
-    try:
+    compared, judged_on = measured, FITTED
+    if (folder / store.TESTS_FILE).is_file():
         compared, judged_on = tests_of(folder, measured, store.TESTS_FILE), TESTS
-    except StoreMissingError:
-        compared, judged_on = measured, FITTED
     advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)

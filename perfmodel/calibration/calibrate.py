@@ -20,7 +20,7 @@ from perfmodel.compare.contenders import LEVEL, contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.display import columns_text, percent
-from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
+from perfmodel.errors import FitError, OptionError, PerfModelError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.facts.doubts import contradictions, disturbed_probes
 from perfmodel.fitting import FamilyFits, FitOptions
@@ -396,11 +396,11 @@ def calibrate(
     ------
     OutputError
         If the folder cannot be written.
-    ForeignDeviceError
+    StoreError
         If the folder belongs to another device.
     BrokenDeviceError
         If the device runs nothing, or nothing any more.
-    NothingMeasuredError
+    FitError
         If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
@@ -412,9 +412,18 @@ def calibrate(
         least_s = LEAST * campaign.budget_s if made_first else 0.0
         campaign = replace(campaign, budget_s=max(least_s, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, phases, kernels, tests, made)
+    return replace(fit_measured(folder, phases, every), phases=tuple(phases.done))
+
+
+def fit_measured(folder: Path, progress: Progress | None = None, every: bool = False) -> FittedDevice:
+    """Fit families to a folder that was measured, as :func:`calibrate` does, and pack its counts."""
     measured = store.read(folder)
     if not len(measured):
-        raise NothingMeasuredError(folder)
-    fitted = fit_device(folder, progress=phases, names=() if every else candidates(measured.facts))
+        raise FitError(
+            f"nothing was measured into '{folder}', so no weights were fitted: the budget ended before the first "
+            "measurement, or every kernel failed",
+            "give a larger --budget, or none, and run the same command again: it goes on",
+        )
+    fitted = fit_device(folder, progress=progress, names=() if every else candidates(measured.facts))
     store.pack(folder)
-    return replace(fitted, phases=tuple(phases.done))
+    return fitted

@@ -138,7 +138,7 @@ def device_parts() -> Iterator[Part]:
 
         surveyed = survey()
     except BrokenDeviceError as error:
-        message = f"listing the devices: {error.problem}"
+        message = f"listing the devices: {error.cause}"
         yield Part("OpenCL", "", WRONG, message, _MEND_DEVICES)
         return
     if not surveyed:

@@ -19,7 +19,7 @@ import numpy as np
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import OptionError, UnmadeFeatureError
+from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
 from perfmodel.kernels.builders.arithmetic import chain_steps
@@ -116,7 +116,7 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
 
 
 def synthesise(feature: str) -> KernelClass:
-    """Return a class that exercises a feature more than any other; an UnmadeFeatureError says that there can be none.
+    """Return a class that exercises a feature more than any other, or raise UnknownNameError.
 
     Examples
     --------
@@ -132,7 +132,10 @@ def synthesise(feature: str) -> KernelClass:
             return _access(feature, direction, dtype, stride, stride * int(match["part"] or 1) // min(stride, 4))
         if direction == "load":
             return _access(feature, "uniform", dtype, stride=1, used=1)
-    raise UnmadeFeatureError(feature)
+    raise UnknownNameError(
+        f"no measurement kernel can be made for '{feature}' (only for operations and global accesses with a stride)",
+        "write a kernel class that exercises it and pass its folder by --kernels",
+    )  # fmt: skip
 
 
 def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass:

@@ -17,7 +17,7 @@ from perfmodel.calibration.kernel_choice import classes_for
 from perfmodel.calibration.recommended import CANDIDATES
 from perfmodel.compare.protocols import folds_of
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import PerfModelError, SizeError, UnmadeFeatureError
+from perfmodel.errors import PerfModelError, SizeError, UnknownNameError
 from perfmodel.fitting import FamilyFits
 from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.kernels import KernelClass, Ladder, Variant
@@ -130,7 +130,7 @@ def rows_for(
             try:
                 for kernel in classes_for([name], library)[:1]:
                     chosen.setdefault((kernel.name, name, 0), kernel)
-            except UnmadeFeatureError as error:
+            except UnknownNameError as error:
                 problems.append(str(error))
     return tuple(chosen.values()), tuple(problems)
 

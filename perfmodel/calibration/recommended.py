@@ -36,7 +36,7 @@ from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
 from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
-from perfmodel.store.files import ROWS_FILE
+from perfmodel.store.files import ROWS_FILE, no_store
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
@@ -477,7 +477,7 @@ def folder_weights(folder: Path, family: str | None = None) -> Path:
     from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
 
     if not (folder / ROWS_FILE).is_file():
-        raise errors.StoreMissingError(folder)
+        raise no_store(folder)
     known = {path.stem: path for path in weights_files(folder)}
     if not known:
         raise OptionError(f"'{folder}' holds no weights", f"fit some: perfmodel fit --all --from {folder}")

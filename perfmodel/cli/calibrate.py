@@ -12,10 +12,9 @@ import typer
 from typer import Option
 
 from perfmodel import calibration, compare, display, measuring, predicting, report
-from perfmodel.cli import options, output
+from perfmodel.cli import options, output, scheduled
 from perfmodel.cli.devices import show_facts
 from perfmodel.cli.supervision import supervise_command
-from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.errors import OptionError
 from perfmodel.io import file_part, is_standard_output
 
@@ -51,11 +50,12 @@ def calibrate_command(
     On a processor with two cores it takes under 3 minutes with --quick, under 8 without and about 45 with --full.
     If it is interrupted, run it again: it continues.
     """
-    single = {"--probes": probes, "--json": output.settings().json}
-    run_for_each_device(context, scheduler, asked.device, single)
-    supervise_command(context)
+    from perfmodel.opencl import find
 
-    module, choice, here = calibration.calibrate, calibration.kernel_choice, scheduler is None
+    here = scheduler is None
+    if here:
+        supervise_command(context)
+    module, choice = calibration.calibrate, calibration.kernel_choice
     # Kernels are made first without a budget, which covers everything, and without kernels of a user, which may fail.
     own = not (asked.budget is not None or asked.kernels or tests)
     budget = asked.budget
@@ -64,23 +64,23 @@ def calibrate_command(
     elif own and here and not asked.full:
         budget = module.DEFAULT_S
     began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
-    given = (choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
+    given = tuple(choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
+    if scheduler is not None:
+        scheduled.calibrate_on_workers(scheduler, asked.device, out, campaign, given, probes)
+        return
     measuring.pin_threads()
-    with target_device(scheduler, asked.device) as target:
-        _calibrate_device(target, campaign, out, tuple(given), probes, began, own and here, here)
+    _calibrate_device(find(asked.device), campaign, out, given, probes, began, own)
 
 
 def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
     kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
-    here: bool,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print the result."""
     from perfmodel.store import read
 
     folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
-    if here:
-        output.wait_until_quiet()
+    output.wait_until_quiet()
     output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)

@@ -13,7 +13,7 @@ from typer import Option
 
 from perfmodel import calibration, display
 from perfmodel.cli import output
-from perfmodel.errors import NoDeviceError, OptionError
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.facts import Fact
@@ -51,9 +51,10 @@ def devices_command(folder: Folder = None) -> None:
 
 def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
     from perfmodel.facts import assumed_facts
+    from perfmodel.opencl import no_device
 
     if not known:
-        raise NoDeviceError
+        raise no_device()
     rows = [HEADER]
     for device in known:
         facts = device.facts

@@ -77,7 +77,7 @@ Scheduler = Annotated[
     str | None,
     Option(
         "--scheduler", metavar="ADDRESS",
-        help="Measure on the devices of this Dask scheduler's workers (perfmodel worker); on all without --device.",
+        help="Measure on the devices of this Dask scheduler's workers, which are their resources; by default on all.",
     ),
 ]  # fmt: skip
 DeviceFile = Annotated[

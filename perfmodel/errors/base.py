@@ -128,6 +128,30 @@ class FactsError(PerfModelError, ValueError):
     """Facts of a device are missing, unknown, or cannot be true."""
 
 
+class NoDeviceError(PerfModelError, RuntimeError):
+    """No OpenCL device exists, or none works."""
+
+
+class UnknownDeviceError(PerfModelError, LookupError):
+    """No device matches a name or index."""
+
+
+class BrokenDeviceError(PerfModelError, RuntimeError):
+    """A device does not build and run a small kernel; `cause` is its failure in words."""
+
+
+class DeviceBusyError(PerfModelError, TimeoutError):
+    """Another campaign measures on a device, and did not end in time."""
+
+
+class SchedulerError(PerfModelError, ConnectionError):
+    """A Dask scheduler does not answer, or has no suitable workers."""
+
+
+class WorkerDiedError(PerfModelError, RuntimeError):
+    """A process died while it worked on a variant or measured on a device."""
+
+
 class OptionError(PerfModelError, ValueError):
     """Options of a command, or settings, have values that are not allowed or do not go together."""
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perfmodel import store
-from perfmodel.errors import ForeignDeviceError, OptionError
+from perfmodel.errors import OptionError
 from perfmodel.facts import FACTS_FILE, Fact, read_device, read_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
-from perfmodel.store.files import DEVICE_FILE
+from perfmodel.store.files import DEVICE_FILE, other_device
 
 
 def measured_folder(
@@ -52,7 +52,7 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
-        raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
+        raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
 
 

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from perfmodel import errors, store
+from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import in_words
 from perfmodel.documents import EXACT
@@ -30,6 +30,7 @@ from perfmodel.processes.variants import counts_from_json
 from perfmodel.progress import Progress
 from perfmodel.store import Measurement, Measurements, canonical
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results
+from perfmodel.store.files import other_device
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -259,10 +260,7 @@ def import_results(
         If the store belongs to another device, or cannot be written.
     """
     results = read_results(path)
-    try:
-        before = store.read(target)
-    except errors.StoreMissingError:
-        before = None
+    before = store.read(target) if store.paths(target)[0].is_file() else None
     facts = _device(results, target, before, device, platform, driver)
     source = kernel_source(kernel, results, by, name)
     known = {_identity(row) for row in before.rows} if before else set()
@@ -431,7 +429,7 @@ def _device(
     if not name:
         raise ResultsError(f"'{results.path}' does not name the device of its results", "give it (--device NAME)")
     if known and known.name != name:
-        raise errors.ForeignDeviceError(target, f"'{known.name}' ({known.platform})", f"'{name}' ({platform or '?'})")
+        raise other_device(target, f"'{known.name}' ({known.platform})", f"'{name}' ({platform or '?'})")
     known = known or DeviceFacts(name, "", "", ())
     platform, driver = known.platform if platform is None else platform, known.driver if driver is None else driver
     return DeviceFacts(name, platform, driver, known.facts)

@@ -1,7 +1,4 @@
-"""An opened device on which variants are compiled, checked and timed; one visit to a configuration, and its record.
-
-The kernel of a configuration is counted and checked once, its runs are timed, and the result is a record.
-"""
+"""An opened device on which variants are compiled, checked and timed; a visit to a configuration, and its record."""
 
 from __future__ import annotations
 
@@ -21,10 +18,11 @@ from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
-from perfmodel.measuring.load import LoadWatch
+from perfmodel.measuring.lock import LoadWatch
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
+from perfmodel.opencl.health import broken
 from perfmodel.progress import FailedStep
 from perfmodel.store import Key, Measurement, Visit, canonical
 from perfmodel.store.measurement import LOADED
@@ -32,12 +30,12 @@ from perfmodel.store.measurement import LOADED
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-#: Runs of the empty kernel, and how many of the first do not count.
 OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
+"""Runs of the empty kernel, and the number of first runs that do not count."""
 
 
 class Bench:
-    """A device of this machine with a context, a queue, and the code that was compiled for it."""
+    """An opened device, and the code that was compiled for it."""
 
     def __init__(self, device: Device, campaign: Campaign) -> None:
         self.device, self.campaign = device, campaign
@@ -50,25 +48,25 @@ class Bench:
 
     @property
     def queue(self) -> Any:
-        """The command queue: in order, with profiling."""
+        """The command queue, in order and with profiling."""
         return self._opened[1]
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Versions of what times depend on, where the device is."""
+        """Versions on which times depend."""
         return timing.versions()
 
     def fact(self, key: str) -> int:
-        """Look up a whole number among the facts that the device reports."""
+        """Return an integer fact of the device."""
         return int(self.device.facts.value(key))
 
     def fits(self, subject: Subject, parameters: Parameters) -> bool:
-        """Whether the subject's arrays fit into the share of the memory that the campaign may fill."""
+        """Whether a variant's arrays fit into the campaign's share of the device's memory."""
         most = self.campaign.memory_fraction * self.fact("global_memory_bytes")
         return subjects.fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
 
     def compiled(self, subject: Subject) -> timing.CompiledCode:
-        """Compile the subject's code for the device, once."""
+        """Compile a variant's code for the device, once."""
         generated = subject.generated
         if generated.hash not in self._compiled:
             with stage("compile"):
@@ -77,7 +75,7 @@ class Bench:
 
     @contextmanager
     def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[timing.Enqueue, ...]]:
-        """Give what one call enqueues, with arguments set and buffers filled while the context lasts."""
+        """Provide the enqueues of one call, with arguments set and buffers filled."""
         compiled = self.compiled(subject)
         scalars, arrays = _arguments(subject, parameters)
         with stage("runtime"), ExitStack() as stack:
@@ -86,22 +84,22 @@ class Bench:
             yield stack.enter_context(compiled.enqueues(self.queue, {**buffers, **scalars}))
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
-        """Quickest of three runs, or of two long ones, the first of which may compile [s]."""
+        """Return the quickest of three runs, or of two long ones [s]; the first may include compilation."""
         with self.ready(subject, parameters) as enqueues:
             first = timing.sample(self.queue, enqueues, 1).host_s
             return min(first + timing.sample(self.queue, enqueues, 2, self.campaign.longest_s).host_s)
 
     def timed(self, subject: Subject, parameters: Parameters) -> tuple[str, timing.Samples]:
-        """Time the runs of one visit; return when the first of them began, too."""
+        """Time the runs of one visit; return the start of the first run and the times."""
         campaign = self.campaign
         with self.ready(subject, parameters) as enqueues:
             began_at = timing.now("milliseconds")
             return began_at, timing.sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
 
     def launch_overhead(self) -> float:
-        """Time of a kernel that does nothing [s]; BrokenDeviceError where not even that runs.
+        """Return the time of an empty kernel [s], or raise BrokenDeviceError.
 
-        It is the median, not the minimum: sizes are chosen by it, and one lucky run should not change them.
+        It is the median, not the minimum: it decides the sizes, which one lucky run should not change.
         """
         try:
             with quiet_compiler():
@@ -109,10 +107,10 @@ class Bench:
             nothing = timing.Enqueue(cl.Kernel(program, "nothing"), (1,), (1,))
             return timing.sample(self.queue, (nothing,), OVERHEAD_RUNS).median(OVERHEAD_DROPPED)
         except cl.Error as error:
-            raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
+            raise broken(self.device.name, " ".join(str(error).split())) from error
 
     def see_that_it_works(self) -> None:
-        """Open the device again if it runs nothing any more, as after the crash of a kernel."""
+        """Check that the device runs kernels; open it again if not, as after the crash of a kernel."""
         try:
             self.launch_overhead()
         except BrokenDeviceError:
@@ -121,7 +119,7 @@ class Bench:
             self.launch_overhead()
 
     def output(self, subject: Subject, parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Run once and return the arguments by name as they were passed, and all arrays as they are afterwards."""
+        """Run once; return the arguments by name, and all arrays after the run."""
         compiled, queue = self.compiled(subject), self.queue
         scalars, arrays = _arguments(subject, parameters)
         with stage("runtime"), ExitStack() as stack:
@@ -144,7 +142,7 @@ class Bench:
         return {**passed, **scalars}, after
 
     def check(self, subject: Subject) -> None:
-        """Compare the subject's output with its reference at its smallest size; FailedError where they differ."""
+        """Compare a variant's output with its reference at its smallest size, or raise FailedError."""
         arguments, after = self.output(subject, subject.smallest)
         with stage("correctness"):
             expected = subject.kernel.reference(arguments, **subject.variant)
@@ -156,11 +154,11 @@ class Bench:
         return Instrument(self.device)
 
     def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
-        """Time the configurations of a probe, and say what went wrong."""
+        """Time the configurations of a probe; return the times and the problem, if any."""
         return probe.timed(self._instrument, settings, earlier)
 
     def _filling(self, subject: Subject, array: subjects.ArrayArgument) -> Any:
-        """Contents of an array: what its class draws, else one block of numbers for each element type."""
+        """Return the contents of an array, or one block for each element type, to be repeated."""
         draw = subject.kernel.contents.get(array.name)
         if draw is not None:
             return subjects.host_array(array, self.campaign.seed, draw)
@@ -170,7 +168,7 @@ class Bench:
 
 
 def _arguments(subject: Subject, parameters: Parameters) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
-    """Scalar arguments by name, and arrays."""
+    """Return scalar arguments by name, and arrays."""
     with stage("constraint"):
         scalars = subjects.scalar_arguments(subject.generated.kernel, parameters, subject.scalars)
         return scalars, subject.arrays(parameters)
@@ -182,7 +180,7 @@ NOTHING = timing.Samples((), ())
 def record(
     bench: Bench, subject: Subject, parameters: Parameters, samples: timing.Samples = NOTHING, **others: Any
 ) -> Measurement:
-    """Make the record of a configuration from its samples; `others` are further fields of the record."""
+    """Return the record of a configuration with its samples and other fields."""
     kernel = subject.kernel
     return Measurement(
         **origin(bench, subject),
@@ -199,7 +197,7 @@ def record(
 
 
 def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
-    """Fields of any record of a variant: the variant, the device, its driver and other versions, and the time."""
+    """Return the fields of all records of a variant: variant, device, versions, code, and time."""
     facts = bench.device.facts
     return {
         "kernel": subject.kernel.name,
@@ -214,16 +212,16 @@ def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
 
 
 def outcome(row: Measurement) -> str:
-    """Name the kernel class of a record, with the failure if there was one."""
+    """Return the kernel class of a record, with its failure, if any."""
     return row.kernel if row.status == "ok" else FailedStep(row.kernel, f"{row.status} ({row.message})")
 
 
 @dataclass(eq=False)
 class Timekeeper:
-    """Times configurations on a bench, one visit at a time; each code is counted and checked once.
+    """Times configurations on a bench, one visit at a time; each variant is counted and checked once.
 
-    `overhead_s` is the launch overhead on the device [s], and `statistics` of what depends on data, as of
-    :func:`perfmodel.counts.count`; a kernel class's own come first. `watch` looks at the load after each visit.
+    `overhead_s` is the launch overhead of the device [s], `statistics` those of :func:`perfmodel.counts.count`, which
+    a kernel class's own replace. `watch` measures the load after each visit.
     """
 
     bench: Bench
@@ -234,20 +232,20 @@ class Timekeeper:
     watch: LoadWatch = field(default_factory=LoadWatch)
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Make a configuration; one run of it takes `seconds` [s]."""
+        """Return a configuration; one run takes `seconds` [s]."""
         return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
 
     def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
-        """Record of a failure; of a variant that cannot even be planned, at its smallest size."""
+        """Return the record of a failure; by default at the smallest size."""
         return record(
             self.bench, subject, parameters or subject.smallest,
             status=failure.status, message=failure.message, launch_overhead_s=self.overhead_s,
         )  # fmt: skip
 
     def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
-        """Record of one visit to a configuration, made now; a failure is a record too.
+        """Visit a configuration; return its record, also of a failure.
 
-        Raises BrokenDeviceError where the device runs nothing any more, also after it was opened again.
+        Raises BrokenDeviceError if the device does not run kernels, even after it was opened again.
         """
         subject, parameters = configuration.subject, configuration.parameters
         fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
@@ -274,17 +272,17 @@ class Timekeeper:
         return record(self.bench, subject, parameters, samples, **fields)
 
     def count(self, subject: Subject) -> KernelCounts:
-        """Count the variant, once: counts hold for all sizes; one whose groups do not fit on the device fails."""
+        """Return the counts of a variant; FailedError if its work-groups do not fit on the device."""
         generated, key = subject.generated, subject.key
         if key not in self.counted:
             with stage("constraint"):
                 counts = self._counts(generated, subject.statistics)
-                counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
+                counts.check_launch(self.bench.device.facts)  # some drivers end the process if a group is too large
             self.counted[key] = counts
         return self.counted[key]
 
     def counts_of(self, row: Measurement) -> KernelCounts | None:
-        """Return the counts of a record's variant, if it was counted."""
+        """Return the counts of a record's variant, if there are any."""
         return self.counted.get((row.kernel, canonical(row.variant), row.kernel_hash))
 
     def _counts(self, generated: GeneratedCode | KeptKernel, statistics: Mapping[str, float]) -> KernelCounts:
@@ -295,21 +293,20 @@ class Timekeeper:
     def count_unit(
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
     ) -> KernelCounts:
-        """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
+        """Return the counts of a translation unit for the device; `check` generates its code too."""
         known = {**self.statistics, **(statistics or {})}
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
-        """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.
+        """Return the number of work-groups; FailedError if the kernel's assumptions do not hold.
 
-        Code that is generated under an assumption has no guard against what the assumption rules out, so such
-        parameters must not reach the device.
+        Generated code has no guard for sizes that the assumptions exclude, so these must not reach the device.
         """
         with stage("constraint"):
             return int(self.count(subject).work_groups()(**parameters))
 
     def check(self, subject: Subject) -> None:
-        """Compare the output with the reference, once for each variant; raise FailedError where they differ."""
+        """Compare the output with the reference, once for each variant, or raise FailedError."""
         code = subject.key
         if code not in self.checked:
             try:

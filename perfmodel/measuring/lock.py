@@ -1,60 +1,71 @@
-"""Undisturbed measuring: a lock for each device, and threads of a CPU device pinned to cores.
-
-Only one campaign of a user at a time measures on a device.
-"""
+"""Undisturbed measuring: a lock for each device, threads of CPU devices pinned to cores, and the load by others."""
 
 from __future__ import annotations
 
 import os
 import platform
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
+from time import monotonic, sleep
 from types import MappingProxyType
 
+import psutil
 from filelock import FileLock, Timeout
 
-from perfmodel.errors import DeviceBusyError
+from perfmodel.errors import DeviceBusyError, OptionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.io import output_error, replace_file
-from perfmodel.progress import Progress
+from perfmodel.progress import Progress, Reminder
+from perfmodel.store.measurement import LOADED
 
-#: A campaign that waits looks for the lock at this interval [s]; more often would disturb the one that runs.
 POLL_S = 1.0
+"""Interval at which a waiting campaign tries the lock [s]; a shorter one would disturb the running campaign."""
+PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"})
+"""Variables of PoCL (drivers ``pthread`` and ``cpu``) and of Intel's driver that keep each thread on one core."""
+BUSY = 0.25
+"""Number of cores used by other processes above which the machine counts as loaded [1]."""
+WINDOW_S = 0.2
+"""Shortest time over which the load is measured [s]: the system counts in hundredths of a second."""
+LOOK_S, WAIT_S = 1.0, 30.0
+"""Time over which a loaded machine is measured, and longest wait for a quiet one [s]."""
+VARIABLE = "PERFMODEL_WAIT_S"
+"""Environment variable with another longest wait [s], such as 0."""
 
+# {{{ the lock of a device
 
 def lock_path(facts: DeviceFacts) -> Path:
-    """File that a campaign on this device locks; all drivers of the CPU share one.
+    """Return the lock file of a device; all drivers of the CPU share one, and equal cards do.
 
-    It lies in a folder of the user's own, so that nobody else can hold or replace it, and on this machine, as the
-    device does. Two equal cards share one: they have the same name, and so the same default store.
+    Its folder belongs to the user, so that no other user can hold or replace the file.
     """
     name = "cpu" if "device_type" in facts and facts.value("device_type") == "cpu" else facts.slug
-    user = str(os.getuid()) if hasattr(os, "getuid") else "user"  # elsewhere the system's folder is the user's own
+    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
 
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the device's lock, after waiting up to `wait_s` [s] for a campaign that holds it, or raise DeviceBusyError.
+    """Hold a device's lock; wait up to `wait_s` [s] for another campaign.
 
-    The system releases the lock when a process ends, however it ends. OutputError says that its file cannot be made.
+    The system releases the lock when a process ends. Raises DeviceBusyError, or OutputError if the file cannot be made.
     """
     path = lock_path(facts)
-    lock = FileLock(path, poll_interval=POLL_S, thread_local=False)  # a worker's lock is given back by a thread
+    lock = FileLock(path, poll_interval=POLL_S, thread_local=False)
     try:
         _make_own(path.parent)
         try:
             lock.acquire(timeout=0)
         except Timeout:
             progress.tell(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
-            _acquire(lock, path, facts, wait_s)
+            _wait(lock, path, facts, wait_s)
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         holder = f"process {os.getpid()} on {platform.node()} since {since}"
-        replace_file(_holder_path(path), holder.encode(), durable=False)
+        replace_file(path.with_suffix(".holder"), holder.encode(), durable=False)
     except OSError as error:
         if isinstance(error, DeviceBusyError):
             raise
@@ -65,47 +76,152 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
         lock.release()
 
 
-def _acquire(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> None:
+def _wait(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> None:
     try:
         lock.acquire(timeout=wait_s)
     except Timeout:
-        raise DeviceBusyError(facts.name, wait_s, _holder(path), path) from None
+        raise DeviceBusyError(
+            f"another campaign measures on '{facts.name}' and did not end within {wait_s:g} s: {_holder(path)} (it "
+            f"locks '{path}')", "end that process, or run this again later",
+        ) from None  # fmt: skip
 
 
 def _make_own(folder: Path) -> None:
-    """Make the folder, for nobody but this user; PermissionError if it is a link, or another user's."""
+    """Make the folder with access for this user only; PermissionError if it is a link or another user's."""
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
         raise PermissionError(f"'{folder}' is not a folder of your own")
 
 
-def _holder_path(path: Path) -> Path:
-    """File beside the lock: who holds it. The lock itself is emptied by whoever waits for it."""
-    return path.with_suffix(".holder")
-
-
 def _holder(path: Path) -> str:
-    """Return which process holds the lock, on which host and since when."""
-    try:
-        return " ".join(_holder_path(path).read_text(encoding="utf-8", errors="replace").split())
+    """Return which process holds a lock, on which host and since when."""
+    try:  # not in the lock itself, which waiting processes truncate
+        return " ".join(path.with_suffix(".holder").read_text(encoding="utf-8", errors="replace").split())
     except OSError:
         return f"an unknown process that locks '{path}'"
 
 
-#: Variables that the drivers of CPUs read, and the values that keep each thread on a core of its own:
-#: PoCL's (its drivers ``pthread`` and ``cpu``), and Intel's (a thread for each hardware thread).
-PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"})
-
-
 def pin_threads() -> None:
-    """Ask the drivers of CPUs to keep each of their threads on a core of its own, unless a variable is set already.
+    """Set the variables that make drivers of CPUs keep each thread on one core, unless they are set already.
 
-    Otherwise the system may wake two threads on one core, and then all short runs of a visit take twice as long, or
-    none do. Call it before devices are first listed. It does nothing if the process may not use all cores. Records hold
-    the settings in ``versions``.
+    Otherwise the system may run two threads on one core, and all short runs of a visit take twice as long. Call it
+    before devices are listed. It does nothing if the process may not use all cores. Records hold the settings in
+    ``versions``.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):
         for name, value in PINNED.items():
             os.environ.setdefault(name, value)
+
+# }}}
+
+
+# {{{ the load by other processes
+
+@dataclass(frozen=True)
+class MachineTimes:
+    """Busy time of all cores, and of this process with its children, at a time of the clock [s]."""
+
+    at_s: float
+    busy_s: float
+    own_s: float
+
+
+def reading() -> MachineTimes:
+    """Read the machine's counters; time that a hypervisor gives to other virtual machines is busy."""
+    times = psutil.cpu_times()._asdict()
+    counted_twice = ("guest", "guest_nice")  # in "user" and "nice" too
+    busy_s = sum(value for name, value in times.items() if name not in ("idle", "iowait", *counted_twice))
+    return MachineTimes(monotonic(), busy_s, sum(os.times()[:4]))
+
+
+def others(before: MachineTimes, after: MachineTimes) -> float:
+    """Return how many cores other processes used between two readings, on average.
+
+    Examples
+    --------
+    >>> others(MachineTimes(0.0, 100.0, 5.0), MachineTimes(2.0, 103.0, 6.0))
+    1.0
+    """
+    used = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
+    return max(used, 0.0) / (after.at_s - before.at_s)
+
+
+@dataclass(eq=False)
+class LoadWatch:
+    """Follows the load of a machine while it measures, and reports a load once."""
+
+    tell: Callable[[str], None] | None = None
+    read: Callable[[], MachineTimes] = lambda: reading()  # looked up at each call, so that tests can replace it
+    cores: float | None = None  # used by other processes at the last look
+    _last: MachineTimes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last = self.read()
+
+    def look(self) -> float | None:
+        """Return how many cores other processes used since the last look, or at it if that was a moment ago."""
+        now, last = self.read(), self._last
+        if now.at_s - last.at_s < WINDOW_S:
+            return self.cores
+        self.cores, self._last = round(others(last, now), 2), now
+        if self.cores > BUSY and self.tell is not None:
+            self.tell(warning(self.cores))
+            self.tell = None
+        return self.cores
+
+    @property
+    def busy(self) -> bool:
+        """Whether other processes loaded the machine at the last look."""
+        return self.cores is not None and self.cores > BUSY
+
+
+def wait_until_quiet(tell: Callable[[str], None]) -> bool:
+    """Wait while other processes load the machine, at most :data:`WAIT_S`; return whether it is quiet.
+
+    `tell` receives messages about the wait.
+    """
+    most_s = waiting_s()
+    if not most_s or _others_use(WINDOW_S) <= BUSY or (cores := _others_use(LOOK_S)) <= BUSY:
+        return True
+    tell(f"{_shares(cores)}: waiting up to {most_s:g} s until they end ({VARIABLE}=0 does not wait)")
+    until = monotonic() + most_s
+    while monotonic() < until:
+        if _others_use(LOOK_S) <= BUSY:
+            tell("the machine is quiet now")
+            return True
+    tell(f"the machine is not quiet after {most_s:g} s: measuring all the same")
+    return False
+
+
+def waiting_s() -> float:
+    """Return how long to wait for a quiet machine [s], or raise OptionError for an invalid variable."""
+    given = os.environ.get(VARIABLE) or str(WAIT_S)
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise OptionError(f"the variable {VARIABLE} is '{given}'", "give seconds, 0 or more, as 30, or unset it")
+    return seconds
+
+
+def _others_use(window_s: float) -> float:
+    before = reading()
+    sleep(window_s)
+    return others(before, reading())
+
+
+def _shares(cores: float) -> str:
+    return f"others use {cores:.1f} of the machine's {os.cpu_count() or 1} cores"
+
+
+def warning(cores: float) -> str:
+    """Return the message for a machine on which other processes use so many cores."""
+    return Reminder(
+        f"{_shares(cores)}, so times may be too high; stop those programs, or measure again on a quiet machine; times "
+        f"under load are flagged '{LOADED}'"
+    )
+
+# }}}

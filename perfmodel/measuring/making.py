@@ -1,8 +1,8 @@
 """Variants of kernel classes made in several processes before anything is timed: coded, counted, compiled, checked.
 
-Making a variant takes ten times as long as a visit to it, and times need a quiet machine, so all variants are
-made first, on all cores. What a driver compiles is found again in its own cache on disk. A variant that fails here, or
-ends its process, is left to the campaign, which records why.
+Making a variant takes ten times as long as a visit, and timing needs a quiet machine; so all variants are made first,
+on all cores. Drivers keep compiled code in their caches on disk. The campaign itself makes and records a variant that
+fails here or ends its process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import TypeAlias
 
 import cloudpickle
 
+from perfmodel.errors import KernelError
 from perfmodel.kernels import KernelClass, Variant
+from perfmodel.kernels.files import pickled_by_value
 from perfmodel.kernels.samples import TAG
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign, teams
 from perfmodel.measuring.lock import PINNED
-from perfmodel.measuring.remote.workers import WorkersDevice, packed, unpacked
-from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.subject import FailedError, Subject, one_line
 from perfmodel.opencl import Device
 from perfmodel.processes.pool import is_death, processes_here
 from perfmodel.processes.variants import counts_as_json, counts_from_json
@@ -32,7 +33,7 @@ from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import canonical
 
 FEWEST = 12
-"""Fewest variants for each process: it takes seconds to begin."""
+"""Fewest variants for each process, which takes seconds to start."""
 MOST = 8
 """Most processes, since each opens the device."""
 MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1
@@ -44,14 +45,14 @@ VariantName: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Made:
-    """A variant that another process made: its code and its counts, as they travel."""
+    """Pickled code and JSON counts of a variant that another process made."""
 
     generated: bytes
     counts: bytes
 
     def give(self, subject: Subject, timekeeper: Timekeeper) -> None:
-        """Give the code to a subject, and the counts to a timekeeper, which does not check the output again."""
-        vars(subject)["generated"] = pickle.loads(self.generated)  # where the cached property keeps it
+        """Give the code to a subject and the counts to a timekeeper, which then does not check the output."""
+        vars(subject)["generated"] = pickle.loads(self.generated)  # the value of the cached property
         timekeeper.counted[subject.key] = counts_from_json(self.counts)
         timekeeper.checked[subject.key] = None
 
@@ -60,7 +61,7 @@ AllMade: TypeAlias = Mapping[VariantName, Made]
 
 
 def name_of(subject: Subject) -> VariantName:
-    """Return the name by which a variant is looked up."""
+    """Return the key of a variant among those made."""
     return subject.kernel.name, canonical(subject.variant)
 
 
@@ -73,18 +74,13 @@ def subjects_of(kernels: Iterable[KernelClass], campaign: Campaign, device: Devi
 def make_kernels(
     parts: Iterable[tuple[Iterable[KernelClass], Campaign]], device: Device, progress: Progress | None = None
 ) -> AllMade:
-    """Make what campaigns measure of kernel classes, in as many processes as there are cores.
-
-    Nothing is made for workers of a scheduler, which have caches of their own, and nothing where one process would do.
-    """
-    if isinstance(device, WorkersDevice):
-        return {}
+    """Make the variants that campaigns measure, with one process for each core; none if one process suffices."""
     todo = [(subject, campaign) for kernels, campaign in parts for subject in subjects_of(kernels, campaign, device)]
     bar, made = progress or Silent(), {}
     with processes_here(len(todo) // FEWEST, MOST) as processes:
         if processes is None:
             return {}
-        pickles = {kernel.name: packed([kernel]) for kernel in {s.kernel.name: s.kernel for s, _ in todo}.values()}
+        pickles = {kernel.name: packed(kernel) for kernel in {s.kernel.name: s.kernel for s, _ in todo}.values()}
         expected = {name_of(subject): make_s(subject) / processes.count for subject, _ in todo}
         with task(bar, "making kernels", len(todo), sum(expected.values())):
             names: dict[Future[Made | None], VariantName] = {
@@ -93,8 +89,8 @@ def make_kernels(
             }
             try:
                 for future in as_completed(names):
-                    if made_one := future.result():
-                        made[names[future]] = made_one
+                    if one := future.result():
+                        made[names[future]] = one
                     bar.advance(names[future][0], expected[names[future]])
             except Exception as error:
                 if not is_death(error):
@@ -102,6 +98,17 @@ def make_kernels(
                 processes.end(kill=True)
                 bar.tell("a process died while it made kernels; the others are made one after the other")
     return made
+
+
+def packed(kernel: KernelClass) -> bytes:
+    """Pickle a kernel class with what its file defines, or raise KernelError."""
+    try:
+        return pickled_by_value(kernel)
+    except Exception as error:  # a value's own pickling may raise any error
+        raise KernelError(
+            f"the kernel class '{kernel.name}' cannot be sent to another process: {one_line(error)}",
+            "let its functions make such values when they are called, instead of holding them",
+        ) from error
 
 
 def make_s(subject: Subject) -> float:
@@ -114,10 +121,9 @@ def expected_making_s(parts: Iterable[tuple[Iterable[KernelClass], Campaign]], d
     return sum(make_s(subject) for part in parts for subject in subjects_of(*part, device)) / 2
 
 
-def _made(device: Device, campaign: Campaign, pickles: tuple[tuple[str, bytes], ...], variant: Variant) -> Made | None:
-    """Make a variant in this process; None where that fails."""
-    (kernel,) = _unpacked(pickles)
-    subject, timekeeper = Subject(kernel, variant), Timekeeper(_bench(device, campaign), 0.0)
+def _made(device: Device, campaign: Campaign, pickled: bytes, variant: Variant) -> Made | None:
+    """Make a variant in this process; None if that fails."""
+    subject, timekeeper = Subject(_unpacked(pickled), variant), Timekeeper(_bench(device, campaign), 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the campaign repeats them
         try:
@@ -128,11 +134,11 @@ def _made(device: Device, campaign: Campaign, pickles: tuple[tuple[str, bytes], 
     return Made(cloudpickle.dumps(subject.generated), counts_as_json(counts))
 
 
-_unpacked = lru_cache(maxsize=4)(unpacked)
+_unpacked = lru_cache(maxsize=4)(pickle.loads)
 
 
 @lru_cache(maxsize=4)
 def _bench(device: Device, campaign: Campaign) -> Bench:
-    for name in PINNED:  # else the drivers of all these processes would take the same core
+    for name in PINNED:  # else all these processes would share one core
         os.environ.pop(name, None)
     return Bench(device, campaign)

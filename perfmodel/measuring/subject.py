@@ -1,7 +1,4 @@
-"""What a campaign builds, checks and times: a variant of a kernel class, its generated code, and its arguments.
-
-Arrays have contents in [0.5, 2). Each stage that can fail has a name, which the record keeps.
-"""
+"""A variant of a kernel class to be measured, its generated code, and its arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from perfmodel.errors import ArrayMemoryError, KernelArgumentError, PerfModelError, listed
+from perfmodel.errors import KernelArgumentError, KernelError, PerfModelError, listed
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
 from perfmodel.store import Key, canonical
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FailedError(Exception):
-    """A configuration failed with this status; the campaign turns it into a record."""
+    """A configuration failed with a status, which the campaign records."""
 
     def __init__(self, status: str, message: str) -> None:
         self.status = status
@@ -42,8 +39,7 @@ class FailedError(Exception):
 class GeneratedCode:
     """The code that Loopy generates for a translation unit.
 
-    It travels to other processes as it is: what Loopy generates may depend on Python's hash of texts, which differs
-    between processes.
+    A pickle contains the code, since Loopy's output may depend on Python's hashes, which differ between processes.
     """
 
     t_unit: TranslationUnit
@@ -65,12 +61,12 @@ class GeneratedCode:
 
     @cached_property
     def hash(self) -> str:
-        """As of :func:`perfmodel.kernels.samples.code_hash`."""
+        """Hash of the code; see :func:`perfmodel.kernels.samples.code_hash`."""
         return code_hash(self)
 
     @cached_property
     def kernel(self) -> Any:
-        """The one kernel that the host calls, with the types of its arguments, as Loopy infers them."""
+        """The entry point, with the types of its arguments."""
         kernel = self.t_unit.default_entrypoint
         if all(argument.dtype is not None for argument in kernel.args):
             return kernel
@@ -80,7 +76,7 @@ class GeneratedCode:
 
     @cached_property
     def host_function(self) -> tuple[str, str]:
-        """Name of Loopy's host function, and its Python code."""
+        """Name and Python code of Loopy's host function."""
         from loopy import PyOpenCLTarget
 
         if not isinstance(self.t_unit.target, PyOpenCLTarget):
@@ -93,17 +89,17 @@ class GeneratedCode:
         return self._generated.host_programs[self.kernel.name].name, code
 
 
-#: So many elements are drawn, and repeated in larger arrays.
 BLOCK = 2**20
-#: Loopy's index type is a 32-bit integer.
+"""Number of random elements, which larger arrays repeat."""
 MOST_ELEMENTS = 2**31 - 1
+"""Most elements of an array: Loopy's indices have 32 bits."""
 
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array at given parameters; `strides` and `offset` in elements.
+    """An array at given sizes; `strides` and `offset` in elements.
 
-    Of an array with ``sep`` axes, `buffers` are the names of its parts, which lie one after another in its memory.
+    `buffers` are the names of the parts of an array with ``sep`` axes, which follow each other in memory.
     """
 
     name: str
@@ -116,7 +112,7 @@ class ArrayArgument:
 
     @property
     def elements(self) -> int:
-        """Elements that its memory holds, gaps included."""
+        """Number of elements in memory, gaps included."""
         return _elements(self.shape, self.strides, self.vector) + self.offset
 
     @property
@@ -126,19 +122,19 @@ class ArrayArgument:
 
     @property
     def parts(self) -> dict[str, slice]:
-        """The part of its memory that each of its buffers holds, by name."""
+        """The slice of its memory for each of its buffers, by name."""
         names = self.buffers or (self.name,)
         each = self.elements // len(names)
         return {name: slice(place * each, (place + 1) * each) for place, name in enumerate(names)}
 
     def view(self, flat: Any) -> Any:
-        """Its memory `flat` (shape (elements,)) seen in its own shape."""
+        """Return its memory `flat`, shape (elements,), as a view in its own shape."""
         strides = tuple(stride * self.dtype.itemsize for stride in self.strides)
         return np.lib.stride_tricks.as_strided(flat[self.offset :], self.shape, strides)
 
 
 def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
-    """Elements from the first to the last of an array, in whole vectors."""
+    """Return the number of elements from first to last, in whole vectors."""
     if 0 in shape:
         return 0
     last = sum(stride * (extent - 1) for stride, extent in zip(strides, shape, strict=True))
@@ -146,7 +142,7 @@ def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
 
 
 def with_all_arguments(kernel: Any) -> Any:
-    """Return a kernel with the arguments of its code: parts of ``sep`` arrays, and offsets and strides Loopy adds."""
+    """Return a kernel with all arguments of its code: parts of ``sep`` arrays, and Loopy's offsets and strides."""
     from loopy import LoopKernel
     from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
 
@@ -156,9 +152,9 @@ def with_all_arguments(kernel: Any) -> Any:
 
 
 def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
-    """Arrays among a kernel's arguments, in their order; `values` are of its parameters, and offsets other than 0.
+    """Return the arrays among a kernel's arguments, in order; `values` has its sizes, and offsets other than 0.
 
-    ArrayMemoryError says that perfmodel makes no such array, KernelArgumentError that a size of one has no value.
+    Raises KernelError for an array without a known size, KernelArgumentError for a size without a value.
     """
     from loopy import ValueArg
     from loopy.kernel.array import ArrayBase
@@ -197,7 +193,8 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
         "has no shape": not isinstance(argument.shape, tuple),
     }
     if what := next((what for what, holds in problems.items() if holds), ""):
-        raise ArrayMemoryError(kernel, argument.name, what)
+        problem = f"the argument '{argument.name}' of the kernel '{kernel}' {what}"
+        raise KernelError(problem, "make it a loopy.GlobalArg with a shape: kernels run with buffers of known sizes")
     shape, tags, strides = _evaluate(argument.shape, values), argument.dim_tags or (), dict[int, int]()
     vectors = [extent for extent, tag in zip(shape, tags, strict=True) if isinstance(tag, VectorArrayDimTag)]
     vector = {3: 4}.get(vectors[0], vectors[0]) if vectors else 1
@@ -218,16 +215,16 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
 
 
 class _Zeros(dict[str, Any]):
-    """Values by name; 0 of a name without one."""
+    """Values by name; 0 by default."""
 
     def __missing__(self, name: str) -> int:
         return 0
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that have none.
+    """Return the values of a kernel's scalar arguments in their types; offsets are 0 by default.
 
-    KernelArgumentError says that an argument has no value, or a value no argument.
+    Raises KernelArgumentError for an argument without a value, or a value without an argument.
     """
     from loopy import ValueArg
 
@@ -239,7 +236,7 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
 
 
 def offset_arguments(kernel: Any) -> set[str]:
-    """Names of the scalar arguments that hold offsets of arrays, those that Loopy adds too."""
+    """Return the names of the scalar arguments that hold offsets of arrays."""
     from loopy import ValueArg
 
     arguments = with_all_arguments(kernel).args
@@ -248,7 +245,7 @@ def offset_arguments(kernel: Any) -> set[str]:
 
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
-    """Whether arrays fit into a device: all together, each, and 32-bit indices."""
+    """Whether arrays fit into a device: their sum, each of them, and 32-bit indices."""
     octets = [array.octets for array in arrays]
     return (
         sum(octets) <= most_octets
@@ -258,13 +255,13 @@ def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: 
 
 
 def contents(dtype: np.dtype[Any], seed: int) -> Any:
-    """Draw a block of numbers in [0.5, 2): none is denormal and none overflows soon."""
+    """Return a block of random numbers in [0.5, 2), which neither are denormal nor overflow soon."""
     block = np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK)
     return block.astype(dtype)
 
 
 def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None = None) -> Any:
-    """Memory of `array` on the host, shape (elements,): ``draw(generator, shape)``, by default numbers in [0.5, 2)."""
+    """Return memory of an array on the host, shape (elements,), from `draw` or random numbers in [0.5, 2)."""
     if draw is None:
         return np.resize(contents(array.dtype, seed), array.elements)
     flat = np.zeros(array.elements, array.dtype)
@@ -292,39 +289,39 @@ def stage(status: str) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return in one line what an exception says; one of perfmodel's own needs no name, a compiler's log no paths."""
+    """Return the type and message of an exception in one line, without perfmodel's types and without paths."""
     kind = "" if isinstance(error, PerfModelError) else f"{type(error).__name__}: "
     text = " ".join(f"{kind}{error}".split())
     if "BUILD_PROGRAM_FAILURE" in text and (found := re.search(r"\berror: ", text)):
-        said = re.sub(r"[^ ]+[.]cl:([0-9]+):[0-9]+", r"line \1", text[found.start() :])
-        text = f"the compiler says: {said}"
+        errors = re.sub(r"[^ ]+[.]cl:([0-9]+):[0-9]+", r"line \1", text[found.start() :])
+        text = f"the compiler says: {errors}"
     return text[:500]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A kernel class in one variant. Its generated code travels with it to other processes."""
+    """A variant of a kernel class; pickles contain its generated code."""
 
     kernel: KernelClass
     variant: Variant
 
     @cached_property
     def generated(self) -> GeneratedCode | KeptKernel:
-        """Its code; building it may fail."""
-        with stage("compile"), redirect_stdout(sys.stderr):  # what a class prints is no result of a command
+        """Its code, or FailedError."""
+        with stage("compile"), redirect_stdout(sys.stderr):  # a class may print
             unit = self.kernel.build(**self.variant)
             generated = unit if isinstance(unit, KeptKernel) else GeneratedCode(unit)
-            generated.hash  # noqa: B018 -- generates the code here, where a failure has its status
+            generated.hash  # noqa: B018 -- generates the code here, where a failure gets its status
             return generated
 
     @property
     def unbuilt(self) -> Subject:
-        """The same variant, which is never built: it has no code, and an empty hash."""
+        """The same variant without code, and with an empty hash."""
         return Subject(replace(self.kernel, build=_refuse), self.variant)
 
     @property
     def hash(self) -> str:
-        """Hash of its code; empty if none can be generated."""
+        """Hash of its code; empty if it cannot be generated."""
         try:
             return self.generated.hash
         except FailedError:
@@ -332,7 +329,7 @@ class Subject:
 
     @property
     def key(self) -> Key:
-        """Class, variant and code: what is counted and checked once. Building it may fail."""
+        """Class, variant and code, which identify counts and checks; or FailedError."""
         return self.kernel.name, canonical(self.variant), self.generated.hash
 
     @property
@@ -347,11 +344,11 @@ class Subject:
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """What is known of its data, as of :func:`perfmodel.counts.count`."""
+        """Statistics of its data; see :func:`perfmodel.counts.count`."""
         return self.kernel.known_statistics(self.variant)
 
     def arrays(self, parameters: Parameters) -> tuple[ArrayArgument, ...]:
-        """Its arrays at these parameters."""
+        """Return its arrays at these sizes."""
         return array_arguments(self.generated.kernel, {**self.scalars, **parameters})
 
 

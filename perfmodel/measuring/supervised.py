@@ -1,17 +1,12 @@
-"""A supervised campaign: it goes on after a configuration that ends its process.
+"""A supervised campaign, which continues after a configuration that ends its process.
 
-Python cannot catch what a driver does to its process: a kernel may end it by SIGSEGV, and a driver that finds
-its memory damaged by SIGABRT.  So the campaign runs in a child process.  Before the child touches the device, it
-writes to a pipe what to record if it dies (:func:`under_way`).  The supervisor starts the child again as long as
-it dies in this way (:func:`supervise`).  A process that the user ends is not started again.
+A kernel may end its process by SIGSEGV, and a driver with damaged memory by SIGABRT. So the campaign runs in a child
+process. Before the child uses the device, it writes to a pipe the record of a death there (:func:`under_way`). The
+supervisor starts the child again after each such death (:func:`supervise`), but not after the user ends it.
 
-A child says when it begins to print its result, and with which status it ends once all is printed: from then on
-it is not started again, so that a result is printed once.
-
-Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one.  So the supervisor passes its interrupts on, and
-the child takes the first one only.
-
-A campaign on a Dask worker has its caller for a supervisor (:func:`supervised_by`); there is no pipe.
+The child also reports when it begins to print its result, and its status once everything is printed, so that a result
+is printed once. Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one: the supervisor passes interrupts
+on, and the child handles the first one only.
 """
 
 from __future__ import annotations
@@ -35,79 +30,40 @@ from perfmodel.errors import DocumentError
 from perfmodel.store import Key, Measurement
 from perfmodel.store.lines import read_row
 
-#: Environment variables: file descriptor of the pipe, where in each store the records of this command begin [bytes],
-#: and time used of a budget by processes before this one [s].
-PIPE, BEGINS, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_BEGINS", "PERFMODEL_SPENT_S"
-#: Signals that end a process which crashes; a user ends it by others.
+PIPE, STARTS, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_STARTS", "PERFMODEL_SPENT_S"
+"""Environment variables: the pipe's file descriptor, the size of each store at the start of this command [bytes], and
+the time that earlier processes used [s]."""
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
-#: Status of a process that was interrupted.
+"""Signals of crashes; users end processes by others."""
 INTERRUPTED = 128 + signal.SIGINT
-#: Messages of such records begin with this text.
+"""Status of an interrupted process."""
 DIED = "the process died of "
-
-#: The store, and what to record in it.
-Report: TypeAlias = tuple[Path, Measurement]
-
-
-#: What :func:`supervise` says at the first interrupt.
+"""Start of the messages of records about deaths."""
 INTERRUPT = "perfmodel: interrupted; a second Ctrl-C ends it at once, also in the middle of a kernel"
 
-
-@dataclass(frozen=True)
-class Supervisor:
-    """Another process that learns what is under way, and goes on where this one dies.
-
-    `begins` says where in each store the records of its command begin [bytes], `spent_s` how much time of a budget
-    processes before this one used [s].
-    """
-
-    report: Callable[[object], None]
-    begins: Mapping[str, int]
-    spent_s: float
-
-
-#: That of a campaign on a Dask worker.
-_caller: Supervisor | None = None
-
-
-def _supervisor() -> Supervisor | None:
-    """Return this process's supervisor: its caller, or the one that started it."""
-    if _caller is not None or PIPE not in os.environ:
-        return _caller
-    return Supervisor(_write, json.loads(os.environ.get(BEGINS, "{}")), float(os.environ.get(SPENT, "0")))
-
-
-@contextmanager
-def supervised_by(caller: Supervisor) -> Iterator[None]:
-    """Let a caller supervise what is done in the block."""
-    global _caller
-    _caller = caller
-    try:
-        yield
-    finally:
-        _caller = None
+Report: TypeAlias = tuple[Path, Measurement]
+"""A store, and the record to append to it after a death."""
 
 
 @dataclass
 class _Child:
-    """What a child reported, and how it ended: its status (negative: a signal), and whether it was interrupted.
+    """Reports of a child, its status (negative: a signal), and whether it was interrupted.
 
-    The report is of what was under way last.  A result is printed as soon as its printing has begun; its status is
-    None until all is printed.
+    The result's status is None until everything is printed.
     """
 
     status: int = 0
     interrupted: bool = False
     report: Report | None = None
-    begins: dict[str, int] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=dict)
     printing: bool = False
     result: int | None = None
 
     def read(self, line: bytes) -> None:
-        """Take a line of the pipe; half a line is of a child that died while it wrote."""
+        """Read a line of the pipe; a dying child may write half a line."""
         with suppress(ValueError):
             document = json.loads(line) or {"record": None}
-            self.begins = document.get("begins", {}) | self.begins
+            self.starts = document.get("starts", {}) | self.starts
             if "result" in document:
                 self.printing, self.result = True, document["result"]
             if "record" in document:
@@ -115,72 +71,53 @@ class _Child:
                 self.report = row and (Path(document["store"]), Measurement.model_validate(row))
 
 
-def follow_supervisor() -> bool:
-    """Return whether a supervisor started this process; if so, the process ends as soon as the supervisor does."""
-    if PIPE not in os.environ:
-        return False
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # not where the caller ignores it
-        signal.signal(signal.SIGINT, _interrupt_once)
-    pipe = int(os.environ[PIPE])
-    os.set_inheritable(pipe, False)
-    threading.Thread(target=_end_with_reader, args=(pipe,), daemon=True).start()
-    return True
-
+# {{{ the supervisor
 
 def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
-    """Run a command that measures, again whenever a configuration ends it, and return its exit status.
+    """Run a command that measures, again after each crash, and return its exit status.
 
-    The program calls :func:`follow_supervisor`; `tell` takes a message whenever it is started again. A configuration
-    that was under way when the process died is tried once more, since an earlier configuration may have caused the
-    damage. If the process dies there twice in a row, the configuration is recorded as failed (``runtime``). A process
-    that leaves in the middle of one, by ``os._exit``, dies too. A death between configurations is also followed by one
-    new start, if the start before did not end in the same way. So every start measures or records something, and there
-    is an end.
+    The command calls :func:`follow_supervisor`; `tell` receives a message at each new start. The configuration that was
+    under way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a
+    row, the configuration is recorded as failed (``runtime``). A death between configurations is followed by one new
+    start too, but not by two in a row. So every start measures or records something, and the number of starts is
+    finite.
     """
-    began_s, suspect, in_between = monotonic(), None, False
-    begins: dict[str, int] = {}
+    start_s, retried, between = monotonic(), None, False
+    starts: dict[str, int] = {}
     recorded: set[Key] = set()
     while True:
-        child = _run(command, {BEGINS: json.dumps(begins), SPENT: str(monotonic() - began_s)}, tell)
-        status, report, begins = child.status, child.report, child.begins | begins
+        child = _run(command, {STARTS: json.dumps(starts), SPENT: str(monotonic() - start_s)}, tell)
+        starts = child.starts | starts
+        status = child.status if child.status >= 0 else 128 - child.status
         if child.interrupted:
             return INTERRUPTED
-        again = report is None and in_between
-        in_between = report is None
-        left = status >= 0 and report is not None  # by os._exit, which no exception tells
-        if not (left or -status in CRASHES):
-            return status if status >= 0 else 128 - status
-        death = DIED + (f"os._exit({status})" if left else signal.Signals(-status).name)
+        if -child.status not in CRASHES:
+            return status
+        death = DIED + signal.Signals(-child.status).name
         if child.printing:
-            whole = child.result is not None
-            moment = "after it printed its result" if whole else "while it printed its result; run it again"
+            moment = "while it printed its result; run it again" if child.result is None else "after its result"
             tell(f"{death} {moment}")
-            return child.result if child.result is not None else 128 + abs(status)
-        if again or (report is not None and report[1].key in recorded):  # nothing new would come of another start
-            return status if status >= 0 else 128 - status
-        if report is None:  # damage that an earlier configuration did shows only now
+            return status if child.result is None else child.result
+        again, between = child.report is None and between, child.report is None
+        if again or (child.report is not None and child.report[1].key in recorded):
+            return status  # another start would give nothing new
+        if child.report is None:
             tell(f"{death} between configurations; tried again")
             continue
-        path, row = report
+        path, row = child.report
         cause = f"{death} while this was under way"
-        suspect = _judge(path, row, cause, suspect)
-        recorded |= set() if suspect else {row.key}
-        fate = "tried again" if suspect else "recorded, the rest goes on"
-        tell(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {fate}")
+        if row.key == retried:
+            store.append(path, row.model_copy(update={"status": "runtime", "message": f"{cause}, twice"}))
+            recorded.add(row.key)
+        retried = None if row.key == retried else row.key
+        action = "tried again" if retried else "recorded, the rest goes on"
+        tell(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {action}")
 
 
-def _judge(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key | None:
-    """Record the configuration if it was suspected before; return the key of the one that is suspected now."""
-    if row.key != suspect:
-        return row.key
-    store.append(path, row.model_copy(update={"status": "runtime", "message": f"{cause}, twice"}))
-    return None
-
-
-def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], None]) -> _Child:
-    """Run the command once; the second interrupt kills it, where the first does not end it."""
+def _run(command: Sequence[str], variables: Mapping[str, str], tell: Callable[[str], None]) -> _Child:
+    """Run the command once; the first interrupt is passed on, the second kills it."""
     reading, writing = os.pipe()
-    environment = {**os.environ, **told, PIPE: str(writing)}
+    environment = {**os.environ, **variables, PIPE: str(writing)}
     state, interrupts = _Child(), 0
     with os.fdopen(reading, "rb") as pipe:
         try:
@@ -200,53 +137,56 @@ def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], 
     state.status, state.interrupted = child.returncode, interrupts > 0
     return state
 
+# }}}
+
+
+# {{{ the child
+
+def follow_supervisor() -> bool:
+    """Return whether a supervisor started this process; if so, the process ends with the supervisor."""
+    if PIPE not in os.environ:
+        return False
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt_once)
+    pipe = int(os.environ[PIPE])
+    os.set_inheritable(pipe, False)
+    threading.Thread(target=_end_with_reader, args=(pipe,), daemon=True).start()
+    return True
+
 
 @contextmanager
 def under_way(path: Path, record: Callable[[], Measurement]) -> Iterator[None]:
-    """Report to a supervisor what to record in the store at `path` if this process dies in the block."""
-    if (supervisor := _supervisor()) is None:
+    """Report the record that a supervisor appends to the store at `path` if this process dies in the block."""
+    if PIPE not in os.environ:
         yield
         return
-    supervisor.report({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
+    _report({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
     try:
         yield
     finally:
-        supervisor.report(None)
-
-
-@contextmanager
-def named(name: str) -> Iterator[None]:
-    """Report to a caller what is under way, where that has no record."""
-    if _caller is None:
-        yield
-        return
-    _caller.report({"name": name})
-    try:
-        yield
-    finally:
-        _caller.report(None)
+        _report(None)
 
 
 def spent_s() -> float:
-    """Time of a budget that processes before this one used [s]."""
-    supervisor = _supervisor()
-    return 0.0 if supervisor is None else supervisor.spent_s
+    """Return the time that earlier processes of this command used [s]."""
+    return float(os.environ.get(SPENT, "0"))
 
 
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
-    """Return what processes of this supervised command recorded in a store before this one, in their order.
+    """Return the records that earlier processes of this supervised command appended to a store, in their order.
 
-    The first that asks only notes where the store ends: clocks may be set back, and records of one second are alike.
+    The first call only reports the size of the store: times of records are no order, since clocks may be set back.
     """
-    if (supervisor := _supervisor()) is None:
+    if PIPE not in os.environ:
         return ()
     rows, _ = store.paths(path.absolute())
-    if str(rows) not in supervisor.begins:
-        supervisor.report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
+    starts = json.loads(os.environ.get(STARTS, "{}"))
+    if str(rows) not in starts:
+        _report({"starts": {str(rows): rows.stat().st_size if rows.exists() else 0}})
         return ()
     records = []
     with rows.open("rb") as file:
-        file.seek(supervisor.begins[str(rows)])
+        file.seek(starts[str(rows)])
         for line in file:
             with suppress(DocumentError):  # `store.read` reports it
                 records.append(read_row(line))
@@ -254,28 +194,28 @@ def recorded_before(path: Path) -> tuple[Measurement, ...]:
 
 
 def begin_result() -> None:
-    """Tell a supervisor that the result is printed from now on, so that no other process prints it again."""
+    """Report that the result is printed from now on, so that no other process prints it again."""
     end_result(None)
 
 
 def end_result(status: int | None) -> None:
-    """Tell a supervisor that all is printed, and with which status this process ends."""
+    """Report that everything is printed, and the status with which this process ends."""
     if PIPE in os.environ:
-        with suppress(OSError):  # the supervisor has ended, or it is that of a process above this one
-            _write({"result": status})
+        with suppress(OSError):  # the supervisor has ended, or belongs to a process above this one
+            _report({"result": status})
 
 
 def died(row: Measurement) -> bool:
-    """Whether a record is of a configuration that ended its process."""
+    """Whether a record is about a configuration that ended its process."""
     return row.status == "runtime" and row.message.startswith(DIED)
 
 
-def _write(document: object) -> None:
+def _report(document: object) -> None:
     os.write(int(os.environ[PIPE]), json.dumps(document).encode() + b"\n")
 
 
 def _interrupt_once(number: int, frame: FrameType | None) -> None:
-    """Interrupt this process, and let no second interrupt disturb how it ends."""
+    """Interrupt this process, and ignore further interrupts while it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -284,5 +224,7 @@ def _end_with_reader(pipe: int) -> None:
     """End this process as soon as its supervisor has ended."""
     poll = select.poll()
     poll.register(pipe, 0)
-    poll.poll()  # no event is asked for, so that it returns only when the other end closes
+    poll.poll()  # without a requested event it returns only when the other end closes
     os._exit(1)
+
+# }}}

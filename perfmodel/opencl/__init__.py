@@ -1,11 +1,11 @@
-"""Discovery and health of OpenCL devices.
+"""OpenCL devices: listing, selection, and a check in a separate process.
 
-A device that is listed may still not work: its compiler may fail on every kernel, or end the process. :func:`check`
-builds and runs a small kernel in a process of its own, and :func:`find` returns only devices that pass.
+A listed device may not work: its compiler may fail on every kernel, or end the process. :func:`check` builds and runs a
+small kernel in a process of its own, and :func:`find` returns only devices that pass.
 """
 
-from perfmodel.opencl.device import Device, devices, quiet_compiler
+from perfmodel.opencl.device import Device, devices, no_device, quiet_compiler
 from perfmodel.opencl.health import Health, check, survey
 from perfmodel.opencl.selection import find, identify
 
-__all__ = ["Device", "Health", "check", "devices", "find", "identify", "quiet_compiler", "survey"]
+__all__ = ["Device", "Health", "check", "devices", "find", "identify", "no_device", "quiet_compiler", "survey"]

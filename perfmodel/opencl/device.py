@@ -1,4 +1,4 @@
-"""The OpenCL devices of this machine as values, and what OpenCL, or the system of a CPU's caches, tells of them."""
+"""The OpenCL devices of this machine, with their facts from OpenCL and, for caches of CPUs, from Linux."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts, Fact
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
-"""Linux has a folder ``index*`` here for each cache of the first processor."""
+"""Linux's folder with a folder ``index*`` for each cache of the first processor."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
-"""Linux tells here whether it gives huge pages to programs that do not ask for them, and how large they are."""
+"""Linux's folder with the settings of huge pages."""
 VENDORS = Path("/etc/OpenCL/vendors")
-"""OpenCL's loader finds here the drivers that the system has."""
+"""Folder of the drivers that OpenCL's loader finds."""
 INTEL = Path(sys.prefix, "lib", "libintelocl.so")
-"""The package intel-opencl-rt puts its driver here."""
+"""Driver of the package intel-opencl-rt."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -59,9 +59,9 @@ class Device:
     Parameters
     ----------
     index : int
-        Its place, from 0, among all devices of all platforms.
+        Position among all devices of all platforms, from 0.
     facts : DeviceFacts
-        What the device reports, each number with its source.
+        Facts that the device reports, each with its source.
     """
 
     index: int
@@ -72,62 +72,57 @@ class Device:
 
     @property
     def name(self) -> str:
-        """The device's name, as OpenCL gives it."""
+        """The device's name in OpenCL."""
         return self.facts.name
 
     @property
     def platform(self) -> str:
-        """The name of the platform that it belongs to."""
+        """The name of its platform."""
         return self.facts.platform
 
     @property
     def slug(self) -> str:
-        """A short name that is safe for files; see :attr:`perfmodel.facts.DeviceFacts.slug`."""
+        """A short name for files; see :attr:`perfmodel.facts.DeviceFacts.slug`."""
         return self.facts.slug
 
     def context(self) -> tuple[Any, Any]:
-        """Open the device.
+        """Open the device; return a new pyopencl context and an in-order queue with profiling.
 
-        Returns
-        -------
-        (pyopencl.Context, pyopencl.CommandQueue)
-            A new context, and an in-order queue in it with profiling.
-
-        Raises
-        ------
-        NoDeviceError
-            If the device has gone since it was listed.
+        Raises NoDeviceError if the device is no longer listed.
         """
         import pyopencl as cl
 
         handles = _handles()
         if self.index >= len(handles):
-            raise NoDeviceError(f"the OpenCL device {self.index} ('{self.name}') is gone")
+            raise no_device(f"the OpenCL device {self.index} ('{self.name}') is no longer listed")
         context = cl.Context([handles[self.index]])
         queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         return context, queue
 
 
-def devices() -> tuple[Device, ...]:
-    """List the OpenCL devices of all platforms, working or not.
+def no_device(problem: str = "no OpenCL device was found") -> NoDeviceError:
+    """Return the error for a machine without a working device."""
+    return NoDeviceError(
+        problem,
+        "run scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd; "
+        "'perfmodel doctor' then checks the devices",
+    )
 
-    Returns
-    -------
-    tuple of Device
-        In the order in which OpenCL lists them; empty if there is none.
-    """
+
+def devices() -> tuple[Device, ...]:
+    """Return the OpenCL devices of all platforms, working or not, in OpenCL's order."""
     return tuple(Device(index, facts_of(handle)) for index, handle in enumerate(_handles()))
 
 
 def identities() -> tuple[Device, ...]:
-    """List the same devices with only those facts that tell one from another: quickly, no kernel is built."""
+    """Return the same devices quickly, with only the facts that distinguish them; no kernel is built."""
     return tuple(Device(index, identity_of(handle)) for index, handle in enumerate(_handles()))
 
 
 def know_intel() -> None:
-    """Name Intel's runtime of this Python's environment to OpenCL's loader, where no other driver is known.
+    """Register Intel's runtime of this Python environment with OpenCL's loader if it has no other driver.
 
-    The files in its wheel that should name it hold a path of the machine that built the wheel.
+    The wheel's own files for that hold a path of the machine that built the wheel.
     """
     import pyopencl as cl
 
@@ -153,10 +148,10 @@ def _handles() -> list[Any]:
     return handles
 
 
-def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
-    """Return ``l1_told_bytes`` [B] and ``l1_told_ways`` to ``l3_told_ways``; what is not told is left out.
+def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
+    """Return ``l1_told_bytes`` [B] and ``l1_told_ways`` to ``l3_told_ways`` as far as Linux reports them.
 
-    Caches of instructions are left out. A virtual machine tells what its host pretends.
+    Caches of instructions are left out. Values inside a virtual machine may be wrong.
     """
     facts: dict[str, Fact] = {}
     for cache in sorted(folder.glob("index*")):
@@ -174,8 +169,8 @@ def told_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
     return facts
 
 
-def told_page(folder: Path = HUGE_PAGES) -> Fact:
-    """Return the page of memory [B]: a huge one where the system gives it to every program."""
+def system_page(folder: Path = HUGE_PAGES) -> Fact:
+    """Return the size of a page of memory [B]: a huge one if every program gets these."""
     with suppress(OSError, ValueError):
         if "[always]" in _word(folder, "enabled"):
             size = folder / "hpage_pmd_size"
@@ -189,7 +184,7 @@ def _word(cache: Path, name: str) -> str:
 
 @contextmanager
 def quiet_compiler() -> Iterator[None]:
-    """Build programs without pyopencl's warning about compiler output, which Intel's compiler always writes."""
+    """Suppress pyopencl's warning about compiler output, which Intel's compiler always writes."""
     import pyopencl as cl
 
     with warnings.catch_warnings():
@@ -198,17 +193,17 @@ def quiet_compiler() -> Iterator[None]:
 
 
 def identity_of(handle: Any) -> DeviceFacts:
-    """Query a device for its names, and for the facts that tell it from others of them; builds nothing."""
+    """Query a device for its names and the facts that distinguish devices with equal names."""
     facts = {"device_type": Fact(_type_of(handle), "", _source("type"))}
     if (units := _query(handle, "max_compute_units")) is not None:
         facts["compute_units"] = Fact(int(units), "", _source("max_compute_units"))
     if facts["device_type"].value == "cpu":
-        facts.update(told_caches())
+        facts.update(system_caches())
     return _described(handle, facts)
 
 
 def facts_of(handle: Any) -> DeviceFacts:
-    """Query a ``pyopencl.Device`` for every fact that a model may use; those that it does not report are left out."""
+    """Query a ``pyopencl.Device`` for all facts of models; unreported ones are left out."""
     facts = {
         key: Fact(int(value), unit, _source(attribute))
         for key, unit, attribute in _NUMBERS
@@ -223,7 +218,7 @@ def facts_of(handle: Any) -> DeviceFacts:
     facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
     if facts["device_type"].value == "cpu":
-        facts.update(told_caches(), page_told_bytes=told_page())
+        facts.update(system_caches(), page_told_bytes=system_page())
     return _described(handle, facts)
 
 
@@ -234,7 +229,7 @@ def _described(handle: Any, facts: Mapping[str, Fact]) -> DeviceFacts:
 
 
 def _vendor_facts(handle: Any) -> dict[str, Fact]:
-    """Run the queries of the device's vendor; a device of another vendor may answer them wrongly."""
+    """Run the queries of the device's vendor; devices of other vendors may answer them wrongly."""
     extensions = handle.extensions.split()
     facts = {
         key: Fact(int(value), unit, _source(attribute))
@@ -254,7 +249,7 @@ def _source(attribute: str) -> str:
 
 
 def _query(handle: Any, attribute: str) -> Any:
-    """Value of one attribute; None if the device does not know it."""
+    """Return the value of an attribute; None if the device does not support it."""
     import pyopencl as cl
 
     try:
@@ -274,7 +269,7 @@ def _type_of(handle: Any) -> str:
 
 
 def _subgroup_size(handle: Any) -> Fact:
-    """Find the sub-group size, from the best source first; the source of the fact names it."""
+    """Return the sub-group size from the best source that the device supports."""
     unit = "work-items"
     extensions = handle.extensions.split()
     for extension, attribute in _SUBGROUP_SIZES:
@@ -292,7 +287,7 @@ def _subgroup_size(handle: Any) -> Fact:
 
 
 def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
-    """Build a small kernel and query its sub-group size and its preferred multiple."""
+    """Return the sub-group size and the preferred multiple of a small kernel."""
     import pyopencl as cl
 
     try:

@@ -1,6 +1,7 @@
-"""Check of a device: it must build and run a kernel, in a process of its own, since its driver may crash.
+"""Check of a device: it must build and run a kernel, in a separate process, since its driver may crash.
 
-There ``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of device 0.
+In that process ``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of
+device 0.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from perfmodel.opencl.device import Device, devices
 
 TIME_LIMIT_S = 60.0
 
-#: Start of a program for ``python -c``, which would import what lies in the current folder first.
 ONLY_INSTALLED = "import sys; sys.path = [place for place in sys.path if place]; "
-
-# With a cached program, a compiler that no longer works would not be noticed.
+"""Start of a program for ``python -c``; without it, modules of the current folder would be imported first."""
+WORK_ITEMS = 64
+PR_SET_PDEATHSIG = 1
+"""Option of Linux' ``prctl``: the signal that a process gets when its parent ends."""
+# a cached program would hide a broken compiler
 _WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
 
@@ -36,9 +39,9 @@ class Health:
     Parameters
     ----------
     ok : bool
-        Whether it built and ran the kernel, and the result was right.
+        Whether the device built and ran the kernel with a correct result.
     seconds : float
-        Time that it took [s], without the start of Python.
+        Time of the check [s], without the start of Python.
     message : str
         The result in one line.
     """
@@ -49,41 +52,36 @@ class Health:
 
 
 def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
-    """Build and run a small kernel on a device and look at its result.
+    """Build and run a small kernel on a device in a new process, and check its result.
 
-    Each check builds another kernel, in a new process, so that a program from a cache does not
-    count, and a driver that crashes or hangs does no harm. It ends with this process, however that ends.
-
-    Parameters
-    ----------
-    device : Device
-    time_limit : float
-        A device that takes longer is reported as not working [s].
+    Each check builds another kernel, so that caches are not used. A device that takes longer than `time_limit` [s] is
+    reported as not working. The process ends with this one.
     """
     start = time.perf_counter()
     try:
         answer = _probe(str(device.index), time_limit)
     except BrokenDeviceError as error:
-        return Health(False, time.perf_counter() - start, error.problem)
+        return Health(False, time.perf_counter() - start, error.cause)
     return Health(bool(answer["ok"]), float(answer["seconds"]), str(answer["message"]))
 
 
 def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
-    """List all devices and check each, with no OpenCL in this process.
+    """Return all devices and the check of each, without OpenCL in this process.
 
-    Parameters
-    ----------
-    time_limit : float
-        As in :func:`check`, for each device [s].
-
-    Raises
-    ------
-    BrokenDeviceError
-        If a driver crashes or hangs as soon as the devices are listed.
+    `time_limit` holds for each device [s]. BrokenDeviceError means that a driver crashes or hangs when devices are
+    listed.
     """
     listed = _probe("list", time_limit)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
     return tuple((device, check(device, time_limit)) for device in known)
+
+
+def broken(device: str, cause: str) -> BrokenDeviceError:
+    """Return the error for a device that does not work."""
+    return BrokenDeviceError(
+        f"the OpenCL device '{device}' is listed but does not work: {cause}",
+        "choose another with --device, or run 'perfmodel doctor' for the remedy", cause=cause,
+    )  # fmt: skip
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
@@ -91,37 +89,27 @@ def _probe(argument: str, time_limit: float) -> dict[str, Any]:
     command = [sys.executable, "-W", "ignore", "-c", ONLY_INSTALLED + own.format(os.getpid()), argument]
     subject = "any" if argument == "list" else argument
     try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, **_WITHOUT_CACHES},
-            capture_output=True,
-            text=True,
-            timeout=time_limit,
-        )
+        environment = {**os.environ, **_WITHOUT_CACHES}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=time_limit)
     except subprocess.TimeoutExpired:
-        raise BrokenDeviceError(subject, f"gave no answer in {time_limit:g} s") from None
+        raise broken(subject, f"gave no answer in {time_limit:g} s") from None
     if done.returncode != 0:
-        raise BrokenDeviceError(subject, _death(done.returncode, done.stderr))
-    # A driver may print too; the answer is the last line.
+        raise broken(subject, _death(done.returncode, done.stderr))
+    # a driver may print too; the answer is the last line
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
 def _death(status: int, stderr: str) -> str:
     lines = stderr.strip().splitlines()
-    said = f": {lines[-1].strip()}" if lines else ""
+    last = f": {lines[-1].strip()}" if lines else ""
     if status < 0:
-        return f"its driver crashed ({signal.Signals(-status).name}){said}"
-    return f"its driver ended the process with status {status}{said}"
-
-
-_WORK_ITEMS = 64
-PR_SET_PDEATHSIG = 1
-"""Of Linux' ``prctl``: which signal a process gets when its parent ends."""
+        return f"its driver crashed ({signal.Signals(-status).name}){last}"
+    return f"its driver ended the process with status {status}{last}"
 
 
 def run_small_kernel(device: Device) -> None:
-    """Build a kernel that no cache holds, run it, and check that item :math:`i` writes :math:`3 i + s`, s random."""
+    """Run a new kernel in which item i writes 3 i + s for a random s; ArithmeticError if the result is wrong."""
     import numpy as np
     import pyopencl as cl
 
@@ -129,23 +117,23 @@ def run_small_kernel(device: Device) -> None:
     source = f"kernel void small(global int *a) {{ a[get_global_id(0)] = 3*get_global_id(0) + {salt}; }}"
     context, queue = device.context()
     program = cl.Program(context, source).build()
-    result = np.zeros(_WORK_ITEMS, np.int32)
+    result = np.zeros(WORK_ITEMS, np.int32)
     buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, result.nbytes)
     program.small(queue, result.shape, None, buffer)
     cl.enqueue_copy(queue, result, buffer)
     queue.finish()
-    expected = 3 * np.arange(_WORK_ITEMS) + salt
+    expected = 3 * np.arange(WORK_ITEMS) + salt
     if not np.array_equal(expected, result):
         wrong = int(np.flatnonzero(expected != result)[0])
         raise ArithmeticError(f"element {wrong} is {result[wrong]}, not {expected[wrong]}: a kernel ran wrongly")
 
 
 def health(device: Device) -> dict[str, Any]:
-    """Run the small kernel; return the fields of :class:`perfmodel.opencl.Health`."""
+    """Run the small kernel; return the fields of :class:`Health`."""
     start = time.perf_counter()
     try:
         run_small_kernel(device)
-    except Exception as error:  # whatever a driver raises is the answer
+    except Exception as error:  # a driver may raise any error
         ok, message = False, f"{type(error).__name__}: {_first_line(error)}"
     else:
         ok, message = True, "built and ran a kernel"
@@ -158,13 +146,10 @@ def _first_line(error: Exception) -> str:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let Linux end this process as soon as its parent of this number does, even where a driver never returns.
-
-    A thread that waits for it could not: a driver may hold Python's lock. Elsewhere this does nothing.
-    """
+    """Let Linux end this process with its parent, also while a driver holds Python's lock; elsewhere do nothing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before that
+        if os.getppid() != parent:  # the parent ended before
             os._exit(1)
 
 

@@ -5,67 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from warnings import warn
 
-from perfmodel.errors import AmbiguousDeviceWarning, BrokenDeviceError, NoDeviceError, UnknownDeviceError
-from perfmodel.opencl.device import Device, devices, identities
-from perfmodel.opencl.health import Health, check
+from perfmodel.errors import AmbiguousDeviceWarning, UnknownDeviceError, listed as joined
+from perfmodel.opencl.device import Device, devices, identities, no_device
+from perfmodel.opencl.health import Health, broken, check
 
 
 def find(selector: str | None = None) -> Device:
-    """Find a device that works.
+    """Return a device that works.
 
     Parameters
     ----------
     selector : str, optional
-        An index, a slug or name, else a part of a platform's name, else a part of a slug or
-        name, in upper or lower case; of several that match equally well, the first that works.
-        Left out: PoCL if it works, else the first device that does.
+        An index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or lower
+        case; of several equally good matches, the first that works. By default PoCL, else the first device that works.
 
     Raises
     ------
     NoDeviceError
-        If no device is listed, or none was named and none works.
+        No device is listed, or without a selector none works.
     UnknownDeviceError
-        If none matches.
+        No device matches.
     BrokenDeviceError
-        If those that match do not build and run a kernel.
+        The devices that match do not build and run a kernel.
 
     Warns
     -----
     AmbiguousDeviceWarning
-        If devices of several names match.
+        Devices of several names match.
     """
-    candidates = _candidates(selector, devices())
     failures: list[tuple[Device, Health]] = []
-    for device in candidates:
+    for device in _candidates(selector, devices()):
         health = check(device)
         if health.ok:
             return device
         failures.append((device, health))
     device, health = failures[0]
     if selector is None:
-        raise NoDeviceError(f"no listed OpenCL device works ('{device.name}' failed: {health.message})")
-    raise BrokenDeviceError(device.name, health.message)
+        raise no_device(f"no listed OpenCL device works ('{device.name}' failed: {health.message})")
+    raise broken(device.name, health.message)
 
 
 def identify(selector: str | None = None) -> Device:
-    """Find the device that :func:`find` would return if all devices work, quickly: no kernel is built or run.
+    """Return the device that :func:`find` returns if all devices work; no kernel is built or run.
 
-    It has only the facts that tell devices apart (:func:`perfmodel.opencl.device.identities`).
-
-    Raises
-    ------
-    NoDeviceError
-        If no device is listed.
-    UnknownDeviceError
-        If none matches.
+    It has only the facts that distinguish devices (:func:`perfmodel.opencl.device.identities`). Raises NoDeviceError or
+    UnknownDeviceError.
     """
     return _candidates(selector, identities())[0]
 
 
 def _candidates(selector: str | None, listed: tuple[Device, ...]) -> list[Device]:
-    """Return the devices that may be meant, the one to be tried first in front."""
+    """Return the devices that match, in the order in which they are tried."""
     if not listed:
-        raise NoDeviceError
+        raise no_device()
     if selector is None:
         return sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
     return _matching(selector, listed)
@@ -82,8 +74,12 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
     for rule in rules:
         if wanted and (matches := [device for device in listed if rule(device)]):
             if len({device.slug for device in matches}) > 1:
-                names = ", ".join(f"{device.index}: {device.name} ({device.platform})" for device in matches)
-                warn(f"several devices match '{selector}', and the first that works is taken ({names})",
+                warn(f"several devices match '{selector}', and the first that works is taken ({_names(matches)})",
                      AmbiguousDeviceWarning, stacklevel=2)  # fmt: skip
             return matches
-    raise UnknownDeviceError(selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed))
+    problem = f"no OpenCL device matches '{selector}'; there are: {_names(listed)}"
+    raise UnknownDeviceError(problem, "give an index or a part of a name or platform")
+
+
+def _names(devices: tuple[Device, ...] | list[Device]) -> str:
+    return joined(f"{device.index}: {device.name} ({device.platform})" for device in devices)

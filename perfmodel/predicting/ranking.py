@@ -203,7 +203,7 @@ def rank(
         If anchors are given, but not for some variant.
     PerfModelError
         The first error, if `jobs` is given and no variant can be ranked.
-    JobsError
+    OptionError
         If `jobs` is 0 or not an integer.
     """
     variants = variants.variants if isinstance(variants, Space) else variants

@@ -1,4 +1,4 @@
-"""Many variants of a kernel at once: in several processes of one machine, or on a cluster, by way of joblib."""
+"""Many variants of a kernel at once, in several processes of this machine or on a Dask cluster."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""``count_all``: the counts of many variants, made by several processes."""
+"""Counts of many variants, made by several processes."""
 
 from __future__ import annotations
 
@@ -24,45 +24,41 @@ if TYPE_CHECKING:
 def count_all(
     variants: Mapping[str, Variant] | Space, jobs: int = -1, *, progress: Progress | bool | None = None, **options: Any
 ) -> CountedVariants:
-    """Count many variants of a kernel, in several processes.
-
-    The processes share the cache of counts on disk. A variant that was counted before, by any of them, is read from
-    there. They end with the call.
+    """Count many variants of a kernel in several processes, which share the cache of counts on disk.
 
     Parameters
     ----------
     variants
-        By name translation units, or functions without arguments that make them; or a :class:`perfmodel.Space`.
-        Functions are called in the processes, so that Loopy's transformations run side by side too. Functions of a
-        notebook, a kernel file, and lambdas may be given. Counts are returned as they are.
+        By name translation units, their counts, or functions without arguments that make translation units; or a
+        :class:`perfmodel.Space`. Functions are called in the processes; they may come from a notebook or a kernel file.
     jobs
-        Number of processes; -1 is one for each core, -2 all cores but one. With 1 all is done in this process. In a
-        block of ``joblib.parallel_config(backend="dask")`` the processes are those of the cluster.
+        Number of processes; -1 is one for each core, -2 all cores but one, 1 this process. In a block of
+        ``joblib.parallel_config(backend="dask")`` the cluster's workers are used.
     progress
-        True shows a bar on standard error; or what is told of each variant that is done.
+        Receives a report for each variant; True shows a bar on standard error.
     **options
         As of :func:`perfmodel.count`.
 
     Returns
     -------
     CountedVariants
-        A mapping of name to counts, in the order of the variants; its ``errors`` say by name why a variant has none.
+        A mapping of name to counts, in the order of the variants; ``errors`` has by name those without counts.
 
     Raises
     ------
     PerfModelError
         The first error, if no variant can be counted.
-    JobsError
-        If `jobs` is 0 or no integer.
+    OptionError
+        If `jobs` is 0 or not an integer.
     TypeError
         If :func:`perfmodel.count` has no such option.
-    WorkerVersionError, SchedulerError
-        On a cluster: a worker has other versions than this process, or the scheduler does not answer any more.
+    VersionError, SchedulerError
+        A worker of a cluster has other versions, or the scheduler does not answer.
 
     Warns
     -----
     WorkerDiedWarning
-        If a process was killed or crashed; its variants are counted again. One that ends a process twice has an
+        If a process was killed or crashed; its variants are counted again. A variant that ends a process twice has an
         error instead of counts.
 
     Examples
@@ -89,12 +85,12 @@ def count_all(
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts a variant, with options of :func:`perfmodel.count`; the counts stay `here`, or travel as JSON."""
+    """Counts a variant, with options of :func:`perfmodel.count`; returns JSON unless the counts stay `here`."""
 
     options: Mapping[str, Any]
     here: bool
 
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
-        """Return the counts, as a value or as JSON."""
+        """Count a kernel, unless it is counted already."""
         counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
         return counts if self.here else counts_as_json(counts)

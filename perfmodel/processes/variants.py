@@ -1,8 +1,7 @@
-"""Variants on their way to another process, and what that process does with each of them.
+"""Sending variants to another process, and the work of that process.
 
-A function is pickled by its module's name where the module can be imported, and else as a whole (cloudpickle), as
-those of a notebook. A kernel file is a module that no other process can import: its text goes along, and the process
-runs it first (:func:`perfmodel.kernels.files.restore`). Counts travel as JSON, which holds nothing of isl.
+cloudpickle pickles a function of an importable module by its name, and other functions as a whole. Another process
+cannot import a kernel file, so the file's text is sent too, and runs there first. Counts are sent as JSON.
 """
 
 from __future__ import annotations
@@ -22,38 +21,37 @@ from perfmodel.counts.cache import IN_MEMORY
 from perfmodel.counts.unused import Report, reports
 from perfmodel.display import html_table
 from perfmodel.documents import one_line
-from perfmodel.errors import PerfModelError, UnpicklableVariantError, failed
+from perfmodel.errors import KernelError, PerfModelError, failed
 from perfmodel.kernels.files import Source, built, restore, sources_in
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-#: A translation unit, a function without arguments that makes one, or its counts.
 Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit]"
-#: What is done with a variant, once it is built.
+"""A translation unit, a function without arguments that makes one, or its counts."""
 Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
-LONGEST = 500  # characters of what another library says
+LONGEST = 500  # characters of another library's message
 
 _loaded = lru_cache(maxsize=4)(cloudpickle.loads)
-_alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may have several
+_one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may have several
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
-    """Counts by the name of each variant, in the order in which the variants were given.
+    """Counts by the name of each variant, in the order of the variants.
 
-    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
+    Counts of another process are kept as JSON and read at their use; those used last are kept as values.
 
     Parameters
     ----------
     counts
-        By name the counts, or their JSON.
+        The counts by name, or their JSON.
     errors
-        By name why a variant has no counts.
+        The errors of variants without counts, by name.
 
     Raises
     ------
     KeyError
-        On a look-up: no variant of that name has counts.
+        No variant of that name has counts.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
@@ -62,7 +60,7 @@ class CountedVariants(Mapping[str, KernelCounts]):
 
     @property
     def errors(self) -> Mapping[str, PerfModelError]:
-        """Why a variant has no counts, by name."""
+        """The errors of variants without counts, by name."""
         return self._errors
 
     def __getitem__(self, name: str) -> KernelCounts:
@@ -70,7 +68,7 @@ class CountedVariants(Mapping[str, KernelCounts]):
         return counts if isinstance(counts, KernelCounts) else self._read(counts)
 
     def stored(self, name: str) -> KernelCounts | bytes:
-        """Return the counts of a variant as they are kept: as a value, or as JSON."""
+        """Return the counts of a variant as a value, or as JSON."""
         return self._counts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -93,7 +91,7 @@ class CountedVariants(Mapping[str, KernelCounts]):
 
 
 def counts_as_json(counts: KernelCounts) -> bytes:
-    """Return counts as JSON, which is smaller than a pickle."""
+    """Return counts as JSON."""
     return json.dumps(counts.to_json(), separators=(",", ":")).encode()
 
 
@@ -103,7 +101,7 @@ def counts_from_json(text: bytes) -> KernelCounts:
 
 
 class Parcel(NamedTuple):
-    """A variant on its way: its name, its pickle, and the kernel files that are run before it is unpickled."""
+    """A variant to be sent: its name, its pickle, and the kernel files that must run before it is unpickled."""
 
     name: str
     content: bytes
@@ -111,10 +109,7 @@ class Parcel(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A pickle of the value or error of a variant, with its warnings; and the text of an error.
-
-    ``unused`` has the statistics that it does not use, for each kernel that was counted.
-    """
+    """A pickle of the result or error of a variant and its warnings; the error's text; the unused statistics."""
 
     content: bytes
     problem: str = ""
@@ -122,13 +117,16 @@ class Outcome(NamedTuple):
 
 
 def packed(name: str, variant: Variant | bytes) -> Parcel:
-    """Pickle a variant, or raise UnpicklableVariantError; counts may be given as their JSON."""
+    """Pickle a variant, or raise KernelError; counts may be given as JSON."""
     if isinstance(variant, KernelCounts):
         variant = counts_as_json(variant)
     try:
         content: bytes = cloudpickle.dumps(variant)
-    except Exception as error:  # whatever an object's own method raises
-        raise UnpicklableVariantError(name, said(error)) from error
+    except Exception as error:  # an object's own method may raise any error
+        raise KernelError(
+            f"variant '{name}' cannot be sent to another process ({described(error)})",
+            "give a function that builds it from plain values and holds no lock, open file or device, or use jobs=1",
+        ) from error
     return Parcel(name, content, sources_in(content))
 
 
@@ -141,38 +139,38 @@ def unpacked(parcel: Parcel) -> Variant:
 
 
 def work(task: bytes, parcel: Parcel) -> Outcome:
-    """Do a pickled task with a variant, in the process to which both were sent."""
+    """Apply a pickled task to a variant; both were sent to this process."""
     unused: list[Report] = []
-    with _alone, warnings.catch_warnings(record=True) as told:
+    with _one_thread, warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
             value: Any = unpacked(parcel)
         except PerfModelError as error:
             value = error
-        except Exception as error:  # a module that this machine does not have, for example
-            value = failed(parcel.name, "compile", f"{said(error)}, in another process")
+        except Exception as error:  # a module may be missing on this machine
+            value = failed(parcel.name, "compile", f"{described(error)}, in another process")
         else:
             with reports() as unused:
                 value = attempt(_loaded(task), parcel.name, value)
-    ours = ((warning.category, str(warning.message)) for warning in told if issubclass(warning.category, UserWarning))
-    problem = said(value) if isinstance(value, Exception) else ""
+    own = ((warning.category, str(warning.message)) for warning in given if issubclass(warning.category, UserWarning))
+    problem = described(value) if isinstance(value, Exception) else ""
     try:
-        return Outcome(cloudpickle.dumps((value, tuple(dict.fromkeys(ours)))), problem, tuple(unused))
-    except Exception as error:  # it holds an exception of the user's file that holds a lock, for example
-        return Outcome(b"", problem or said(error))
+        return Outcome(cloudpickle.dumps((value, tuple(dict.fromkeys(own)))), problem, tuple(unused))
+    except Exception as error:  # an exception of the user's file may hold a lock
+        return Outcome(b"", problem or described(error))
 
 
 def received(name: str, outcome: Outcome) -> tuple[Any, tuple[tuple[type[Warning], str], ...]]:
-    """Return the value or error of an outcome, and its warnings; what cannot be unpickled is an error with its text."""
+    """Return the result or error of an outcome, and its warnings."""
     try:
-        value, told = cloudpickle.loads(outcome.content)
+        value, given = cloudpickle.loads(outcome.content)
     except Exception as error:
-        return failed(name, "constraint", outcome.problem or said(error)), ()
-    return value, told
+        return failed(name, "constraint", outcome.problem or described(error)), ()
+    return value, given
 
 
 def attempt(task: Task, name: str, variant: Variant) -> Any:
-    """Return what a task makes of a variant, or the error that it, or the variant's own function, raises."""
+    """Return the task's result for a variant, or the error that the task or the variant's function raises."""
     stage = "compile"
     try:
         kernel = built(name, variant)
@@ -180,10 +178,10 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
         return task(kernel)
     except PerfModelError as error:
         return error
-    except (Exception, SystemExit) as error:  # of the user's function, or of a library: it must not end the others
-        return failed(name, stage, said(error))
+    except (Exception, SystemExit) as error:  # one variant's failure must not end the others
+        return failed(name, stage, described(error))
 
 
-def said(error: BaseException) -> str:
-    """Return in one line what another library's exception says."""
+def described(error: BaseException) -> str:
+    """Return the type and the message of an exception in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]

@@ -1,13 +1,12 @@
-"""Measurements for other programs (a flat table, pandas, CSV, T4), and results that other tuners wrote.
+"""Measurements for other programs (a flat table, pandas, CSV, T4), and the results of other tuners.
 
-T4 is the auto-tuning community's format for results, agreed on at the Lorentz Center workshop of March 2022 and written
-by Kernel Tuner: its results schema 1.0.0. Kernel Tuner appends a line to its cache for each configuration that it has
-timed, and closes the file at the end of a run: a file of a run that was interrupted lacks its last two braces, and is
-read as Kernel Tuner reads it (``kernel_tuner.util.correct_open_cache``, version 1.5). If the last line is torn too, it
-is left out. Its times are in milliseconds.
+T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022), which Kernel Tuner writes:
+results schema 1.0.0, times in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration and
+closes the file at the end: the file of an interrupted run lacks its last two braces, which are added here as in
+``kernel_tuner.util.correct_open_cache`` (version 1.5). A torn last line is left out.
 
-A table of times is CSV: columns of parameters, which are integers, then ``min_ms`` [ms], and ``invalid``, the word of
-Kernel Tuner for why a configuration has no time. A file of each kind may be packed by gzip.
+A table of times is CSV: columns of integer parameters, then ``min_ms`` [ms], and ``invalid``, Kernel Tuner's word for
+the reason of a missing time. A file of each kind may be packed by gzip.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel import display
 from perfmodel.documents import LIMITS, json_document, read_file, reading, shortened
-from perfmodel.errors import DocumentError, ResultsFileError
+from perfmodel.errors import DocumentError, ResultsError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ KERNEL_TUNER: Final = "Kernel Tuner cache"
 T4: Final = "T4"
 TABLE: Final = "table of times"
 TIME_COLUMN: Final = b"min_ms"
-#: What Kernel Tuner says of a configuration that failed, in ``__error__`` or (before version 1.1) as its time.
+#: Kernel Tuner's words for failures, in ``__error__`` or (before version 1.1) in place of the time.
 _ERRORS: Mapping[str, Status] = {
     "InvalidConfig": "constraint",
     "CompilationFailedConfig": "compile",
@@ -55,20 +54,12 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "millise
           "nanoseconds": 1e-9}  # fmt: skip
 _MS = 1e-3
 _WORDS: Mapping[str, str] = {status: word for word, status in _INVALIDITY.items()}
-#: What older versions of Kernel Tuner wrote as the time [ms] of a configuration that failed.
+#: Time of a failed configuration in files of older versions of Kernel Tuner [ms].
 _FAILED_MS: Final = 1e20
 
 
 def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
-    """Give one flat dict for each record, all with the same keys in the same order.
-
-    ``variant.<name>`` and ``parameters.<name>`` are None where a class has no such key, times in
-    seconds are None where there is none.
-
-    Parameters
-    ----------
-    rows : iterable of Measurement
-    """
+    """Return one flat dict for each record, all with the same keys; values that a record lacks are None."""
     rows = tuple(rows)
     variants = sorted({name for row in rows for name in row.variant})
     sizes = sorted({name for row in rows for name in row.parameters})
@@ -89,7 +80,6 @@ def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
             "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
             "runs": len(row.samples_s),
             "dropped": len(row.samples_s) - len(row.kept_s),
-            "remeasured": row.remeasured,
             "flags": " ".join(row.flags),
             "place_in_order": row.place_in_order,
             "device": row.device,
@@ -105,28 +95,21 @@ def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
 
 
 def csv_text(rows: Iterable[Measurement]) -> str:
-    """Give :func:`table` as comma-separated values with one line of headings; None is empty."""
+    """Return :func:`table` as comma-separated values with one line of headings; None is empty."""
     cells = table(rows)
     return display.csv_text(list(cells[0]), cells) if cells else ""
 
 
 def frame(rows: Iterable[Measurement]) -> DataFrame:
-    """Give :func:`table` as a pandas ``DataFrame``.
-
-    Raises
-    ------
-    MissingExtraError
-        pandas is not installed.
-    """
+    """Return :func:`table` as a pandas ``DataFrame``, or raise MissingExtraError."""
     return display.data_frame(table(rows))
 
 
 def t4(rows: Iterable[Measurement]) -> dict[str, Any]:
-    """Give records as a JSON-able document of the T4 results schema, version 1.0.0.
+    """Return records as a document of the T4 results schema, version 1.0.0.
 
-    The configuration is the kernel's name, its variant and its sizes in one flat object, as tuners have them (a size
-    that bears the name of a variant's key comes as ``parameters.<name>``). Times are in milliseconds, as Kernel Tuner
-    writes them; ``time``, the objective, is the minimum after the drop.
+    A configuration is the kernel's name, its variant and its sizes in one flat object; a size with the name of a
+    variant's key becomes ``parameters.<name>``. The objective ``time`` is the minimum after the drop [ms].
     """
     return {"schema_version": T4_VERSION, "results": [_result(row) for row in rows]}
 
@@ -157,7 +140,7 @@ def _cell(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class TunerResult:
-    """What a tuner found for one configuration: its times [s], or none where it failed."""
+    """The times of one configuration by a tuner [s]; none if it failed."""
 
     configuration: Mapping[str, Any]
     status: Status
@@ -177,13 +160,13 @@ class TunerResults:
     form
         :data:`KERNEL_TUNER`, :data:`T4` or :data:`TABLE`.
     device, kernel
-        Names, where the file gives them.
+        Names, if the file has them.
     results
         One for each configuration, in the order of the file.
     refused
-        A sentence for each entry that is no result.
+        A sentence for each invalid entry.
     notes
-        What else there is to say of the file.
+        Remarks about the file.
     """
 
     path: str
@@ -196,13 +179,7 @@ class TunerResults:
 
 
 def read_results(path: str | Path) -> TunerResults:
-    """Read a cache file of Kernel Tuner, a file of T4 results, or a table of times.
-
-    Raises
-    ------
-    ResultsFileError
-        If the file is missing, is no JSON even once it is closed, or is neither of these.
-    """
+    """Read a cache file of Kernel Tuner, a file of T4 results, or a table of times, or raise ResultsError."""
     path = Path(path)
     try:
         with reading(path):
@@ -211,17 +188,25 @@ def read_results(path: str | Path) -> TunerResults:
                 return _table_of_times(path, content)
             document, notes = _document(path, content)
     except DocumentError as error:
-        raise ResultsFileError(path, error.problem) from error
+        raise _refused(path, error.problem) from error
     if isinstance(document, dict) and isinstance(document.get("cache"), dict):
         return _kernel_tuner(path, document, notes)
     if isinstance(document, dict) and isinstance(document.get("results"), list):
         return _t4(path, document)
     found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}" if isinstance(document, dict) else ""
-    raise ResultsFileError(path, f"is {found or type(document).__name__}: neither 'cache' nor 'results' is in it")
+    raise _refused(path, f"is {found or type(document).__name__}: it has neither 'cache' nor 'results'")
+
+
+def _refused(path: Path, problem: str) -> ResultsError:
+    return ResultsError(
+        f"'{path}' {problem}",
+        "give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of T4 results of version 1, "
+        "or a CSV table with the column min_ms",
+    )
 
 
 def unpacked(content: bytes) -> bytes:
-    """Return the bytes of a file, without gzip; a DocumentError refuses what is damaged or too long."""
+    """Return the bytes of a file, without gzip; DocumentError if it is damaged or too long."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:
@@ -230,7 +215,7 @@ def unpacked(content: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError(f"cannot be unpacked ({error})") from error
     if len(plain) > LIMITS.bytes:
-        raise DocumentError(f"has more than {LIMITS.bytes} bytes when it is unpacked, the most that is read")
+        raise DocumentError(f"has more than {LIMITS.bytes} bytes when it is unpacked, the allowed size")
     return plain
 
 
@@ -246,7 +231,7 @@ def _table_of_times(path: Path, content: bytes) -> TunerResults:
 
 
 def _table_row(cells: Mapping[str, str | None]) -> TunerResult:
-    """Return the result of a line; what is no parameter, no time and no reason is left out."""
+    """Return the result of a line; other columns are left out."""
     given = {name: cell for name, cell in cells.items() if name not in ("min_ms", "median_ms", "runs", "invalid")}
     try:
         configuration = {name: int(cell or "") for name, cell in given.items()}
@@ -255,11 +240,11 @@ def _table_row(cells: Mapping[str, str | None]) -> TunerResult:
             return TunerResult(configuration, _ERRORS.get(reason, "runtime"), (), f"table: {reason}")
         return TunerResult(configuration, "ok", _seconds([float(time or "")], _MS))
     except (TypeError, ValueError) as error:
-        raise DocumentError(f"is no line of integers and a time ({error})") from error
+        raise DocumentError(f"does not have integers and a time ({error})") from error
 
 
 def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:
-    """Return the file's document, and a note if it had to be closed first."""
+    """Return the file's document, and a note if its last braces were missing."""
     try:
         return json_document(content), ()
     except DocumentError as error:
@@ -275,13 +260,13 @@ def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:
             return json_document(part.rstrip().removesuffix(b",") + b"}\n}"), (note,)
         except DocumentError:
             continue
-    raise ResultsFileError(path, first.problem) from first
+    raise _refused(path, first.problem) from first
 
 
 def _kernel_tuner(path: Path, document: Mapping[str, Any], notes: tuple[str, ...]) -> TunerResults:
     names = document.get("tune_params_keys")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ResultsFileError(path, "does not name its parameters: 'tune_params_keys' must be a list of names")
+        raise _refused(path, "does not name its parameters: 'tune_params_keys' must be a list of names")
     found, refused = [], []
     for key, entry in document["cache"].items():
         try:
@@ -295,7 +280,7 @@ def _kernel_tuner(path: Path, document: Mapping[str, Any], notes: tuple[str, ...
 def _entry(entry: Any, names: Iterable[str]) -> TunerResult:
     """Return the result of an entry of Kernel Tuner's cache."""
     if not isinstance(entry, dict):
-        raise DocumentError(f"is {type(entry).__name__}, and no object")
+        raise DocumentError(f"is {type(entry).__name__}, not an object")
     missing = [name for name in names if name not in entry]
     if missing:
         raise DocumentError(f"has no value for {', '.join(missing)}")
@@ -315,7 +300,7 @@ def _entry(entry: Any, names: Iterable[str]) -> TunerResult:
 def _t4(path: Path, document: Mapping[str, Any]) -> TunerResults:
     version = document.get("schema_version")
     if not isinstance(version, str) or version.partition(".")[0] != "1":
-        raise ResultsFileError(path, f"has results of the schema version {version!r}, and version 1 is known here")
+        raise _refused(path, f"has results of the schema version {version!r}, and version 1 is known here")
     unit = _metadata_unit(document.get("metadata"))
     found, refused = [], []
     for place, entry in enumerate(document["results"], start=1):
@@ -329,15 +314,15 @@ def _t4(path: Path, document: Mapping[str, Any]) -> TunerResults:
 def _t4_result(entry: Any, unit: str) -> TunerResult:
     if not isinstance(entry, dict) or not isinstance(entry.get("configuration"), dict):
         raise DocumentError("has no 'configuration' that is an object")
-    said = entry.get("invalidity")
-    if not isinstance(said, str) or said not in _INVALIDITY:
-        raise DocumentError(f"has the invalidity {shortened(said)}, which is none of {', '.join(_INVALIDITY)}")
-    status = _INVALIDITY[said]
+    word = entry.get("invalidity")
+    if not isinstance(word, str) or word not in _INVALIDITY:
+        raise DocumentError(f"has the invalidity {shortened(word)}; allowed are {', '.join(_INVALIDITY)}")
+    status = _INVALIDITY[word]
     if status == "ok" and entry.get("correctness") == 0:
         status = "correctness"
     configuration, taken = entry["configuration"], str(entry.get("timestamp", ""))
     if status != "ok":
-        return TunerResult(configuration, status, (), f"T4: {said}", taken)
+        return TunerResult(configuration, status, (), f"T4: {word}", taken)
     times = entry.get("times")
     runs = times.get("runtimes") if isinstance(times, dict) else None
     if isinstance(runs, list) and runs:
@@ -360,7 +345,7 @@ def _metadata_unit(metadata: Any) -> str:
 
 def _scale(unit: Any) -> float:
     if not isinstance(unit, str) or unit not in _UNITS:
-        raise DocumentError(f"has times in {shortened(unit)}, which is none of {', '.join(_UNITS)}")
+        raise DocumentError(f"has times in {shortened(unit)}; allowed are {', '.join(_UNITS)}")
     return _UNITS[unit]
 
 
@@ -368,7 +353,7 @@ def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
     seconds = []
     for time in times:
         if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
-            raise DocumentError(f"has the time {shortened(time)}, which is no number above 0")
+            raise DocumentError(f"has the time {shortened(time)}, which is not a number above 0")
         if not SHORTEST_S <= scale * float(time) <= LONGEST_S:
             raise DocumentError(
                 f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"

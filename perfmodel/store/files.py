@@ -1,166 +1,102 @@
-"""The files of a store: their places, reading and appending, an index of counts, and new counts for old records.
-
-With the index, the file of counts is not read again for each record.
-"""
+"""The files of a store: their places, reading and appending, packing of counts, and new counts for old records."""
 
 from __future__ import annotations
 
 import json
 import lzma
 import os
+import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.documents import Schema, json_text, require, value_of
-from perfmodel.errors import DocumentError, ForeignDeviceError, StoreFormatError, StoreMissingError
+from perfmodel.errors import DocumentError, SetAsideWarning, StoreError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
 from perfmodel.facts.doubts import with_probed_facts
 from perfmodel.facts.probed import SCHEMA, ProbeRun
 from perfmodel.io import replace_file, write_whole
-from perfmodel.store import lines
-from perfmodel.store.lines import failure, opened, read_counts, read_lines, read_row
+from perfmodel.store.lines import (
+    PACKED,
+    append_line,
+    failure,
+    opened,
+    read_counts,
+    read_lines,
+    read_row,
+    write_line,
+    wrong_line,
+)
 from perfmodel.store.measurement import ISOLATION_SCHEMA, Isolation, Measurement, canonical
 from perfmodel.store.measurements import Measurements
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
-
-_SAMPLE = 256
-
-
-@dataclass
-class HashIndex:
-    """Hashes of the counts in the first `read_to` bytes of a file, and a sample of those bytes."""
-
-    hashes: set[str] = field(default_factory=set)
-    read_to: int = 0
-    sample: bytes = b""
-
-    def add(self, digest: str, file: FileIO) -> None:
-        """Add the hash of a record that this process appended to the end of the file."""
-        self.hashes.add(digest)
-        self.advance(file, file.seek(0, os.SEEK_END))
-
-    def advance(self, file: FileIO, read_to: int) -> None:
-        """Set how far the index covers the file [bytes]."""
-        self.read_to = read_to
-        self.sample = _sample(file, read_to)
-
-    def covers(self, file: FileIO) -> bool:
-        """Whether the start of the file is still what the index was made from."""
-        return os.fstat(file.fileno()).st_size >= self.read_to and _sample(file, self.read_to) == self.sample
-
-
-#: By device and inode of the file. A new file may get the inode of a deleted one: hence the sample.
-_INDEXES: dict[tuple[int, int], HashIndex] = {}
-
-
-def read_index(file: FileIO) -> HashIndex:
-    """Index of the whole records in a counts file, which this process holds locked.
-
-    Only what was added since this process last read the file is read.
-    """
-    status = os.fstat(file.fileno())
-    identity = status.st_dev, status.st_ino
-    index = _INDEXES.get(identity)
-    if index is None or not index.covers(file):
-        index = _INDEXES[identity] = HashIndex()
-    file.seek(index.read_to)
-    added = file.readall() or b""
-    whole = added.rfind(b"\n") + 1
-    for line in added[:whole].splitlines():
-        try:
-            index.hashes.add(read_counts(line).hash)
-        except DocumentError:  # `store.read` reports it, with its line
-            continue
-    if whole:
-        index.advance(file, index.read_to + whole)
-    return index
-
-
-def _sample(file: FileIO, read_to: int) -> bytes:
-    file.seek(0)
-    head = file.read(min(_SAMPLE, read_to)) or b""
-    file.seek(max(0, read_to - _SAMPLE))
-    return head + (file.read(min(_SAMPLE, read_to)) or b"")
-
-
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
-PRESET = 6
-"""Preset of xz for packed counts: a fixed one gives the same bytes again."""
 DEVICE_FILE = "device.json"
 TESTS_FILE = "test.jsonl"
-"""Measurements of test kernels, beside those of measurement kernels."""
+"""Measurements of test kernels in a device's folder."""
 SAMPLES_FILE = "samples.jsonl"
-"""Measurements of random samples beside them."""
+"""Measurements of random samples in a device's folder."""
+PRESET = 6
+"""Preset of xz for packed counts: a fixed one makes the bytes reproducible."""
 
 
 def paths(path: Path | str) -> tuple[Path, Path]:
-    """Files of the store at `path` (a folder, or the ``.jsonl`` itself): rows, counts."""
+    """Return the files of rows and of counts of the store at `path` (a folder, or the ``.jsonl`` itself)."""
     path = Path(path)
     rows = path if path.suffix == ".jsonl" else path / ROWS_FILE
     return rows, rows.parent / COUNTS_FILE
 
 
 def device_path(path: Path | str) -> Path:
-    """File of the store at `path` that describes its device.
+    """Return the file of the store at `path` that describes its device.
 
-    A store with a name of its own has such a file only if it is of another device than the folder.
+    A store with another name than ``measurements.jsonl`` has such a file only if its device is not the folder's.
     """
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 
 
-def packed_counts(path: Path | str) -> tuple[Path, ...]:
-    """Return the packed files of counts that the store at `path` has (:data:`perfmodel.store.lines.PACKED`)."""
+def packed_path(path: Path | str) -> Path:
+    """Return the packed file of counts of the store at `path`."""
     _, plain = paths(path)
-    files = (plain.with_name(plain.name + end) for end in lines.PACKED)
-    return tuple(file for file in files if file.is_file())
+    return plain.with_name(plain.name + PACKED)
 
 
 def pack(path: Path | str) -> None:
-    """Pack the counts of a store into ``counts.jsonl.xz``, each once; a campaign appends to a plain file beside it.
+    """Pack the counts of a store into ``counts.jsonl.xz``; a campaign appends to a plain file.
 
-    The same counts give the same bytes. Nothing is packed while a line is damaged. A kill at any instant loses nothing:
-    counts that are in both files count once.
+    Equal counts give equal bytes. Nothing is packed if a line is damaged. A kill at any instant loses nothing: readers
+    use counts once that are in both files.
 
     Raises
     ------
     OutputError
         The store cannot be written.
-    DamagedPackError
-        A packed file cannot be unpacked.
+    StoreError
+        The packed file cannot be unpacked.
     """
     _, plain = paths(path)
     with opened(plain):
-        counts, set_aside = _read_counts(path)
-        if set_aside:
+        counts, damaged = _read_counts(path)
+        if damaged:
             return
         texts = (json_text({"hash": digest, "counts": document}) for digest, document in counts.items())
-        packed = plain.with_name(plain.name + ".xz")
-        _replace(packed, lzma.compress("".join(f"{text}\n" for text in texts).encode(), preset=PRESET))
-        for file in {*packed_counts(path), plain} - {packed}:
-            file.unlink()
+        _replace(packed_path(path), lzma.compress("".join(f"{text}\n" for text in texts).encode(), preset=PRESET))
+        plain.unlink()
 
 
 def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the counts of a store by hash, packed ones first, and a sentence for each file with damaged lines."""
-    _, plain = paths(path)
-    files = [*packed_counts(path), *([plain] if plain.is_file() else [])]
-    found = [read_lines(file, read_counts, needed=len(files) == 1) for file in files]
-    documents = {stored.hash: stored.counts for stored_lines, _ in found for _, stored in stored_lines}
-    return documents, tuple(sentence for _, told in found for sentence in told)
-
-
-@lru_cache(maxsize=8)
-def _hashes(packed: Path, modified_ns: int) -> frozenset[str]:
-    return frozenset(stored.hash for _, stored in read_lines(packed, read_counts, needed=False)[0])
+    files = [file for file in (packed_path(path), paths(path)[1]) if file.is_file()]
+    read = [read_lines(file, read_counts, needed=len(files) == 1) for file in files]
+    documents = {stored.hash: stored.counts for lines, _ in read for _, stored in lines}
+    return documents, tuple(sentence for _, sentences in read for sentence in sentences)
 
 
 def read(path: Path | str) -> Measurements:
@@ -168,47 +104,52 @@ def read(path: Path | str) -> Measurements:
 
     Raises
     ------
-    StoreMissingError
-        There is none at `path`.
-    StoreFormatError
-        A newer version of perfmodel wrote it.
-    StoreFormatError
-        No line of a file can be read, or ``device.json`` is no description of a device.
-    DamagedPackError
-        A packed file of counts cannot be unpacked.
+    StoreError
+        There is no store at `path`, a newer version of perfmodel wrote it, or no line of a file can be read.
     FactsError
-        The folder's ``facts.yaml`` is not what it should be.
+        The folder's ``facts.yaml`` is not valid.
 
     Warns
     -----
     SetAsideWarning
-        A line is torn, is no record of a schema known here, or holds counts that do not have their hash. It is left
-        out, and named in ``Measurements.set_aside`` too.
+        A line is torn, has no schema that is known here, or holds counts that do not have their hash. It is left out,
+        and named in ``Measurements.set_aside`` too.
     """
     require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
     rows_path, _ = paths(path)
     if not rows_path.is_file():
-        raise StoreMissingError(path)
-    rows, set_aside = read_lines(rows_path, read_row)
+        raise no_store(path)
+    rows, damaged = read_lines(rows_path, read_row)
     documents, more = _read_counts(path)
     records = tuple(row for _, row in rows)
-    return Measurements(records, documents, set_aside + more, _facts(rows_path, records), str(rows_path))
+    return Measurements(records, documents, damaged + more, _facts(rows_path, records), str(rows_path))
+
+
+def no_store(path: Path | str) -> StoreError:
+    """Return the error for a path without measurements."""
+    advice = "give a .jsonl file or a folder with measurements.jsonl, or make one with 'perfmodel measure --store'"
+    return StoreError(f"no measurements at '{path}'", advice)
+
+
+def other_device(path: Path | str, holds: str, given: str) -> StoreError:
+    """Return the error for a store with records of one device that was given another."""
+    return StoreError(
+        f"'{path}' holds records of {holds}, not of {given}",
+        "a store belongs to one device: give another folder (--store), or choose that device (--device)",
+    )
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
-    """Make the store's folder and its empty file, to learn early whether it can be written.
+    """Make the store's folder and its empty file, so that a store that cannot be written is reported early.
 
-    With `facts`, the store is that device's from now on: ``device.json`` is written beside the
-    records, again only where something changed that stays from run to run.
+    With `facts`, the store belongs to that device: ``device.json`` is written, again only if facts changed.
 
     Raises
     ------
     OutputError
         It cannot be written.
-    ForeignDeviceError
-        It belongs to another device.
-    StoreFormatError
-        A line has no schema that is known here.
+    StoreError
+        It belongs to another device, or a newer version of perfmodel wrote it.
     """
     rows_path, _ = paths(path)
     with opened(rows_path) as file:
@@ -225,13 +166,13 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
-    """Add a record; its counts, if given, first and unless they are there.
+    """Append a record; before it its counts, unless the store has them.
 
     Raises
     ------
     OutputError
-        The store cannot be written; what it held is unharmed.
-    ForeignDeviceError
+        The store cannot be written; its content is unharmed.
+    StoreError
         The store belongs to another device.
     """
     rows_path, _ = paths(path)
@@ -239,38 +180,48 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
         append_counts(path, counts)
     with opened(rows_path) as file:
         _check_owner(rows_path, file, measurement.device, measurement.platform)
-        lines.write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
+        write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
+
+
+_known: dict[Path, tuple[tuple[int, int], set[str]]] = {}
+"""By file of counts its size and time of change when this process last used it, and the hashes in the store."""
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash to the plain file, unless they are there or packed.
+    """Append counts to the plain file of a store that does not have them, or raise OutputError."""
+    plain = paths(path)[1].absolute()
+    with opened(plain) as file:
+        state, hashes = _known.get(plain, ((-1, -1), set()))
+        if state != _state(file):  # another process wrote, or another file is here now
+            hashes = _hashes(plain)
+        if counts.hash not in hashes:
+            write_line(plain, file, {"hash": counts.hash, "counts": counts.to_json()})
+            hashes.add(counts.hash)
+        _known[plain] = _state(file), hashes
 
-    Only what was added to the file since the last call is read.
 
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
-    """
-    _, counts_path = paths(path)
-    if any(counts.hash in _hashes(packed, packed.stat().st_mtime_ns) for packed in packed_counts(path)):
-        return
-    with opened(counts_path) as file:
-        index = read_index(file)
-        if counts.hash not in index.hashes:
-            lines.write_line(counts_path, file, {"hash": counts.hash, "counts": counts.to_json()})
-            index.add(counts.hash, file)
+def _state(file: FileIO) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
+def _hashes(plain: Path) -> set[str]:
+    """Return the hashes of all undamaged counts of a store."""
+    files = [file for file in (packed_path(plain.parent), plain) if file.is_file()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SetAsideWarning)  # `read` warns
+        return {stored.hash for file in files for _, stored in read_lines(file, read_counts, needed=False)[0]}
 
 
 def _check_owner(path: Path, file: FileIO, device: str, platform: str) -> None:
-    """Check that the first record that can be read, if there is one, is of this device."""
+    """Check that the first readable record, if there is one, belongs to this device."""
     for number, line in enumerate(_lines(file), start=1):
         try:
             first = read_row(line)
         except DocumentError as error:
             if error.newer:
-                raise StoreFormatError(path, number, error.problem) from error
-            continue  # torn and soon set aside, or damaged; `read` reports it
+                raise wrong_line(path, number, error.problem) from error
+            continue  # torn or damaged; `read` reports it
         _compare(path, (first.device, first.platform), (device, platform))
         return
 
@@ -287,27 +238,19 @@ def _lines(file: FileIO) -> Iterator[bytes]:
 def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None:
     if holds != given:
         (device, platform), (other, its_platform) = holds, given
-        raise ForeignDeviceError(path, f"'{device}' ({platform})", f"'{other}' ({its_platform})")
+        raise other_device(path, f"'{device}' ({platform})", f"'{other}' ({its_platform})")
 
 
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
-    """Return the facts of the device: assumed, measured by probes, reported, and of the folder's ``facts.yaml``.
-
-    Of two facts under one key the later in this list counts.
-    """
+    """Return the device's facts; later ones replace earlier ones: assumed, probed, reported, of ``facts.yaml``."""
     owners = {(row.device, row.platform) for row in rows}
     folder = _read_device(rows_path.with_name(DEVICE_FILE))
     facts = _read_device(device_path(rows_path)) or folder
-    if facts and owners - {(facts.name, facts.platform)}:
-        return None  # the folder's, of another store in it
-    written = rows_path.with_name(FACTS_FILE)
-    foreign = bool(facts and folder and facts.slug != folder.slug)
-    if facts is None and len(owners) == 1 and written.is_file():  # a store of before device.json
-        facts = DeviceFacts(rows[0].device, rows[0].platform, rows[0].driver, ())
-    if facts is None:
-        return None
+    if facts is None or owners - {(facts.name, facts.platform)}:
+        return None  # device.json may describe the device of another store in the folder
     facts = with_probed_facts(facts, read_probes(rows_path))
-    if written.is_file() and not foreign:
+    written = rows_path.with_name(FACTS_FILE)
+    if written.is_file() and folder and facts.slug == folder.slug:
         facts = facts.updated(read_facts(written))
     return with_assumed_facts(facts)
 
@@ -323,29 +266,28 @@ def _replace(path: Path, content: bytes) -> None:
         raise failure(path, error) from error
 
 
-#: Which records: of this kernel class and variant (canonical JSON), with this code and these counts, by their hashes.
 Place = tuple[str, str, str, str]
+"""Kernel class, variant (canonical JSON), and the hashes of the code and the counts."""
 
 
 def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
-    """Let records name other counts; return the number of records that were changed.
+    """Let records name other counts; return the number of changed records.
 
-    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant leaves
-    a store that can be read. The old counts stay, and so do damaged lines. Meanwhile the file is locked: a campaign
-    that appends to it waits, and appends to the new one.
+    The new counts are appended first, and the file of records is then replaced, so that a kill at any instant leaves a
+    readable store. Old counts and damaged lines stay.
     """
     rows_path, _ = paths(path)
     with opened(rows_path):
         rows, _ = read_lines(rows_path, read_row)
         texts = rows_path.read_bytes().split(b"\n")
-        meant = {number: place for number, row in rows if (place := _place(row)) in new}
-        for place in dict.fromkeys(meant.values()):
+        changed = {number: place for number, row in rows if (place := _place(row)) in new}
+        for place in dict.fromkeys(changed.values()):
             append_counts(path, new[place])
-        for number, place in meant.items():
+        for number, place in changed.items():
             texts[number - 1] = json.dumps({**json.loads(texts[number - 1]), "counts_hash": new[place].hash}).encode()
-        if meant:
+        if changed:
             write_whole(rows_path, b"\n".join(texts))
-    return len(meant)
+    return len(changed)
 
 
 def _place(row: Measurement) -> Place:
@@ -363,15 +305,15 @@ def probes_path(path: Path | str) -> Path:
 
 
 def append_probe(path: Path | str, run: ProbeRun) -> None:
-    """Add a visit of a probe to the file beside a store, or raise OutputError; what it held is unharmed."""
-    lines.append_line(probes_path(path), asdict(run))
+    """Append a visit of a probe to the folder of a store, or raise OutputError."""
+    append_line(probes_path(path), asdict(run))
 
 
 def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
-    """Read the visits of probes beside a store, in their order; none where there is no file.
+    """Read the visits of probes in the folder of a store; none if there is no file.
 
-    A damaged line is left out with a SetAsideWarning. StoreFormatError says that a newer version of perfmodel wrote a
-    line, StoreFormatError that the file cannot be read.
+    A damaged line is left out with a SetAsideWarning. StoreError means that a newer version of perfmodel wrote a line,
+    or that the file cannot be read.
     """
     file = probes_path(path)
     if not file.is_file():
@@ -384,19 +326,19 @@ PROOF = Schema(ISOLATION_SCHEMA, "prove it again: python -m scripts.lab.isolatio
 
 
 def isolation_path(path: Path | str) -> Path:
-    """File of proofs in the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
+    """Return the file of proofs of the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
     rows, _ = paths(path)
     return rows.with_name(ISOLATION_FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{ISOLATION_FILE}")
 
 
 def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
-    """Newest proof of each variant in the store at `path`, by name, or StoreMissingError or StoreFormatError.
+    """Return the newest proof of each variant in the store at `path`, by name, or raise StoreError.
 
-    A line that is no such record is left out with a SetAsideWarning.
+    A damaged line is left out with a SetAsideWarning.
     """
     file = isolation_path(path)
     if not file.is_file():
-        raise StoreMissingError(file)
+        raise no_store(file)
     proofs, _ = read_lines(file, lambda line: value_of(Isolation, line, PROOF))
     newest = {proof.place: proof for _, proof in proofs}
     return tuple(newest[place] for place in sorted(newest))

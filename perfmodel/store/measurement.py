@@ -1,4 +1,4 @@
-"""The records of a store: one measured configuration, and a proof that a variant isolates a feature."""
+"""The records of a store: a measured configuration, and a proof that a variant isolates a feature."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ UNRANKED: Final = "few groups"
 """Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
 
 Clock: TypeAlias = Literal["host", "device"]
-"""Whose clock a time is of: the host's, from before the enqueue to the end, or the device's own, without the launch."""
+"""Clock of a time: the host's, from before the enqueue to the end, or the device's, without the launch."""
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]
-#: A dict as it is read back from JSON: tuples are lists.
 JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(lambda value: json.loads(json.dumps(value)))]
+"""A dict with JSON's types: tuples become lists."""
 
 SHORTEST_S: Final = 1e-12
-"""The shortest time of a record [s]: no clock tells less, and relative errors of shorter ones are beyond doubles."""
+"""The shortest time of a record [s]; no clock resolves less, and relative errors must stay within doubles."""
 LONGEST_S: Final = 1e9
-"""The longest time of a record [s], some thirty years."""
+"""The longest time of a record [s]."""
 
 Seconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_S, le=LONGEST_S)]
 ClockSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST_S)]
@@ -58,11 +58,10 @@ def canonical(value: Any) -> str:
 
 
 class Visit(BaseModel):
-    """Runs of a configuration that followed each other.
+    """Consecutive runs of a configuration.
 
-    ``began_at`` is when the first began (ISO 8601, UTC; empty in older records), ``runs`` how many
-    there are, and ``dropped`` how many of the first do not count. ``load`` is how many cores other processes used
-    meanwhile; None where nobody looked.
+    ``began_at`` is the start of the first run (ISO 8601, UTC), ``runs`` their number, and ``dropped`` the number of
+    first runs that do not count. ``load`` is the number of cores that other processes used [1]; None if unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,12 +80,10 @@ class Visit(BaseModel):
 class Measurement(BaseModel):
     """One configuration (kernel, variant, parameters) on one device, with its raw times.
 
-    ``samples_s`` are the host-clock times of all runs in order [s]; ``device_samples_s`` the device's own times of the
-    same runs [s], empty where it has no profiling. ``visits`` says which of them were taken together, in their order; a
-    record without it is of one visit, whose `dropped` first runs do not count. A store holds one record for each visit,
-    and :meth:`after` makes one of two. ``place_in_order`` is the place in the shuffled order of the campaign, ``flags``
-    words for what is suspicious about the time. ``remeasured`` is of older records: how often they were measured again
-    at once because the runs spread too widely.
+    ``samples_s`` are the times of all runs by the host's clock, in order [s]; ``device_samples_s`` the times of the
+    same runs by the device's clock [s], empty without profiling. ``visits`` groups the runs; a record without visits
+    is one visit. A store holds one record for each visit, and :func:`joined` joins them. ``place_in_order`` is the
+    position in the campaign's shuffled order; ``flags`` are words for suspicious times.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -113,7 +110,6 @@ class Measurement(BaseModel):
     status: Status
     message: str = ""
     place_in_order: int | None = Field(default=None, ge=0)
-    remeasured: int = Field(default=0, ge=0)
     flags: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
 
@@ -136,7 +132,7 @@ class Measurement(BaseModel):
 
     @property
     def every_visit(self) -> tuple[Visit, ...]:
-        """Its visits, also where the record does not name them."""
+        """Its visits; one of all runs if the record has none."""
         return self.visits or (Visit(runs=len(self.samples_s), dropped=self.dropped),)
 
     @property
@@ -159,14 +155,14 @@ class Measurement(BaseModel):
         return min(self.kept_s)
 
     def seconds_by(self, clock: Clock) -> float:
-        """Return the minimum of all visits after the drop by a clock [s]; NaN where the device told no times."""
+        """Return the minimum of all visits after the drop by a clock [s]; NaN without times of the device."""
         if clock == "host":
             return self.seconds
         return min(map(min, self._kept(self.device_samples_s))) if self.device_samples_s else math.nan
 
     @property
     def disagreement(self) -> float:
-        """Second lowest over lowest minimum of a visit, less one [1]; NaN where there is one visit only."""
+        """Second lowest over lowest minimum of a visit, less one [1]; NaN for one visit."""
         if len(self.visits) < 2:
             return math.nan
         lowest, second, *_ = sorted(map(min, self.kept_by_visit_s))
@@ -189,19 +185,16 @@ class Measurement(BaseModel):
 
     @property
     def place(self) -> Key:
-        """What was measured, without its code and driver."""
+        """Device, kernel, variant and sizes."""
         return self.device, self.platform, self.kernel, canonical(self.variant), canonical(self.parameters)
 
     @property
     def key(self) -> Key:
-        """Place, driver and code: records of the same key are of the same configuration."""
+        """Place, driver and code, which identify a configuration."""
         return (*self.place, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
-        """Put the visits of an earlier record before this one's, if it follows that (:meth:`follows`).
-
-        Descriptions are of the later record, flags of the one with the lower time.
-        """
+        """Return this record with the visits of an earlier one before its own, if it follows that one."""
         return joined((before, self)) if before is not None and self.follows(before) else self
 
     def follows(self, before: Measurement) -> bool:
@@ -209,23 +202,26 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether two records are of one place and driver, and of the same code or of code with the same counts.
+        """Whether two records have the same place and driver, and the same code or equal counts.
 
-        Versions of Loopy write one kernel differently: the terms of a sum in another order. Counts hold the launches.
+        Versions of Loopy write the terms of a sum in different orders.
         """
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
-        is_alike = self.kernel_hash == other.kernel_hash or counted_alike
-        return is_alike and self.driver == other.driver and self.place == other.place
+        same_code = self.kernel_hash == other.kernel_hash or counted_alike
+        return same_code and self.driver == other.driver and self.place == other.place
 
 
 def options_of(kernel_hash: str) -> str:
-    """Return the part of a code's hash that is of the compiler's options, which no counts show; "" of none."""
+    """Return the part of a code's hash for the compiler's options; "" without options."""
     return kernel_hash.partition("-")[2]
 
 
 def joined(rows: Sequence[Measurement]) -> Measurement:
-    """Return one record with the visits of several of one key, in their order; see :meth:`Measurement.after`."""
+    """Return one record with the visits of several records of a configuration, in their order.
+
+    Descriptions come from the last record, flags from the one with the lowest time.
+    """
     if len(rows) == 1:
         return rows[0]
     profiled = all(row.device_samples_s for row in rows)
@@ -245,8 +241,8 @@ def joined(rows: Sequence[Measurement]) -> Measurement:
 class Isolation(BaseModel):
     """Times of one variant on one device, before and after its isolated count doubled.
 
-    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and
-    with the parameter `doubles` doubled.  ``raises`` is the least rise that proves isolation [1].
+    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and with the parameter
+    `doubles` doubled. ``raises`` is the least rise that proves isolation [1].
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -270,7 +266,7 @@ class Isolation(BaseModel):
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Median times at the parameters and with the one doubled [s]; NaN where there are none."""
+        """Median times at the parameters and with the one doubled [s]; NaN without times."""
         if not self.rounds_s:
             return float("nan"), float("nan")
         single, double = zip(*self.rounds_s, strict=True)
@@ -284,15 +280,15 @@ class Isolation(BaseModel):
 
     @property
     def proved(self) -> bool:
-        """Whether the time rose enough; never where it was not measured."""
+        """Whether the time rose enough."""
         return self.rise >= self.raises
 
     @property
     def place(self) -> tuple[str, str]:
-        """The variant that it is about."""
+        """Kernel and variant."""
         return self.kernel, canonical(self.variant)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes a proof worth repeating when it changes."""
+        """The values on which a proof depends."""
         return (*self.place, self.driver, self.kernel_hash, str(self.doubles), self.feature)

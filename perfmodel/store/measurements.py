@@ -1,14 +1,14 @@
-"""The records and counts of a store as one value, and the tests by which impossible times are left out.
+"""The records and counts of a store as one value, and three tests that leave impossible times out.
 
-Such a time moves a fit, because its relative error is beyond all others. Three tests find it, with wide margins:
+An impossible time would move a fit, because its relative error exceeds all others. The tests have wide margins:
 
-- The host's clock took less than 1/20 of what an empty launch takes. (Measured launches go down to 1/8 of the overhead
-  that their campaign recorded, because a device that was just busy starts the next kernel sooner.)
-- One visit is 10 times as fast as the median of three or more to the same configuration.
-- The other sizes of the variant contradict it. Of two sizes, each parameter at least as large in the second,
-  the larger takes no less time than the smaller, and no more than its work demands: t/10 <= T <= 10 t W/w, with the
-  operations, accesses and work-items W and w. A time goes if most of the sizes next to it contradict it; if it is below
-  the overhead too, half of them suffice.
+- The time is below 1/20 of an empty launch. (Measured launches go down to 1/8 of the recorded overhead, because a busy
+  device starts the next kernel sooner.)
+- One visit is 10 times as fast as the median of three or more visits to the same configuration.
+- Other sizes of the variant contradict the time. For two sizes, each parameter at least as large in the second, the
+  times t and T must satisfy t/10 <= T <= 10 t W/w, where w and W are the numbers of operations, accesses and
+  work-items. A time is left out if most of the neighbouring sizes contradict it; half of them suffice if it is below
+  the launch overhead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import one_line
-from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
+from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
 from perfmodel.store import exchange
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 
 LAUNCHES: Final = 1 / 20
-"""Share of an empty launch's time that every launch takes [1]."""
+"""Least time of a launch, relative to an empty launch [1]."""
 FACTOR: Final = 10.0
-"""How far a time may be beyond what other times support [1]."""
+"""Largest factor between a time and the range that other times allow [1]."""
 NEIGHBOURS: Final = 3
-"""Sizes below and above a size that it is compared with."""
+"""Number of smaller and of larger sizes that a size is compared with."""
 
 
 @dataclass(frozen=True)
 class Impossible:
-    """A record, or the current one of a configuration, whose time cannot be, and why."""
+    """A record with an impossible time, and the reason."""
 
     row: Measurement
     reason: str
@@ -57,7 +57,7 @@ class Impossible:
 
 
 def below_launch(row: Measurement) -> str:
-    """Return why a record's time is below that of a launch; "" where it is not, or where the overhead is unknown."""
+    """Return the reason if a record's time is below a launch's; "" if not, or if the overhead is unknown."""
     overhead = row.launch_overhead_s
     if row.status != "ok" or not overhead or row.seconds >= LAUNCHES * overhead:
         return ""
@@ -65,7 +65,7 @@ def below_launch(row: Measurement) -> str:
 
 
 def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
-    """Return the visits to a configuration, by position, that are far faster than most of three or more, and why."""
+    """Return reasons by position for visits that are far faster than most of three or more visits."""
     if len(visits) < 3:
         return {}
     middle = median(row.seconds for row in visits)
@@ -74,10 +74,10 @@ def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
 
 
 def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float]) -> dict[int, str]:
-    """Return the times of a kernel's variant, by position, that its other sizes contradict, and why.
+    """Return reasons by position for times that other sizes of the same variant contradict.
 
-    There is a record for each size; all are ok. `work` gives how much a configuration executes [operations and
-    accesses], or NaN where that is not known; it is asked only where times alone do not clear the variant.
+    There is one record for each size; all are ok. `work` returns the number of operations, accesses and work-items of
+    a configuration, or NaN; it is called only where times alone do not decide.
     """
     order = sorted(range(len(rows)), key=lambda place: (math.prod(rows[place].parameters.values()), place))
     near = {
@@ -91,29 +91,29 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
     for place, others in near.items():
         row = rows[place]
         far = [other for other in others if not 1 / FACTOR <= row.seconds / rows[other].seconds <= FACTOR]
-        if not _outvoted(row, len(far), len(others)):
+        if not _rejected(row, len(far), len(others)):
             continue
         against = [other for other in far if _contradict(row, rows[other], work)]
-        if _outvoted(row, len(against), len(others)):
+        if _rejected(row, len(against), len(others)):
             other = rows[against[0]]
             reasons[place] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
     return reasons
 
 
 def work_of(counts: KernelCounts, row: Measurement) -> float:
-    """Return how many operations, accesses and work-items a record's configuration has."""
+    """Return the number of operations, accesses and work-items of a record's configuration."""
     parts = [part.count for part in counts.operation_table] + [part.count for part in counts.access_table]
     return float(sum(count(**row.parameters) for count in (*parts, counts.work_items())))
 
 
-def _outvoted(row: Measurement, against: int, asked: int) -> bool:
+def _rejected(row: Measurement, against: int, asked: int) -> bool:
     if row.seconds < (row.launch_overhead_s or 0.0):
         return 0 < asked <= 2 * against
     return 2 <= asked < 2 * against
 
 
 def _order(row: Measurement, other: Measurement) -> int:
-    """Return 1 where a record's sizes are at least those of another, -1 where they are at most, and 0 otherwise."""
+    """Return 1 if a record's sizes are at least as large as another's, -1 if at most as large, else 0."""
     if row.parameters.keys() != other.parameters.keys() or row.parameters == other.parameters:
         return 0
     signs = {size > other.parameters[name] for name, size in row.parameters.items() if size != other.parameters[name]}
@@ -139,7 +139,7 @@ class _ReadCounts(Mapping[str, "KernelCounts"]):
     read: dict[str, KernelCounts]
 
     def __getitem__(self, digest: str) -> KernelCounts:
-        document = self.documents[digest]  # what other selections have read may not be in this one
+        document = self.documents[digest]  # `read` is shared with other selections
         if digest not in self.read:
             from perfmodel.counts import KernelCounts
 
@@ -158,23 +158,23 @@ class _ReadCounts(Mapping[str, "KernelCounts"]):
 
 @dataclass(frozen=True)
 class Measurements(FrozenValue):
-    """Records in the order of the store, and the counts that they name.
+    """Records in the order of the store, and their counts.
 
-    Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok and its
-    time can be (:attr:`impossible`).
+    Iteration yields the records to fit: the newest of each configuration, with all visits, if it is ok and its time is
+    possible (:attr:`impossible`).
 
     Parameters
     ----------
     rows : tuple of Measurement
-        Every record as it was written, one for each visit; failed and outdated ones too.
+        All records, one for each visit, with failed and outdated ones.
     counts_documents : mapping
         JSON of each KernelCounts by hash.
     set_aside : tuple of str
-        One sentence for each torn line at the end of a file, which was left out.
+        One sentence for each file with damaged lines, which were left out.
     facts : DeviceFacts, optional
         The facts that the device reports, from ``device.json``.
     path : str
-        The file of the records, for messages; empty where there is none.
+        The file of the records, for messages.
     """
 
     rows: tuple[Measurement, ...]
@@ -191,28 +191,27 @@ class Measurements(FrozenValue):
 
     @cached_property
     def counts(self) -> Mapping[str, KernelCounts]:
-        """The counts by hash, each read from JSON at its first use, also for other selections of these records."""
+        """The counts by hash, each read from JSON at its first use."""
         return _ReadCounts(self.counts_documents, self._read)
 
     @property
     def current(self) -> tuple[Measurement, ...]:
         """One record for each configuration, failed ones too: the newest, joined with its earlier visits.
 
-        Records of other code, of another driver, or before a failure are no visits of the newest; nor are visits
-        whose time cannot be, if there are others (:attr:`impossible`).
+        Records of other code or of another driver, records before a failure, and impossible visits are not joined.
         """
         return self._joined[0]
 
     @cached_property
     def impossible(self) -> tuple[Impossible, ...]:
-        """The records whose times cannot be, each with the reason; see :mod:`perfmodel.store.measurements`.
+        """Records with impossible times, each with the reason; see :mod:`perfmodel.store.measurements`.
 
-        Iteration leaves them out, so nothing is fitted to them or compared with them. A campaign measures them again.
+        Iteration leaves them out, so that no fit and no comparison uses them. A campaign measures them again.
 
         Warns
         -----
         SetAsideWarning
-            There are such records; once for these measurements.
+            There are such records; once for each value.
         """
         single: dict[Key, list[Measurement]] = {}
         for row in self.current:
@@ -225,50 +224,50 @@ class Measurements(FrozenValue):
         ]
         aside = (*self._joined[1], *contradicted)
         if aside:
-            warnings.warn(self._told(aside), SetAsideWarning, stacklevel=3)
+            warnings.warn(self._sentence(aside), SetAsideWarning, stacklevel=3)
         return aside
 
     @cached_property
     def possible(self) -> tuple[Measurement, ...]:
-        """The :attr:`current` records without :attr:`impossible` ones; those that failed too."""
+        """The :attr:`current` records without :attr:`impossible` ones; failed ones too."""
         aside = {id(impossible.row) for impossible in self.impossible}
         return tuple(row for row in self.current if id(row) not in aside)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of weights that are fitted to these records: who recorded them, times set aside, drivers."""
+        """Remarks on fits to these records: their origin, impossible times, several drivers."""
         recorded = f"others recorded these times: {self._recorded}" if self._recorded else ""
-        impossible = self._told(self.impossible) if self.impossible else ""
+        impossible = self._sentence(self.impossible) if self.impossible else ""
         return tuple(note for note in (recorded, impossible, self.mixture) if note)
 
     @property
     def _recorded(self) -> str:
-        """Who recorded the times; "" where they were measured here, so that they can be measured again."""
+        """Origin of times that others recorded; "" for times that can be measured again."""
         return self.facts.recorded if self.facts else ""
 
     @property
     def mixture(self) -> str:
-        """A sentence that names the drivers of the records to fit, with the rows of each; "" where there is one."""
+        """A sentence with the drivers of the records to fit and their numbers of rows; "" for one driver."""
         drivers = Counter(row.driver for row in self)
         if len(drivers) < 2:
             return ""
         each = ", ".join(f"'{driver}' ({rows} rows)" for driver, rows in drivers.items())
-        again = "" if self._recorded else "measure again what is of an old one (perfmodel measure, calibrate), or "
+        again = "" if self._recorded else "measure again those of old drivers (perfmodel measure, calibrate), or "
         return (
-            f"the measurements are of {len(drivers)} drivers, and weights are fitted to all together: {each}; {again}"
+            f"the measurements are of {len(drivers)} drivers, and weights are fitted to all of them: {each}; {again}"
             "fit one: perfmodel fit --driver NAME, Measurements.of_driver(name)"
         )
 
-    def _told(self, aside: tuple[Impossible, ...]) -> str:
+    def _sentence(self, aside: tuple[Impossible, ...]) -> str:
         shown = "; ".join(map(str, aside[:_SHOWN])) + f"; and {len(aside) - _SHOWN} more" * (len(aside) > _SHOWN)
-        times = "1 time that cannot be was" if len(aside) == 1 else f"{len(aside)} times that cannot be were"
+        times = "1 impossible time was" if len(aside) == 1 else f"{len(aside)} impossible times were"
         where = f"'{self.path}'" if self.path else "the measurements"
         again = "" if self._recorded else "; measure again, with perfmodel measure or calibrate"
-        return f"{where}: {times} set aside ({shown}){again}"
+        return f"{where}: {times} left out ({shown}){again}"
 
     @cached_property
     def _joined(self) -> tuple[tuple[Measurement, ...], tuple[Impossible, ...]]:
-        """The current records, and the visits that cannot be."""
+        """The current records, and the impossible visits."""
         visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
             earlier = visits.setdefault(row.place, [])
@@ -288,18 +287,18 @@ class Measurements(FrozenValue):
     def _work(self, row: Measurement) -> float:
         try:
             return work_of(self.counts[row.counts_hash], row)
-        except (KeyError, PerfModelError):  # whoever needs these counts is told what is wrong with them
+        except (KeyError, PerfModelError):  # an error is raised where these counts are used
             return math.nan
 
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:
-        """Records that a newer one of the same configuration replaced, with other code or driver."""
+        """Records that newer ones with other code or another driver replaced."""
         newest = {row.place: row for row in self.rows}
         return tuple(row for row in self.rows if not newest[row.place].matches(row))
 
     @property
     def drivers(self) -> tuple[str, ...]:
-        """Driver versions of the current records; more than one where not all were measured again."""
+        """Driver versions of the current records."""
         return tuple(dict.fromkeys(row.driver for row in self.current))
 
     def __iter__(self) -> Iterator[Measurement]:
@@ -310,64 +309,50 @@ class Measurements(FrozenValue):
 
     @property
     def device(self) -> str:
-        """Name of the device that was measured.
-
-        Raises
-        ------
-        MixedDevicesError
-            There are records of several.
-        """
+        """Name of the one device, or StoreError for several."""
         devices = sorted({(row.device, row.platform) for row in self.rows})
         if len(devices) > 1:
-            raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in devices))
+            shown = listed(f"{device} ({platform})" for device, platform in devices)
+            raise StoreError(
+                f"the measurements come from {len(devices)} devices ({shown})",
+                "weights belong to one: choose one with Measurements.of_device(name)",
+            )
         return devices[0][0] if devices else ""
 
     @property
     def known_facts(self) -> DeviceFacts:
-        """The facts of the one device; its names alone where nothing is known of it.
-
-        Raises
-        ------
-        MixedDevicesError
-            If the records are of several devices.
-        """
+        """The facts of the one device, at least its names, or StoreError for several devices."""
         if self.facts is not None:
             return self.facts
         row = next(iter(self.rows), None)
         return DeviceFacts(self.device, row.platform if row else "", row.driver if row else "", ())
 
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
-        """The same records and counts, with other facts of the device."""
+        """Return the same records and counts with other facts of the device."""
         measurements = replace(self, facts=facts)
         made = ("_joined", "impossible", "possible")
         vars(measurements).update({name: vars(self)[name] for name in made if name in vars(self)})
         return measurements
 
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
-        """Only the records of one device, on one platform if that is given."""
+        """Return the records of one device, on one platform if that is given."""
         return self._where(lambda row: row.device == name and platform in (None, row.platform))
 
     def of_kernels(self, *names: str) -> Measurements:
-        """Only the records of these kernel classes."""
+        """Return the records of these kernel classes."""
         return self._where(lambda row: row.kernel in names)
 
     def of_driver(self, name: str) -> Measurements:
-        """Only the records of one version of the driver."""
+        """Return the records of one version of the driver."""
         return self._where(lambda row: row.driver == name)
 
     def _where(self, wanted: Callable[[Measurement], bool]) -> Measurements:
         return replace(self, rows=tuple(filter(wanted, self.rows)))
 
     def to_frame(self) -> DataFrame:
-        """Give the current records as a pandas table, one row each; see :func:`perfmodel.store.table`.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return the current records as a ``DataFrame``; see :func:`perfmodel.store.table`."""
         return exchange.frame(self.current)
 
     def to_t4(self) -> dict[str, Any]:
-        """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
+        """Return the current records as a T4 document; see :func:`perfmodel.store.t4`."""
         return exchange.t4(self.current)

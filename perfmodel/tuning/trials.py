@@ -24,8 +24,7 @@ from perfmodel.errors import PerfModelError, failed
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.load import LoadWatch
-from perfmodel.measuring.lock import locked
+from perfmodel.measuring.lock import LoadWatch, locked
 from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage

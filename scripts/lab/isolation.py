@@ -19,7 +19,7 @@ from perfmodel import store
 from perfmodel.calibration.kernel_choice import chosen_classes, discovered
 from perfmodel.cli.output import CommandBar
 from perfmodel.display import in_words, seconds_text
-from perfmodel.errors import ForeignDeviceError, PerfModelError
+from perfmodel.errors import PerfModelError
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper, origin
 from perfmodel.measuring.campaign import SHORT_S, Campaign
@@ -29,7 +29,7 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import Device, find
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store.files import isolation_path, read_isolations
+from perfmodel.store.files import isolation_path, other_device, read_isolations
 from perfmodel.store.measurement import Isolation
 from scripts.lab.markdown import markdown_table
 
@@ -52,7 +52,7 @@ def prove_isolation(
 ) -> tuple[Isolation, ...]:
     """Prove what `path` does not hold yet, and give the newest proof of each variant.
 
-    Raises ForeignDeviceError where the store belongs to another device, DeviceBusyError where another campaign on the
+    Raises StoreError where the store belongs to another device, DeviceBusyError where another campaign on the
     device does not end within `campaign.wait_s`, and BrokenDeviceError or OutputError where device or store do not
     work.
     """
@@ -60,7 +60,7 @@ def prove_isolation(
     known = read_isolations(path) if file.is_file() else ()
     for proof in known:
         if (proof.device, proof.platform) != (facts.name, facts.platform):
-            raise ForeignDeviceError(file, f"'{proof.device}' ({proof.platform})", f"'{facts.name}' ({facts.platform})")
+            raise other_device(file, f"'{proof.device}' ({proof.platform})", f"'{facts.name}' ({facts.platform})")
     proofs = {proof.key: proof for proof in known}
     with locked(facts, progress, campaign.wait_s):
         prover = _Prover(Bench(device, campaign))

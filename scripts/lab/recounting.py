@@ -16,13 +16,13 @@ from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered, shippe
 from perfmodel.cli.output import CommandBar
 from perfmodel.counts import KernelCounts, count, rows
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import CountError, PerfModelError, StoreMissingError
+from perfmodel.errors import CountError, PerfModelError
 from perfmodel.kernels import KernelClass, Variant
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
-from perfmodel.store.files import Place, packed_counts, rename_counts
+from perfmodel.store.files import Place, no_store, packed_path, rename_counts
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def write(recounts: Iterable[Recount]) -> int:
             by_store.setdefault(each.store, {})[place] = each.new
     changed = sum(rename_counts(path, new) for path, new in by_store.items())
     for path in by_store:
-        if packed_counts(path):
+        if packed_path(path).is_file():
             store.pack(path)
     return changed
 
@@ -155,7 +155,7 @@ def _files_of(path: Path) -> tuple[Path, ...]:
     places = (rows, path / store.TESTS_FILE, path / store.SAMPLES_FILE) if path.is_dir() else (rows,)
     files = tuple(file for file in places if file.is_file())
     if not files:
-        raise StoreMissingError(path)
+        raise no_store(path)
     return files
 
 

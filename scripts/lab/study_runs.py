@@ -82,7 +82,7 @@ def study_data(study: Study, folder: Path, weights: Path, facts: DeviceFacts | N
 
     Raises
     ------
-    StoreMissingError
+    StoreError
         If the study was not measured, or the device.
     WeightsError
         If the device's folder has no weights.

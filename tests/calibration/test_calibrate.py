@@ -10,7 +10,7 @@ import pytest
 from perfmodel import measuring, store
 from perfmodel.calibration import calibrate
 from perfmodel.calibration.kernel_choice import sampling
-from perfmodel.errors import NothingMeasuredError
+from perfmodel.errors import FitError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
 from perfmodel.measuring.campaign import BRIEF_CHECK
@@ -145,5 +145,5 @@ def test_a_calibration_that_measured_nothing_says_so_and_fits_nothing(monkeypatc
     monkeypatch.setattr(calibrate, "probe_device", lambda *_: None)
     monkeypatch.setattr(calibrate, "measure_device", lambda *_: None)
     monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: pytest.fail("nothing is fitted"))
-    with pytest.raises(NothingMeasuredError, match=f"nothing was measured into '{tmp_path}'.*a larger --budget"):
+    with pytest.raises(FitError, match=f"nothing was measured into '{tmp_path}'.*a larger --budget"):
         calibrate.calibrate(DEVICE, tmp_path, replace(QUICK, budget_s=5.0))

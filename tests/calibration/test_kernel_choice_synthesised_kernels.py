@@ -11,7 +11,7 @@ from perfmodel import features, measuring
 from perfmodel.calibration.kernel_choice import classes_for, synthesise
 from perfmodel.cli import application
 from perfmodel.counts import count
-from perfmodel.errors import UnmadeFeatureError
+from perfmodel.errors import UnknownNameError
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
@@ -47,7 +47,7 @@ def test_its_output_is_numpy_s(name):
 
 @pytest.mark.parametrize("name", ["barrier_local", "op_float32_shift", "global_load_32_indirect", "launches"])
 def test_what_cannot_be_made_is_refused(name):
-    with pytest.raises(UnmadeFeatureError, match=name):
+    with pytest.raises(UnknownNameError, match=name):
         synthesise(name)
 
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from perfmodel.calibration.recommended import folder_weights
-from perfmodel.errors import OptionError, StoreMissingError, UnknownNameError, WeightsError
+from perfmodel.errors import OptionError, StoreError, UnknownNameError, WeightsError
 from tests.recorded import SIMULATED
 
 
@@ -47,7 +47,7 @@ def test_what_is_not_there_is_named(folder, tmp_path_factory):
     with pytest.raises(WeightsError):
         folder_weights(folder)
     empty = tmp_path_factory.mktemp("empty")
-    with pytest.raises(StoreMissingError):
+    with pytest.raises(StoreError):
         folder_weights(empty)
     (empty / "measurements.jsonl").touch()
     with pytest.raises(OptionError, match="holds no weights; fit some: perfmodel fit --all --from"):

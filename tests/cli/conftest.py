@@ -66,7 +66,7 @@ def weights() -> str:
 
 
 def no_device(selector=None):
-    raise NoDeviceError
+    raise NoDeviceError("no OpenCL device was found")
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def test_an_impossible_time_is_told_in_text_and_json_by_fit_and_evaluate(folder,
         record["samples_s"] = [1e-9 for _ in record["samples_s"]]
 
     (kernel,) = rewritten(folder, change, [40])
-    said = f"measurements.jsonl': 1 time that cannot be was set aside ({kernel}"
+    said = f"measurements.jsonl': 1 impossible time was left out ({kernel}"
     out = tmp_path / "w.json"
     result = run("--from", str(folder), "-o", str(out))
     assert 0 == result.exit_code, result.stderr
@@ -261,7 +261,7 @@ def test_a_time_that_no_record_holds_is_told_with_its_line_and_kernel(folder, tm
     options = ("-o", str(tmp_path / "w.json")) if command == "fit" else ("--protocol", "A")
     result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
     assert 0 == result.exit_code, result.stderr
-    said = f"measurements.jsonl': 1 line of it cannot be used and was left out (line 41 (kernel '{kernel}')"
+    said = f"measurements.jsonl': 1 line is damaged and was left out (line 41 (kernel '{kernel}')"
     assert said in " ".join(result.stderr.split())
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.counts import count
-from perfmodel.errors import ForeignDeviceError, KernelFileError, PerfModelError, ResultsError, ResultsFileError
+from perfmodel.errors import KernelFileError, PerfModelError, ResultsError, StoreError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results, importing
 from perfmodel.predicting.model import fit
@@ -217,7 +217,7 @@ def test_the_store_says_more_of_its_device():
 def test_another_devices_store_is_refused_and_stays_as_it_was():
     store.append("store", measurement())
     before = Path("store/measurements.jsonl").read_bytes()
-    with pytest.raises(ForeignDeviceError, match=r"holds records of 'D' \(P\), not of 'A device'"):
+    with pytest.raises(StoreError, match=r"holds records of 'D' \(P\), not of 'A device'"):
         import_results("cache.json", "kernel.py", "store", SIZES)
     assert before == Path("store/measurements.jsonl").read_bytes()
 
@@ -259,7 +259,7 @@ def test_a_packed_cache_is_read_and_a_damaged_one_refused():
     Path("cache.json.gz").write_bytes(whole)
     assert 4 == len(import_results("cache.json.gz", "kernel.py", "store", SIZES).rows)
     Path("cache.json.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ResultsFileError, match="cannot be unpacked"):
+    with pytest.raises(ResultsError, match="cannot be unpacked"):
         import_results("cache.json.gz", "kernel.py", "store", SIZES)
 
 

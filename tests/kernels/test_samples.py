@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
 from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class
 from perfmodel.measuring.bench import Bench, Timekeeper
-from perfmodel.measuring.remote.workers import packed, unpacked
+from perfmodel.measuring.making import packed
 from perfmodel.measuring.subject import GeneratedCode, Subject, array_arguments, scalar_arguments
 from tests.campaigns import SCALE, TINY, build
 from tests.machine import device
@@ -74,7 +75,7 @@ def test_entries_of_an_index_array_point_into_the_first_axis(reach, farthest):
 
 
 def test_samples_travel_to_other_processes():
-    (sample,) = unpacked(packed((sample_class(kept().document),)))
+    sample = pickle.loads(packed(sample_class(kept().document)))
     assert kept().hash == Subject(sample, {}).hash
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.errors import ForeignDeviceError
+from perfmodel.errors import StoreError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
@@ -123,7 +123,7 @@ def test_what_cannot_be_proved_says_why(tmp_path, runs):
 def test_another_devices_proofs_are_left_alone(tmp_path, runs):
     prove(tmp_path)
     before = (tmp_path / "isolation.jsonl").read_bytes()
-    with pytest.raises(ForeignDeviceError):
+    with pytest.raises(StoreError):
         prove(tmp_path, facts=replace(FACTS, name="another"))
     assert before == (tmp_path / "isolation.jsonl").read_bytes()
 

@@ -11,7 +11,7 @@ import pytest
 from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Dataflow
-from perfmodel.errors import StoreMissingError
+from perfmodel.errors import StoreError
 from perfmodel.measuring.subject import Subject
 from scripts.lab.recounting import main, recount, recount_lines, write
 from tests.campaigns import SCALE
@@ -140,7 +140,7 @@ def test_sizes_of_one_kernel_are_counted_once_and_uncounted_records_not(tmp_path
 
 
 def test_no_store_is_refused(tmp_path):
-    with pytest.raises(StoreMissingError, match="no measurements"):
+    with pytest.raises(StoreError, match="no measurements"):
         recount([tmp_path], [SCALE])
 
 

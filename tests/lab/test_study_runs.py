@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.compare import compare
-from perfmodel.errors import StoreMissingError, WeightsError
+from perfmodel.errors import StoreError, WeightsError
 from perfmodel.predicting.model import load
 from perfmodel.store import read
 from scripts.lab import study_runs
@@ -37,7 +37,7 @@ def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
 
 
 def test_without_measurements_or_weights(tmp_path, study):
-    with pytest.raises(StoreMissingError, match="scaling"):
+    with pytest.raises(StoreError, match="scaling"):
         study_runs.study_data(study, tmp_path, INTEL)
     with pytest.raises(WeightsError, match="holds no weights"):
         study_runs.study_data(study, tmp_path, tmp_path)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import BrokenDeviceError, ForeignDeviceError, OutputError, StoreFormatError
+from perfmodel.errors import BrokenDeviceError, OutputError, StoreError
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import bench, run
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.load import LoadWatch
+from perfmodel.measuring.lock import LoadWatch
 from perfmodel.measuring.timing import Samples, now
+from perfmodel.opencl.health import broken
 from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
@@ -90,7 +91,7 @@ def test_a_device_that_dies_ends_the_campaign_and_keeps_what_was_measured(tmp_pa
         try:
             return next(overheads)
         except StopIteration:
-            raise BrokenDeviceError(self.device.name, "out of resources") from None
+            raise broken(self.device.name, "out of resources") from None
 
     def dies(*_):
         raise bench.FailedError("runtime", "out of resources")
@@ -110,7 +111,7 @@ def test_a_device_that_can_be_opened_anew_goes_on(monkeypatch):
     def fails_once(self):
         calls.append(1)
         if len(calls) == 1:
-            raise BrokenDeviceError(self.device.name, "lost")
+            raise broken(self.device.name, "lost")
         return real(self)
 
     monkeypatch.setattr(Bench, "launch_overhead", fails_once)
@@ -153,7 +154,7 @@ def test_records_of_another_device_are_not_joined(tmp_path):
     (row, *_) = measured(tmp_path / "here", SCALE).rows
     store.append(tmp_path / "there", row.model_copy(update={"device": "elsewhere"}))
     before = (tmp_path / "there" / "measurements.jsonl").read_bytes()
-    with pytest.raises(ForeignDeviceError, match="elsewhere"):
+    with pytest.raises(StoreError, match="elsewhere"):
         measured(tmp_path / "there", SCALE)
     assert before == (tmp_path / "there" / "measurements.jsonl").read_bytes()
 
@@ -161,7 +162,7 @@ def test_records_of_another_device_are_not_joined(tmp_path):
 def test_a_newer_schema_is_told_before_anything_runs(tmp_path):
     path = tmp_path / "measurements.jsonl"
     path.write_text('{"schema": "perfmodel.measurement/9"}\n')
-    with pytest.raises(StoreFormatError):
+    with pytest.raises(StoreError):
         measured(tmp_path, SCALE)
     assert [path] == [p for p in tmp_path.iterdir() if p.suffix == ".jsonl"]
 

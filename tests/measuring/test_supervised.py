@@ -1,4 +1,4 @@
-"""A campaign goes on after a configuration that kills its process; nobody else is condemned."""
+"""A campaign continues after a configuration that ends its process."""
 
 from __future__ import annotations
 
@@ -82,44 +82,31 @@ def statuses(folder: Path) -> dict[tuple[int, int], str]:
     return {(row.variant["factor"], row.parameters["n"]): row.status for row in rows}
 
 
-def test_who_kills_the_process_twice_is_recorded_and_the_rest_is_measured(tmp_path):
-    status, said, deaths = campaign(tmp_path / "m", "measured", "os.abort()")
-    assert (0, 2) == (status, deaths), said
-    expected = {(factor, n): "ok" for factor in (2, 3) for n in (256, 512, 1024)} | {(3, 512): "runtime"}
+ALL = {(factor, n): "ok" for factor in (2, 3) for n in (256, 512, 1024)}
+OTHERS = {place: status for place, status in ALL.items() if place[0] == 2}
+CAUSE = 'scale {"factor":3}: the process died of SIGABRT while this was under way; '
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("measured", ALL | {(3, 512): "runtime"}),
+        pytest.param("trial", OTHERS | {(3, 256): "runtime"}, marks=pytest.mark.nightly),
+        ("build", OTHERS | {(3, 256): "runtime"}),
+    ],
+)
+def test_a_configuration_that_ends_the_process_twice_is_recorded(tmp_path, monkeypatch, where, expected):
+    monkeypatch.setenv("CLOCK", "2001-02-03T04:05:06+00:00")  # an older time: a clock may be set back
+    status, messages, deaths = campaign(tmp_path / "m", where, "os.abort()")
+    assert (0, 2) == (status, deaths), messages
     assert expected == statuses(tmp_path / "m")
     (row,) = (row for row in store.read(tmp_path / "m").rows if row.status != "ok")
     assert "the process died of SIGABRT while this was under way, twice" == row.message
-    name = 'scale {"factor":3}: the process died of SIGABRT while this was under way; '
-    assert [f"{name}tried again", f"{name}recorded, the rest goes on"] == said
+    assert (where == "build") == (row.kernel_hash == "")
+    assert [f"{CAUSE}tried again", f"{CAUSE}recorded, the rest goes on"] == messages
 
 
-def test_a_death_while_sizes_are_chosen_costs_that_variant_only(tmp_path):
-    status, said, deaths = campaign(tmp_path / "m", "trial", "os._exit(0)")
-    assert (0, 2) == (status, deaths), said
-    assert "the process died of os._exit(0) while this was under way; tried again" in said[0]
-    expected = {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"}
-    assert expected == statuses(tmp_path / "m")
-    assert 2 == len(said)
-
-
-def test_a_crash_in_build_is_recorded_like_one_at_run_time(tmp_path):
-    status, said, deaths = campaign(tmp_path / "m", "build", "os.abort()")
-    assert (0, 2) == (status, deaths), said
-    assert {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"} == statuses(tmp_path / "m")
-    (row,) = (row for row in store.read(tmp_path / "m").rows if row.status != "ok")
-    assert ("", "the process died of SIGABRT while this was under way, twice") == (row.kernel_hash, row.message)
-
-
-def test_a_clock_that_is_set_back_starts_nothing_again(tmp_path, monkeypatch):
-    """Records of this command are older than it, by the clock; a death without code is known all the same."""
-    monkeypatch.setenv("CLOCK", "2001-02-03T04:05:06+00:00")
-    status, said, deaths = campaign(tmp_path / "m", "build", "os.abort()")
-    assert (0, 2, 2) == (status, deaths, len(said)), said
-    assert {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"} == statuses(tmp_path / "m")
-
-
-def test_a_configuration_that_is_recorded_and_ends_the_process_again_is_the_last(tmp_path):
-    """As where a store forgets: no other start would bring anything new."""
+def test_a_recorded_configuration_that_ends_the_process_again_ends_the_command(tmp_path):
     program = """
 import os, sys
 from pathlib import Path
@@ -139,7 +126,7 @@ def test_an_interrupt_of_the_supervisor_alone_ends_the_campaign(tmp_path):
     assert {"ok"} >= set(statuses(tmp_path / "m").values())
 
 
-def test_the_first_interrupt_ends_a_child_and_the_second_disturbs_nothing(tmp_path):
+def test_the_first_interrupt_ends_a_child_and_it_ignores_the_second(tmp_path):
     from perfmodel.measuring.supervised import supervise
 
     program = """
@@ -159,21 +146,30 @@ finally:
     assert "whole" == (tmp_path / "said").read_text()
 
 
-def test_who_kills_the_process_once_is_measured(tmp_path):
+@pytest.mark.nightly
+def test_a_configuration_that_ends_the_process_once_is_measured(tmp_path):
     once = "(folder / 'deaths').stat().st_size > 1 or os.abort()"
-    status, said, deaths = campaign(tmp_path / "m", "measured", once)
-    assert (0, 2, 1) == (status, deaths, len(said))
-    assert {(factor, n): "ok" for factor in (2, 3) for n in (256, 512, 1024)} == statuses(tmp_path / "m")
+    status, messages, deaths = campaign(tmp_path / "m", "measured", once)
+    assert (0, 2, 1) == (status, deaths, len(messages))
+    assert ALL == statuses(tmp_path / "m")
 
 
 @pytest.mark.parametrize(("how", "expected"), [("os.kill(os.getpid(), 9)", 137), ("sys.exit(7)", 7)])
-def test_a_process_that_a_person_ends_condemns_nothing_and_is_not_started_again(tmp_path, how, expected):
-    status, said, deaths = campaign(tmp_path / "m", "measured", how)
-    assert (expected, 1, []) == (status, deaths, said)
-    assert {"ok"} >= set(statuses(tmp_path / "m").values())
+def test_a_process_that_the_user_ends_is_not_started_again(tmp_path, how, expected):
+    program = """
+import os, sys
+from pathlib import Path
+from perfmodel.measuring.supervised import under_way
+from tests.store.test_files import measurement
+with under_way(Path(sys.argv[1]), measurement):
+    exec(sys.argv[2])
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "m"), how]
+    assert expected == supervised.supervise(command, pytest.fail)
+    assert not (tmp_path / "m").exists()
 
 
-def test_a_campaign_without_supervisor_says_nothing():
+def test_a_campaign_without_supervisor_reports_nothing():
     from perfmodel.measuring.supervised import PIPE, spent_s, under_way
 
     assert PIPE not in os.environ
@@ -183,7 +179,7 @@ def test_a_campaign_without_supervisor_says_nothing():
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 134)])
-def test_a_death_between_configurations_is_forgiven_once_in_a_row(tmp_path, times, expected):
+def test_after_two_deaths_between_configurations_the_command_ends(tmp_path, times, expected):
     from perfmodel.measuring.supervised import supervise
 
     program = f"""
@@ -198,19 +194,18 @@ if deaths.stat().st_size <= {times}:
     assert ["the process died of SIGABRT between configurations; tried again"] == said
 
 
-def test_a_process_knows_what_its_command_recorded(tmp_path, monkeypatch):
-    """Whatever their clocks say: it is what the store holds behind what it held at first."""
+def test_a_process_reads_the_records_of_its_command(tmp_path, monkeypatch):
     earlier, own = measurement(kernel_hash="a"), measurement(kernel_hash="b")
     store.append(tmp_path, earlier)
     assert () == supervised.recorded_before(tmp_path)  # nobody supervises
     said: list[dict[str, dict[str, int]]] = []
-    monkeypatch.setattr(supervised, "_write", said.append)
+    monkeypatch.setattr(supervised, "_report", said.append)
     monkeypatch.setenv(supervised.PIPE, "0")
     assert () == supervised.recorded_before(tmp_path)
     store.append(tmp_path, own)
     with (tmp_path / "measurements.jsonl").open("a") as file:
         file.write('{"torn')
-    monkeypatch.setenv(supervised.BEGINS, json.dumps(said[0]["begins"]))
+    monkeypatch.setenv(supervised.STARTS, json.dumps(said[0]["starts"]))
     assert (own,) == supervised.recorded_before(tmp_path)
 
 
@@ -229,18 +224,18 @@ os.abort()
 @pytest.mark.parametrize(
     ("whole", "status", "said"),
     [
-        ("end_result(3)", 3, "the process died of SIGABRT after it printed its result"),
+        ("end_result(3)", 3, "the process died of SIGABRT after its result"),
         ("", 134, "the process died of SIGABRT while it printed its result; run it again"),
     ],
 )
-def test_who_dies_after_its_result_is_not_started_again(tmp_path, whole, status, said):
+def test_a_death_after_the_result_starts_nothing_again(tmp_path, whole, status, said):
     told: list[str] = []
     program = PRINTER.format(whole=whole)
     assert status == supervised.supervise([sys.executable, "-c", program, str(tmp_path / "starts")], told.append)
     assert ("x", [said]) == ((tmp_path / "starts").read_text(), told)
 
 
-def test_half_a_line_of_a_report_is_no_report():
+def test_half_a_line_of_a_report_is_ignored():
     child = supervised._Child()
     child.read(b'{"store": "m", "record": {"kern')
     assert (None, False) == (child.report, child.printing)

@@ -69,7 +69,7 @@ def test_found_device_works_and_runs_a_kernel():
 
 
 def test_context_of_a_device_that_has_gone():
-    with pytest.raises(NoDeviceError, match=r"device 99 \('gone'\) is gone"):
+    with pytest.raises(NoDeviceError, match=r"device 99 \('gone'\) is no longer listed"):
         fake_device(99, "gone", "nowhere").context()
 
 

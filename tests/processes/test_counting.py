@@ -11,14 +11,7 @@ from joblib import parallel_config
 
 import perfmodel as pm
 from perfmodel.counts import cache, counting
-from perfmodel.errors import (
-    JobsError,
-    OptionError,
-    TrialError,
-    UnknownStatisticWarning,
-    UnpicklableVariantError,
-    failed,
-)
+from perfmodel.errors import KernelError, OptionError, TrialError, UnknownStatisticWarning
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.progress import Silent
 from tests.cluster import cluster
@@ -64,7 +57,7 @@ def check(counted, variants, expected):
     assert expected == groups(counted)
     assert [name for name in variants if name in expected] == [*counted]
     assert {"raises", "held", "no unit"} >= {*counted.errors}
-    assert str(failed("raises", "compile", "KeyError: 'x'")) == str(counted.errors["raises"])
+    assert "KeyError: 'x'" in str(counted.errors["raises"])
     assert isinstance(counted.errors["no unit"], TrialError)
 
 
@@ -85,7 +78,7 @@ def test_processes_give_what_a_plain_loop_gives(several, tmp_path, monkeypatch):
     with pytest.warns(UnknownStatisticWarning) as told:
         counted = pm.count_all(variants, 2, progress=noted, statistics={"nothing": 3})
     check(counted, variants, expected)
-    assert isinstance(counted.errors["held"], UnpicklableVariantError)
+    assert isinstance(counted.errors["held"], KernelError)
     assert len(variants) == noted.total == len(noted.steps)
     assert {"width 64", "unit"} < {*noted.steps}
     assert ["raises"] == [step.split(":")[0] for step in noted.steps if "KeyError" in step]
@@ -122,14 +115,14 @@ def test_where_nothing_can_be_counted_the_first_error_is_raised():
 
 @pytest.mark.parametrize("jobs", [0, 1.5, True, None, "all"])
 def test_numbers_of_processes_that_are_none(jobs):
-    with pytest.raises(JobsError, match="give the number of processes"):
+    with pytest.raises(OptionError, match="give the number of processes"):
         pm.count_all({"a": double(4)}, jobs)
 
 
 @pytest.mark.slow
 def test_on_a_cluster_it_just_works():
     variants = {str(width): partial(double, width) for width in (2, 4, 8, 16)} | {"bad": lambda: lp.nothing}
-    with cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"):
+    with cluster(workers=2) as client, client.as_current(), parallel_config(backend="dask"):
         counted = pm.count_all(variants)
     assert {"2": 500, "4": 250, "8": 125, "16": 63} == groups(counted)
     assert "AttributeError" in counted.errors["bad"].problem

@@ -1,4 +1,4 @@
-"""Processes that die, that grow, and that are interrupted."""
+"""Processes that die, that grow, and that are interrupted; the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import cloudpickle
 import numpy as np
@@ -21,14 +23,15 @@ import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import JobsError, SchedulerError, UnpicklableVariantError, WorkerDiedError, WorkerDiedWarning
+from perfmodel.errors import KernelError, OptionError, SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
 from perfmodel.processes import pool
-from perfmodel.processes.pool import checked_jobs
+from perfmodel.processes.pool import Processes, checked_jobs, is_death, processes_for
 from perfmodel.processes.variants import Outcome, Parcel
 from tests.cluster import cluster
 from tests.processes.variants import double, noted, write_file
 
 ROOT = Path(__file__).parents[2]
+LETTERS = dict.fromkeys("abcdefghijklmnop", double)
 
 
 def processes_of(session: int) -> list[str]:
@@ -44,66 +47,45 @@ def processes_of(session: int) -> list[str]:
     return found
 
 
+def _pid(kernel: object) -> int:
+    return os.getpid()
+
+
+# {{{ with processes
+
 @pytest.mark.slow
-def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path):
-    ends = {3: "once", 5: "always"}
-    variants = {
-        f"v{place}": partial(noted, str(tmp_path), f"v{place}", place + 1, ends.get(place, "")) for place in range(8)
-    }
-    with warnings.catch_warnings(record=True) as told:
+def test_killed_processes_lose_no_variant(tmp_path):
+    ends = {2: "once", 3: "always"}
+    variants = {f"v{i}": partial(noted, str(tmp_path), f"v{i}", i + 1, ends.get(i, "")) for i in range(6)}
+    with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         counted = pm.count_all(variants, 2)
-    assert {name: -(-100 // (int(name[1:]) + 1)) for name in variants if name != "v5"} == {
+    assert {f"v{i}": -(-100 // (i + 1)) for i in range(6) if i != 3} == {
         name: counts.work_groups()(n=100) for name, counts in counted.items()
     }
-    assert [name for name in variants if name != "v5"] == [*counted]
-    assert {"v5": WorkerDiedError("v5")} == {**counted.errors}
-    said = [str(one.message) for one in told if one.category is WorkerDiedWarning]
-    assert 1 <= len(said) <= 3
-    assert all("a process was killed or crashed: " in one and "\n" not in one for one in said)
-    built = (tmp_path / "built").read_text().split()
-    assert {*built} == {*variants} - {"v5"}
-    assert len(built) <= len(variants) + 4 * len(said)  # of each death, only what was under way
-
-
-@pytest.mark.slow
-def test_a_killed_worker_of_a_cluster_loses_nothing_and_does_nothing_twice(tmp_path):
-    variants = {f"v{width}": partial(noted, str(tmp_path), f"v{width}", width, "once" if width == 6 else "")
-                for width in range(1, 17)}  # fmt: skip
-    with (
-        cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"),
-        pytest.warns(WorkerDiedWarning, match=r"^1 of 2 workers \(tcp://[\d.:]+\) of the cluster ended") as told,
-    ):  # fmt: skip
-        counted = pm.count_all(variants)
-    assert 1 == len(told)
-    assert {name: -(-100 // int(name[1:])) for name in variants} == {
-        name: counts.work_groups()(n=100) for name, counts in counted.items()
-    }
-    assert ([*variants], {}) == ([*counted], {**counted.errors})
-    built = (tmp_path / "built").read_text().split()
-    assert {*built} == {*variants}
-    assert len(built) <= len(variants) + 4  # those that the killed worker had, and not much more
+    assert [name for name in variants if name != "v3"] == [*counted]
+    assert isinstance(counted.errors["v3"], WorkerDiedError)
+    texts = [str(one.message) for one in given if one.category is WorkerDiedWarning]
+    assert 1 <= len(texts) <= 2
+    assert len((tmp_path / "built").read_text().split()) <= len(variants) + 4 * len(texts)
 
 
 @pytest.mark.nightly
-def test_a_variant_that_kills_each_worker_of_a_cluster_gets_an_error(tmp_path):
-    variants = {str(width): partial(noted, str(tmp_path), str(width), width, "always" if width == 6 else "")
+@pytest.mark.parametrize("end", ["once", "always"])
+def test_killed_workers_of_a_cluster_lose_no_variant(tmp_path, end):
+    variants = {str(width): partial(noted, str(tmp_path), str(width), width, end if width == 6 else "")
                 for width in range(1, 9)}  # fmt: skip
-    with (
-        cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"),
-        pytest.warns(WorkerDiedWarning),
-    ):  # fmt: skip
+    with cluster(workers=2) as client, client.as_current(), parallel_config(backend="dask"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkerDiedWarning)
         counted = pm.count_all(variants)
-    assert ({"6": WorkerDiedError("6")}, [str(width) for width in range(1, 9) if width != 6]) == (
-        {**counted.errors}, [*counted])  # fmt: skip
+    assert [name for name in variants if name != "6" or end == "once"] == [*counted]
+    assert {*variants} - {*counted} == {*counted.errors}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_that_grew_are_replaced():
-    """Each variant keeps more than a process may grow; loky looks after a variant, once a second."""
-    variants = {str(width): partial(double, width) for width in range(1, 7)}
-    found = pool.Pool(2).each(_grown, variants, "growing")
-    assert [*variants] == [*found]
+    """Each variant keeps more memory than a process may grow; loky checks once a second."""
+    found = pool.Pool(2).each(_grown, {str(width): partial(double, width) for width in range(1, 7)}, "growing")
     assert len({*found.values()} - {os.getpid()}) >= 3
 
 
@@ -113,23 +95,80 @@ def _grown(kernel: object) -> int:
     return os.getpid()
 
 
-def _pid(kernel: object) -> int:
-    return os.getpid()
+@pytest.mark.slow
+def test_processes_end_with_their_results(monkeypatch):
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    variants = {str(width): partial(double, width) for width in range(1, 100)}
+    found = pool.Pool(2).stream(lambda kernel: (os.getpid(), os.environ["OMP_NUM_THREADS"]), variants, "asking", most=1)
+    (_, (one, threads)), (_, (two, _)) = next(found), next(found)
+    assert ("7", True) == (threads, os.getpid() not in {one, two})
+    found.close()
+    for pid in {one, two}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
-class Pretended:
-    """Processes that do a variant when somebody waits for it: the oldest first, or one that dies with all others."""
+@pytest.mark.slow
+@pytest.mark.parametrize(("group", "times"), [(True, 3), pytest.param(False, 1, marks=pytest.mark.nightly)])
+def test_an_interrupt_leaves_no_process(group, times, tmp_path):
+    """A terminal interrupts all processes, `kill -INT` only the first one."""
+    path = write_file(tmp_path, tuple(range(1, 200)), "import pathlib, time; pathlib.Path(__file__).with_name('on')"
+                      ".touch(); time.sleep(0.1)")  # fmt: skip
+    command = [sys.executable, "-m", "perfmodel", "count", str(path), "--jobs", "2"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not (tmp_path / "on").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(processes_of(process.pid)) >= 3
+    for _ in range(times):
+        (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        time.sleep(0.1)
+    out, err = process.communicate(timeout=30)
+    assert (130, "") == (process.returncode, out), err
+    assert "perfmodel: interrupted" == err.splitlines()[-1]
+    assert "Traceback" not in err
+    until = time.monotonic() + 5
+    while processes_of(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [] == processes_of(process.pid)
 
-    address = "tcp://host:1"
+
+def test_an_interrupt_is_raised_after_processes_have_started():
+    def interrupted_twice():
+        with pool._interrupts_held():
+            blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+            started = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True)
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+            outputs.append(started.stdout)
+
+    outputs, before = [], signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted_twice()
+        assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ["True\n"] == outputs
+
+# }}}
+
+
+# {{{ with replaced processes
+
+class Replaced(Processes):
+    """Finishes the oldest variant when the pool waits; all variants die together with one of the deadly ones."""
 
     def __init__(self, count: int = 2, deadly: tuple[str, ...] = (), dead: int = 0) -> None:
-        self.count, self.deadly, self.dead = count, deadly, dead
+        super().__init__(count)
+        self.deadly, self.dead = deadly, dead
         self.waiting: dict[Future, Parcel] = {}
-        self.rounds: list[list[str]] = []  # what was under way at each look
-        self.ended: list[bool] = []
-
-    def shared(self, value):
-        return value
+        self.rounds: deque[list[str]] = deque()  # the variants under way at each wait
+        self.ends = 0
 
     def submit(self, function, task, parcel):
         if self.dead:
@@ -140,14 +179,9 @@ class Pretended:
         return future
 
     def end(self, kill=False):
-        assert kill or not self.waiting
-        self.ended.append(kill)
+        self.ends += 1
 
-    def gone(self):
-        return ""
-
-    def wait(self, futures, return_when=ALL_COMPLETED):
-        """In place of `concurrent.futures.wait`."""
+    def wait(self, futures, return_when):
         if not all(future.done() for future in futures):
             names = [parcel.name for parcel in self.waiting.values()]
             self.rounds.append(names)
@@ -157,117 +191,116 @@ class Pretended:
                 self.waiting.clear()
             for future in [*self.waiting][: 1 if return_when == FIRST_COMPLETED else None]:
                 future.set_result(Outcome(cloudpickle.dumps((self.waiting.pop(future).name, ()))))
-        return {future for future in futures if future.done()}, {future for future in futures if not future.done()}
+        return SimpleNamespace(done={future for future in futures if future.done()})
 
 
 @pytest.fixture
-def pretend(monkeypatch):
-    def begin(**properties):
-        found = Pretended(**properties)
-        monkeypatch.setattr(pool, "wait", found.wait)
-        monkeypatch.setattr(pool, "processes_for", lambda jobs, most: nullcontext(found))
-        return found
+def replace(monkeypatch):
+    def made(**properties):
+        processes = Replaced(**properties)
+        monkeypatch.setattr(pool, "wait", processes.wait)
+        monkeypatch.setattr(pool, "processes_for", lambda jobs, most: nullcontext(processes))
+        return processes
 
-    return begin
-
-
-LETTERS = dict.fromkeys("abcdefghijklmnop", double)
+    return made
 
 
-def test_a_bounded_number_is_under_way(pretend):
-    processes = pretend()
+def test_a_bounded_number_is_under_way(replace):
+    processes = replace()
     assert [(name, name) for name in LETTERS] == [*pool.Pool(2).stream(_pid, LETTERS, "asking")]
-    assert {2 * 2} == {len(names) for names in processes.rounds[:-3]}  # processes, variants of each
-    assert [] == processes.ended
+    assert {2 * 2} == {len(names) for names in [*processes.rounds][:-3]}
+    assert 0 == processes.ends
 
 
-def test_nothing_runs_far_ahead_of_who_takes_it(pretend, monkeypatch):
+def test_a_bounded_number_of_results_is_buffered(replace, monkeypatch):
     monkeypatch.setattr(pool, "SENT", 1)
-    processes = pretend(count=1)
+    processes = replace(count=1)
     found = pool.Pool(2).stream(_pid, LETTERS, "asking", most=1)
     assert ("a", "a") == next(found)
-    assert [["a"]] == processes.rounds
+    assert [["a"]] == [*processes.rounds]
     found.close()
-    assert ["a"] == processes.rounds[-1]
 
 
-def test_suspects_are_tried_alone_until_the_deadly_one_is_known(pretend):
-    processes = pretend(deadly=("c",))
-    with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as told:
+def test_variants_under_way_are_tried_again_alone(replace):
+    processes = replace(deadly=("c",))
+    with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as given:
         found = pool.Pool(2).each(_pid, LETTERS, "asking")
-    assert {name: name for name in LETTERS} | {"c": WorkerDiedError("c")} == found
-    assert [*LETTERS] == [*found]
-    assert 1 == len(told)
+    assert isinstance(found["c"], WorkerDiedError)
+    assert {name: name for name in LETTERS if name != "c"} == {name: found[name] for name in found if name != "c"}
+    assert ([*LETTERS], 1, 2) == ([*found], len(given), processes.ends)
     assert [[*"abcd"], ["a"], ["b"], ["c"], ["d"]] == [names for names in processes.rounds if names][:5]
-    assert [True, True] == processes.ended
 
 
-def test_a_process_that_died_while_it_was_idle_condemns_nothing(pretend):
-    processes = pretend(dead=2)
-    assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
-    assert [True, True] == processes.ended
+def test_a_process_that_died_while_idle_ends_no_variant(replace):
+    replace(dead=1)
+    with pytest.warns(WorkerDiedWarning):
+        assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
 
 
-def test_what_cannot_be_pickled_is_left_out(pretend):
-    pretend()
+def test_an_unpicklable_variant_has_an_error(replace):
+    replace()
     lock = threading.Lock()
     found = pool.Pool(2).each(_pid, {**LETTERS, "held": lambda: lock}, "asking")
-    assert isinstance(found.pop("held"), UnpicklableVariantError)
+    assert isinstance(found.pop("held"), KernelError)
     assert {name: name for name in LETTERS} == found
 
 
-def test_a_lost_scheduler_is_told(pretend, monkeypatch):
-    processes = pretend()
-    monkeypatch.setattr(pool, "wait", lambda futures, return_when="": ([one for one in futures if one.cancel()], []))
-    with pytest.raises(SchedulerError, match="at 'tcp://host:1' does not answer: the connection is lost"):
+def test_a_lost_scheduler_is_an_error(replace, monkeypatch):
+    replace()
+    monkeypatch.setattr(
+        pool, "wait", lambda futures, return_when: SimpleNamespace(done={one for one in futures if one.cancel()})
+    )
+    with pytest.raises(SchedulerError, match="the connection to the Dask scheduler is lost"):
         pool.Pool(2).each(_pid, LETTERS, "asking")
-    assert 4 == len(processes.waiting)
+
+# }}}
 
 
-@pytest.mark.slow
-def test_processes_end_where_results_are_not_wanted_any_more():
-    variants = {str(width): partial(double, width) for width in range(1, 100)}
-    found = pool.Pool(2).stream(_pid, variants, "asking", most=1)
-    (_, one), (_, two) = next(found), next(found)
-    assert os.getpid() not in {one, two}
-    found.close()
-    for pid in {one, two}:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+# {{{ numbers of processes
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("group", "times"), [(True, 3), *(pytest.param(one, 1, marks=pytest.mark.nightly) for one in (True, False))]
-)
-def test_an_interrupt_leaves_no_process(group, times, tmp_path):
-    """As a terminal sends it, to all processes at once, and as `kill -INT` does, to the first; also again and again."""
-    path = write_file(tmp_path, tuple(range(1, 200)), "import pathlib, time; pathlib.Path(__file__).with_name('on')"
-                      ".touch(); time.sleep(0.1)")  # fmt: skip
-    command = [sys.executable, "-m", "perfmodel", "count", str(path), "--jobs", "2"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+def cluster_of(workers, wait=lambda number, timeout: None):
+    """Return a client of a cluster whose workers have these numbers of threads by address."""
+    return SimpleNamespace(
+        nthreads=lambda: workers, get_executor=lambda pure: None, wait_for_workers=wait,
+        scheduler=SimpleNamespace(address="tcp://host:1"),
     )  # fmt: skip
-    until = time.monotonic() + 60
-    while not (tmp_path / "on").exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert len(processes_of(process.pid)) >= 3
-    for _ in range(times):
-        (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
-        time.sleep(0.1)
-    out, err = process.communicate(timeout=30)
-    assert 130 == process.returncode, err
-    assert "" == out
-    assert "perfmodel: interrupted" == err.splitlines()[-1]
-    assert "Traceback" not in err
-    until = time.monotonic() + 5
-    while processes_of(process.pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert [] == processes_of(process.pid)
 
 
-def test_integers_of_all_kinds_are_numbers_of_jobs():
+@pytest.mark.parametrize(("jobs", "most", "expected"), [(-1, 100, 3), (2, 100, 2), (64, 100, 3), (-1, 1, 1)])
+def test_jobs_bound_the_workers_of_a_cluster(monkeypatch, jobs, most, expected):
+    monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
+    client = cluster_of(dict.fromkeys("abc", 4))
+    monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 12))
+    with processes_for(jobs, most) as found:
+        assert expected == found.count
+
+
+@pytest.mark.parametrize(("jobs", "most", "expected"), [(24, 1, 1), (24, 3, 3), (2, 3, 2), (-1, 1, 1)])
+def test_there_are_no_more_processes_than_variants(jobs, most, expected):
+    with processes_for(jobs, most) as found:
+        assert expected == found.count
+
+
+def test_a_cluster_without_suitable_workers_is_refused(monkeypatch):
+    def refuse(client, workers):
+        raise VersionError(f"other versions: {workers}")
+
+    def none(number, timeout):
+        raise TimeoutError
+
+    monkeypatch.setattr("perfmodel.cluster.check_versions", refuse)
+    with pytest.raises(VersionError, match=r"\['tcp://a:1', 'tcp://b:1'\]"):
+        pool.ClusterProcesses(cluster_of({"tcp://b:1": 1, "tcp://a:1": 2}), 9)
+    with pytest.raises(SchedulerError, match=r"has no workers \(waited 10 s\); start some: dask worker tcp://host:1"):
+        pool.ClusterProcesses(cluster_of({}, none), 9)
+
+
+def test_deaths_and_numbers_of_jobs():
+    assert is_death(BrokenProcessPool())
+    assert is_death(type("KilledWorker", (Exception,), {})())
+    assert not is_death(RuntimeError())
     assert [2, -1] == [checked_jobs(np.int64(2)), checked_jobs(-1)]
-    with pytest.raises(JobsError, match="jobs=False; give the number"):
+    with pytest.raises(OptionError, match="jobs=False; give the number"):
         checked_jobs(False)
+
+# }}}

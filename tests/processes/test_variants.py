@@ -14,7 +14,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.counts import count
-from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantError, VariantError, failed
+from perfmodel.errors import KernelError, PerfModelWarning, TrialError, VariantError, failed
 from perfmodel.kernels import files
 from perfmodel.kernels.files import built, load_kernel_file
 from perfmodel.processes import variants
@@ -88,7 +88,7 @@ def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
 
 def test_what_cannot_be_pickled_is_named_with_advice():
     lock = threading.Lock()
-    with pytest.raises(UnpicklableVariantError, match=r"variant 'held' .*lock.*; give a function that builds it"):
+    with pytest.raises(KernelError, match=r"variant 'held' .*lock.*; give a function that builds it"):
         packed("held", lambda: lock)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import ResultsFileError
+from perfmodel.errors import ResultsError
 from perfmodel.store import t4
 from perfmodel.store.exchange import TunerResults, read_results
 from tests.store.test_exchange import examples
@@ -93,10 +93,10 @@ def test_older_caches_have_the_error_as_a_time_and_no_single_times(tmp_path):
     ("entry", "said"),
     [
         ('"32,1": {"group": 32, "time": 2.0},', "the entry '32,1' has no value for terms"),
-        ('"32,1": {"group": 32, "terms": 1, "time": -2.0},', "has the time -2.0, which is no number above 0"),
-        ('"32,1": {"group": 32, "terms": 1, "times": [1.0, true]},', "has the time True, which is no number above 0"),
-        ('"32,1": {"group": 32, "terms": 1},', "has the time None, which is no number above 0"),
-        ('"32,1": 2.0,', "the entry '32,1' is float, and no object"),
+        ('"32,1": {"group": 32, "terms": 1, "time": -2.0},', "has the time -2.0, which is not a number above 0"),
+        ('"32,1": {"group": 32, "terms": 1, "times": [1.0, true]},', "the time True, which is not a number above 0"),
+        ('"32,1": {"group": 32, "terms": 1},', "has the time None, which is not a number above 0"),
+        ('"32,1": 2.0,', "the entry '32,1' is float, not an object"),
     ],
 )
 def test_an_entry_that_is_no_result_is_refused_and_the_others_are_read(tmp_path, entry, said):
@@ -128,22 +128,22 @@ def test_times_that_no_record_holds_are_refused(tmp_path, time):
         ("", "is not valid JSON"),
         ("no JSON", "is not valid JSON"),
         ('{"cache": {"1": {"time": NaN', "has NaN"),
-        ("[1, 2]", "is list: neither 'cache' nor 'results' is in it"),
-        ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': neither"),
+        ("[1, 2]", "is list: it has neither 'cache' nor 'results'"),
+        ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': it has neither"),
         ('{"cache": {}}', "'tune_params_keys' must be a list of names"),
         ('{"results": []}', "has results of the schema version None, and version 1 is known here"),
         ('{"results": [], "schema_version": "2.0.0"}', "has results of the schema version '2.0.0'"),
     ],
 )
 def test_a_file_that_is_neither_is_refused(tmp_path, text, said):
-    with pytest.raises(ResultsFileError) as caught:
+    with pytest.raises(ResultsError) as caught:
         read(tmp_path, text)
     assert said in str(caught.value)
     assert "give a cache file of Kernel Tuner" in str(caught.value)
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(ResultsFileError, match="cannot be read"):
+    with pytest.raises(ResultsError, match="cannot be read"):
         read_results(tmp_path / "none.json")
 
 
@@ -184,12 +184,12 @@ def test_a_result_that_is_valid_and_not_correct_failed(tmp_path):
     ("changes", "said"),
     [
         ({"configuration": None}, "result 1 has no 'configuration' that is an object"),
-        ({"invalidity": "slow"}, "has the invalidity 'slow', which is none of correct, constraints, compile"),
+        ({"invalidity": "slow"}, "has the invalidity 'slow'; allowed are correct, constraints, compile"),
         ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h', which is none"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h'; allowed are"),
         ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
         ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
-        ({"times": {"runtimes": [0]}}, "has the time 0, which is no number above 0"),
+        ({"times": {"runtimes": [0]}}, "has the time 0, which is not a number above 0"),
     ],
 )
 def test_a_result_that_cannot_be_read_is_refused(tmp_path, changes, said):

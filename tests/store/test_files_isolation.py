@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perfmodel.errors import StoreFormatError, StoreMissingError
+from perfmodel.errors import StoreError
 from perfmodel.store import append_line
 from perfmodel.store.files import isolation_path, read_isolations
 from perfmodel.store.measurement import Isolation
@@ -62,8 +62,8 @@ def test_read_back_it_is_the_same_and_the_newest_counts(tmp_path):
 
 
 def test_no_proofs_and_no_proof(tmp_path):
-    with pytest.raises(StoreMissingError):
+    with pytest.raises(StoreError):
         read_isolations(tmp_path)
     append_line(isolation_path(tmp_path), {"schema": "perfmodel.isolation/1"})
-    with pytest.raises(StoreFormatError, match="line 1: is not valid: field 'kernel': Field required"):
+    with pytest.raises(StoreError, match="line 1: is not valid: field 'kernel': Field required"):
         read_isolations(tmp_path)

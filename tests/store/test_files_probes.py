@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import SetAsideWarning, StoreFormatError
+from perfmodel.errors import SetAsideWarning, StoreError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from tests.facts.test_probed import L1, capacity
@@ -38,7 +38,7 @@ def test_a_damaged_line_is_left_out(tmp_path):
 
 def test_a_newer_schema_is_refused(tmp_path):
     probes_path(tmp_path).write_text(json.dumps({**asdict(capacity()), "schema": "perfmodel.probe/2"}) + "\n")
-    with pytest.raises(StoreFormatError):
+    with pytest.raises(StoreError):
         read_probes(tmp_path)
 
 

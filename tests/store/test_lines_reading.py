@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.documents import Schema, json_document
-from perfmodel.errors import DocumentError, SetAsideWarning, StoreFormatError
+from perfmodel.errors import DocumentError, SetAsideWarning, StoreError
 from perfmodel.store import read_lines
 
 TOY = Schema("toy/2", "make it again")
@@ -39,7 +39,7 @@ def test_damaged_lines_are_one_sentence_that_names_the_first(tmp_path):
 def test_a_file_without_any_line_that_can_be_read_is_an_error(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("{\n{\n")
-    with pytest.raises(StoreFormatError, match="line 1: is not valid JSON"):
+    with pytest.raises(StoreError, match="line 1: is not valid JSON"):
         read_lines(path, json_document)
     path.write_text("{")  # the first record of all was torn
     with pytest.warns(SetAsideWarning, match="line 1 is torn"):
@@ -52,12 +52,12 @@ def test_newer_lines_are_refused_and_older_ones_say_what_renews_them(tmp_path):
     with pytest.warns(SetAsideWarning, match="line 2 has the older schema 'toy/1' instead of 'toy/2'; make it again"):
         assert ((1, 1),) == read_lines(path, toy)[0]
     path.write_text('{"schema": "toy/2", "a": 1}\n{"schema": "toy/3", "a": 2}\n')
-    with pytest.raises(StoreFormatError, match="line 2: has schema 'toy/3', newer than 'toy/2'"):
+    with pytest.raises(StoreError, match="line 2: has schema 'toy/3', newer than 'toy/2'"):
         read_lines(path, toy)
 
 
 def test_a_folder_is_no_file_of_lines(tmp_path):
-    with pytest.raises(StoreFormatError, match="cannot be read"):
+    with pytest.raises(StoreError, match="cannot be read"):
         read_lines(tmp_path, json_document)
 
 

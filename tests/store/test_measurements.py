@@ -16,7 +16,7 @@ from tests.store.test_files import device_facts, measurement
 
 def test_rows_of_two_devices_have_no_one_device():
     found = Measurements((measurement(), measurement(device="E"), measurement(device="E", platform="Q")), {})
-    with pytest.raises(errors.MixedDevicesError, match=r"D \(P\), E \(P\), E \(Q\)"):
+    with pytest.raises(errors.StoreError, match=r"D \(P\), E \(P\), E \(Q\)"):
         found.device  # noqa: B018 -- raises
     assert 2 == len(found.of_device("E").rows)
     assert "E" == found.of_device("E", "Q").device
@@ -34,7 +34,7 @@ def test_what_other_code_or_another_driver_replaced_is_outdated():
 
 def test_of_two_drivers_one_is_fitted_or_measured_again_which_nobody_can_of_recorded_times():
     both = Measurements((measurement(), measurement(driver="2", parameters={"n": 9})), {})
-    assert "'1' (1 rows), '2' (1 rows); measure again what is of an old one" in both.mixture
+    assert "'1' (1 rows), '2' (1 rows); measure again those of old drivers" in both.mixture
     recorded = DeviceFacts("D", "P", "1", (("recorded", Fact(1, "", "their archive")),))
     assert "'2' (1 rows); fit one: perfmodel fit --driver NAME" in both.with_facts(recorded).mixture
 

@@ -88,7 +88,7 @@ def test_an_impossible_visit_does_not_join_the_others_and_is_told_once():
         (row,) = list(found)
     assert (1e-3, 2) == (row.seconds, len(row.visits))
     assert [
-        "'m.jsonl': 1 time that cannot be was set aside (copy work_group=16x16 n=8: 1 ns, and an empty launch took "
+        "'m.jsonl': 1 impossible time was left out (copy work_group=16x16 n=8: 1 ns, and an empty launch took "
         "30 us); measure again, with perfmodel measure or calibrate"
     ] == [str(one.message) for one in told] == [*found.notes]
     assert (1, [rows[1]]) == (len(told), [one.row for one in found.impossible])
@@ -116,7 +116,7 @@ def with_time(folder: Path, seconds: float) -> str:
 def test_a_fit_is_what_it_is_without_the_impossible_time_and_notes_it(tmp_path):
     kernel = with_time(tmp_path / "bad", 1e-9)
     measured = store.read(tmp_path / "bad")
-    with pytest.warns(SetAsideWarning, match=f"1 time that cannot be was set aside.*{kernel}"):
+    with pytest.warns(SetAsideWarning, match=f"1 impossible time was left out.*{kernel}"):
         model = pm.fit(measured, "stevens_kloeckner_2016")
     good = store.read(QUICKSTART)
     rest = Measurements((*good.rows[:40], *good.rows[41:]), good.counts_documents, facts=good.facts)

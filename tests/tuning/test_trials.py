@@ -359,7 +359,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
         kept = found.visit("one")
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     store.append(tmp_path, death)
-    monkeypatch.setenv(supervised.BEGINS, json.dumps(said[0]["begins"]))
+    monkeypatch.setenv(supervised.STARTS, json.dumps(said[0]["starts"]))
     measured = Timekeeper.measured
     timed = []
     monkeypatch.setattr(
@@ -383,7 +383,7 @@ def test_a_variant_that_ended_its_process_while_sizes_were_chosen_is_not_run_the
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     (before, after), key = said, ("deadly", {"n": 256})
     assert (key, None) == ((before["record"]["variant"]["variant"], before["record"]["parameters"]), after)
-    monkeypatch.setenv(supervised.BEGINS, json.dumps({str(store.paths(tmp_path)[0]): 0}))
+    monkeypatch.setenv(supervised.STARTS, json.dumps({str(store.paths(tmp_path)[0]): 0}))
     store.append(tmp_path, death)
     with (
         trials({"deadly": unit()}, keep=tmp_path) as found,

@@ -17,14 +17,12 @@ from perfmodel import store as stored
 from perfmodel.facts.doubts import DISTURBED, disturbed
 from perfmodel.facts.probed import Point, ProbeRun
 from perfmodel.io import replace_file
-from perfmodel.measuring import supervised, timing
+from perfmodel.measuring import timing
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
-from perfmodel.measuring.load import LoadWatch
-from perfmodel.measuring.lock import locked
+from perfmodel.measuring.lock import LoadWatch, locked
 from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
-from perfmodel.measuring.remote import workers
 from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
@@ -46,15 +44,11 @@ def measure_probes(
 
     What was probed thoroughly is not probed briefly again. With `again` a new series begins where the last one is
     complete; its facts replace those of the last. Raises DeviceBusyError where another campaign on the device does not
-    end within `wait_s` [s], ForeignDeviceError where the folder is another device's, OutputError where it cannot be
+    end within `wait_s` [s], StoreError where the folder is another device's, OutputError where it cannot be
     written.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
-    if isinstance(device, workers.WorkersDevice):
-        files = probes_path(folder), _begun_path(folder)
-        workers.Caller(device, files, progress, wait_s).run(_probed_there, settings, again)
-        return read_probes(folder)
     with locked(device.facts, progress, wait_s):
         bench = Bench(device, DEFAULT)
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
@@ -72,11 +66,6 @@ def measure_probes(
                 watch.look()
                 progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
     return read_probes(folder)
-
-
-def _probed_there(device: Device, folder: Path, progress: Progress, settings: ProbeSettings, again: bool) -> None:
-    """Probe on a worker, with a copy of the caller's files in a folder."""
-    measure_probes(device, folder, progress, settings, again)
 
 
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
@@ -134,8 +123,7 @@ def _under_way(folder: Path, what: str) -> Iterator[int]:
     except OSError as error:
         raise failure(path, error) from error
     try:
-        with supervised.named(f"probe {what.split()[-1]}"):
-            yield deaths
+        yield deaths
     finally:
         with suppress(OSError):
             path.unlink()

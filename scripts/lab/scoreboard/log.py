@@ -12,7 +12,8 @@ from typing import Any
 
 from perfmodel.display import cell_text, csv_text
 from perfmodel.documents import read_file
-from perfmodel.errors import DocumentError, StoreFormatError
+from perfmodel.errors import DocumentError, StoreError
+from perfmodel.store.lines import wrong_line
 from scripts.lab.scoreboard.scoring import Scoring
 
 COLUMNS = tuple(one.name for one in fields(Scoring))
@@ -37,7 +38,7 @@ def read_scoreboard(path: Path) -> tuple[Scoring, ...]:
 
     Raises
     ------
-    StoreFormatError
+    StoreError
         If a line is none of :func:`scoreboard_csv`.
     """
     return tuple(one for _, one in _read(path, COLUMNS))
@@ -81,14 +82,14 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[tuple[str, Scoring], ...]
         lines = csv.DictReader(StringIO(read_file(path).decode()), strict=True)
         if tuple(lines.fieldnames or ()) != tuple(columns):
             expected = ",".join(columns)
-            raise StoreFormatError(path, 1, f"has not the columns of a scoreboard, which are '{expected}'")
+            raise wrong_line(path, 1, f"has not the columns of a scoreboard, which are '{expected}'")
         return tuple((cell_text(one.get(REASON, "")), _scoring(one)) for one in lines)
     except (DocumentError, UnicodeError) as error:
-        raise StoreFormatError(path, 1, getattr(error, "problem", str(error))) from error
+        raise wrong_line(path, 1, getattr(error, "problem", str(error))) from error
     except (csv.Error, ValueError, TypeError) as error:
-        if isinstance(error, StoreFormatError):
+        if isinstance(error, StoreError):
             raise
-        raise StoreFormatError(path, lines.line_num, f"is no row of a scoreboard ({error})") from error
+        raise wrong_line(path, lines.line_num, f"is no row of a scoreboard ({error})") from error
 
 
 def _scoring(cells: Mapping[str, str]) -> Scoring:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from perfmodel.errors import StoreFormatError
+from perfmodel.errors import StoreError
 from scripts.lab.scoreboard.log import latest, log_csv, read_log, read_scoreboard, scoreboard_csv
 from tests.lab.scoreboard.scored import scoring
 
@@ -49,7 +49,7 @@ def test_the_log_has_a_reason_for_each_row(tmp_path):
 def test_a_damaged_line_is_named(tmp_path, damage, line, said):
     path = tmp_path / "scoreboard.csv"
     path.write_text(damage(scoreboard_csv([scoring(cases=7), scoring()])))
-    with pytest.raises(StoreFormatError, match=said) as found:
+    with pytest.raises(StoreError, match=said) as found:
         read_scoreboard(path)
     assert (str(path), line) == (found.value.path, found.value.line)
 
@@ -57,7 +57,7 @@ def test_a_damaged_line_is_named(tmp_path, damage, line, said):
 def test_a_file_that_is_no_text(tmp_path):
     path = tmp_path / "scoreboard.csv"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(StoreFormatError):
+    with pytest.raises(StoreError):
         read_scoreboard(path)
 
 

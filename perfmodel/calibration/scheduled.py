@@ -1,0 +1,148 @@
+"""Devices of a Dask scheduler's workers: one task measures each of them, and this process writes its folder.
+
+A worker has its device as a resource: ``dask worker SCHEDULER --resources "pocl=1"``. The resource's name selects the
+device on the worker's machine (:func:`perfmodel.opencl.find`).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from perfmodel import cluster, store
+from perfmodel.calibration.calibrate import measure_device, probe_device
+from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownDeviceError, WorkerDiedError, listed
+from perfmodel.io import replace_file
+from perfmodel.kernels import KernelClass
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.lock import pin_threads
+from perfmodel.measuring.making import packed
+from perfmodel.opencl import Device, find
+from perfmodel.progress import Progress, Silent, task
+from perfmodel.store.lines import opened
+
+Kernels = Iterable[KernelClass] | None
+Files = Mapping[str, bytes]
+"""Contents of a device's folder by the names of its files."""
+
+
+def measured_devices(
+    client: Any, selectors: Sequence[str], folders: Path, campaign: Campaign, progress: Progress | None = None,
+    kernels: Kernels = None, tests: Kernels = None,
+) -> Iterator[Path]:  # fmt: skip
+    """Probe and measure devices of a scheduler's workers, at the same time; yield the folder of each finished device.
+
+    A folder that has measurements already is completed, as by :func:`perfmodel.calibration.calibrate.calibrate`; a
+    task that does not finish leaves the folder unchanged.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    selectors
+        Resources of workers; all if empty.
+    folders
+        Folder of the devices' folders.
+    campaign, progress, kernels, tests
+        As of :func:`perfmodel.calibration.calibrate.calibrate`.
+
+    Raises
+    ------
+    SchedulerError, VersionError
+        The scheduler does not answer or has no worker with a device, or a worker has other versions.
+    UnknownDeviceError, BrokenDeviceError
+        No worker has a selected resource, or the machine of the worker has no such device, or a broken one.
+    WorkerDiedError
+        A device's worker died, also when Dask started the task again.
+    """
+    workers = _chosen(client, selectors)
+    cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
+    pickled = [None if given is None else [packed(kernel) for kernel in given] for given in (kernels, tests)]
+    found = {selector: _submitted(client, selector, find, selector) for selector in workers}
+    measured: dict[Any, tuple[str, Path, Files]] = {}
+    for selector, future in found.items():
+        device = _result(client, selector, future)
+        folder = folders / device.slug
+        store.prepare(folder, device.facts)
+        files = read_files(folder)
+        future = _submitted(client, selector, measure_files, selector, files, campaign, *pickled)
+        measured[future] = selector, folder, files
+    with task(progress or Silent(), "measuring on workers", len(measured)):
+        for future in cluster.dask().as_completed(measured, loop=client.loop):
+            selector, folder, files = measured[future]
+            add_to(folder, files, _result(client, selector, future))
+            (progress or Silent()).advance(selector)
+            yield folder
+
+
+def _chosen(client: Any, selectors: Sequence[str]) -> dict[str, list[str]]:
+    """Return the addresses of workers by the selected resources."""
+    workers, address = cluster.devices_of(client), cluster.address_of(client)
+    start = f"""start one on its machine: dask worker {address} --nthreads 1 --resources "NAME=1", as "pocl=1\""""
+    if not workers:
+        raise SchedulerError(f"no worker of the Dask scheduler at '{address}' has a device as its resource", start)
+    for selector in selectors:
+        if selector not in workers:
+            problem = f"no worker of the Dask scheduler at '{address}' has the resource '{selector}'"
+            raise UnknownDeviceError(problem, f"the workers have: {listed(workers)}; choose one of them, or {start}")
+    return {selector: workers[selector] for selector in selectors or workers}
+
+
+def _submitted(client: Any, selector: str, function: Any, *arguments: Any) -> Any:
+    with cluster.asking(client):
+        return client.submit(function, *arguments, resources={selector: 1}, pure=False)
+
+
+def _result(client: Any, selector: str, future: Any) -> Any:
+    """Return the result of a task on a device; an error names the device."""
+    with cluster.asking(client):
+        error = future.exception()
+    if error is None:
+        return future.result()
+    if type(error).__name__ == "KilledWorker":
+        problem = f"the workers with the device '{selector}' died while they measured on it"
+        raise WorkerDiedError(problem, "calibrate it on its own machine, where a kernel may end a process") from error
+    if isinstance(error, BrokenDeviceError | UnknownDeviceError):
+        raise type(error)(f"a worker with the resource '{selector}': {error.problem}", error.advice) from error
+    raise error
+
+
+def measure_files(
+    selector: str, files: Files, campaign: Campaign, kernels: list[bytes] | None, tests: list[bytes] | None
+) -> dict[str, bytes]:
+    """Probe and measure this worker's device in a temporary folder with the given files; return its files."""
+    pin_threads()
+    device: Device = find(selector)
+    classes = [None if given is None else [pickle.loads(each) for each in given] for given in (kernels, tests)]
+    with TemporaryDirectory(prefix="perfmodel-") as name:
+        folder = Path(name)
+        for file, content in files.items():
+            replace_file(folder / file, content, durable=False)
+        probe_device(device, folder, campaign)
+        measure_device(device, folder, campaign, None, *classes)
+        return read_files(folder)
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the files of a device's folder that a campaign reads, by their names; a torn last line is left out."""
+    names = (f"{part.removesuffix('.jsonl')}{end}" for part in _STORES for end in (".jsonl", ".plan.jsonl"))
+    found = {name: (folder / name).read_bytes() for name in (*names, *_OTHERS) if (folder / name).is_file()}
+    return {
+        name: content[: content.rfind(b"\n") + 1] if name.endswith(".jsonl") else content
+        for name, content in found.items()
+    }
+
+
+_STORES = ("measurements.jsonl", store.TESTS_FILE, store.SAMPLES_FILE)
+_OTHERS = ("probes.jsonl", "counts.jsonl", "counts.jsonl.xz", "device.json", "facts.yaml")
+
+
+def add_to(folder: Path, before: Files, after: Files) -> None:
+    """Append the lines to a folder that a task added to its files."""
+    for name, content in after.items():
+        if name.endswith(".jsonl"):
+            added = content[len(before.get(name, b"")) :]
+            with opened(folder / name) as file:
+                file.write(added)

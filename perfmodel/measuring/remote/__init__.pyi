@@ -1,3 +1,0 @@
-from . import workers
-
-__all__ = ["workers"]
