@@ -54,7 +54,7 @@ def test_a_median_of_an_even_number_is_the_mean_of_the_middle_two():
     assert math.isclose(3.0, row.median)
 
 
-@pytest.mark.parametrize(("name", "value"), [("place_in_order", -1), ("remeasured", -1), ("status", "fine")])
+@pytest.mark.parametrize(("name", "value"), [("place_in_order", -1), ("status", "fine")])
 def test_what_no_campaign_writes_is_refused(name, value):
     with pytest.raises(ValueError, match=name):
         measurement(**{name: value})
