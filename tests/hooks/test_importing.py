@@ -251,7 +251,7 @@ def test_a_table_of_times(packed):
     assert ("table of times", {"ok": 1, "runtime": 1}) == (found.form, found.statuses)
     assert (1.5e-3, "A card") == (found.rows[0].seconds, found.rows[0].device)
     assert "table: RuntimeFailedConfig" == found.rows[1].message
-    assert "line 4 is no line of integers and a time" in found.refused[0]
+    assert "line 4 does not have integers and a time" in found.refused[0]
 
 
 def test_a_packed_cache_is_read_and_a_damaged_one_refused():

@@ -49,9 +49,8 @@ def test_the_log_has_a_reason_for_each_row(tmp_path):
 def test_a_damaged_line_is_named(tmp_path, damage, line, said):
     path = tmp_path / "scoreboard.csv"
     path.write_text(damage(scoreboard_csv([scoring(cases=7), scoring()])))
-    with pytest.raises(StoreError, match=said) as found:
+    with pytest.raises(StoreError, match=rf"line {line}: .*{said}"):
         read_scoreboard(path)
-    assert (str(path), line) == (found.value.path, found.value.line)
 
 
 def test_a_file_that_is_no_text(tmp_path):
