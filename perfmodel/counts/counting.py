@@ -193,7 +193,7 @@ def _count(
 
 
 def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> dict[str, str]:
-    """Return the types of the arguments that are size parameters, where they are not ``int32``."""
+    """Return the types of size parameters other than ``int32``."""
     (entry,) = scheduled.entrypoints
     arguments = scheduled[entry].arg_dict
     types = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
@@ -212,6 +212,6 @@ def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
             advice = "give a non-negative number: the mean trip count of a loop, or the probability of a test"
             raise StatisticsError(problem, advice, key=key)
         if key.endswith(SPAN) and fractions[key] < 1:
-            advice = "give the number of neighbouring indices among which those of a work-item lie, at least 1"
+            advice = "give the number of neighbouring indices among which a work-item has its own, at least 1"
             raise StatisticsError(problem, advice, key=key)
     return fractions

@@ -257,14 +257,14 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
 
     A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family and may
     have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace
-    or complete those of the published device.
+    or complete the published ones.
 
     Raises
     ------
     FactsError
         If the file cannot be read or is not YAML, or if a fact lacks a part or does not have the unit of its key.
     UnknownNameError
-        If the name is not that of a published device.
+        If no published device has the name.
     """
     try:
         return _facts(_mapping(read_file(path, LIMITS.yaml_bytes)))

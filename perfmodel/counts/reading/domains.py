@@ -236,7 +236,6 @@ def _sum_of(forms: Iterable[Mapping[str, int]]) -> Form:
 
 
 def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
-    """Return the product of affine forms; None where names are multiplied."""
     result: Form = {"": 1}
     for form in forms:
         if not set(result) - {""}:

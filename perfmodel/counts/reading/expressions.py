@@ -31,7 +31,7 @@ UNROLLED = (UnrollTag, UnrolledIlpTag)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 ADDRESSES = frozenset({"indexof", "indexof_vec"})  # the address of an element, in cells; it is not read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
-#: Expressions whose value is not that of the operation recorded last in them.
+#: Expressions whose value differs from the last operation recorded in them.
 OPAQUE = (
     p.If, p.Comparison, p.LogicalNot, p.LogicalAnd, p.LogicalOr, p.Variable, p.Subscript, p.Lookup,
     lp.symbolic.LinearSubscript,
@@ -334,7 +334,6 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype if dtype in COMPLEX else None
 
     def loopy_type(self, expr: Any) -> Type[Any]:
-        """Return the type that Loopy infers for an expression."""
         return np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)
 
     def combine(

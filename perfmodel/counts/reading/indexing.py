@@ -267,7 +267,7 @@ class Indexing:
         return isl.Map.from_multi_pw_aff(cells)
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
-        """Return {[x] : 0 <= x < extent} for each axis."""
+        """Return the indices {[x] : 0 <= x < extent} of each axis."""
         if shape is None or None in shape:  # an extent that the user leaves open
             return None
         space = self.line.get_space()

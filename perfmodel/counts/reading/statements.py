@@ -77,8 +77,7 @@ class Statements:
         self.selected = instructions_within(kernel, options.within)
         self.tags: set[str] = set()  # of all accesses to memory
 
-    def begin(self, launch: Launch) -> None:
-        """Begin the next launch."""
+    def begin_launch(self, launch: Launch) -> None:
         self.launch += 1
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
@@ -162,7 +161,7 @@ class Statements:
                     self.steps.append(walk.step(instruction))
 
     def _executed(self, domain: Domain) -> Executed:
-        """Return the key of the present statement; the order of the keys is that of the statements."""
+        """Return the key of the present statement; keys are in the order of the statements."""
         key = (domain, self.place, self.instruction)
         if key not in self.order:
             tests = (condition for condition, _ in self.domains.unknown.get(domain, ()))
@@ -249,7 +248,6 @@ def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
 
 
 def _nodes(items: Iterator[Any]) -> tuple[Node, ...]:
-    """Return the siblings up to the end of the loop or of the launch around them."""
     nodes: list[Node] = []
     for item in items:
         if isinstance(item, (LeaveLoop, ReturnFromKernel)):
@@ -314,7 +312,7 @@ class _Extraction:
         self.on_host = tuple((test, True) for test in sorted(tested, key=repr))
         repeats = self.domains.domain(len(self.launches), loops, self.on_host).points
         self.launches.append(Launch(node.name, group, grid, repeats))
-        self.statements.begin(self.launches[-1])
+        self.statements.begin_launch(self.launches[-1])
         # Loopy repeats the code for each slab of a hardware axis: slabs have guards of their own, barriers have none.
         increments = self.kernel.iname_slab_increments
         cut = [name for name in self.inames_in(node) if self.domains.axes[name] and any(increments.get(name, ()))]
@@ -395,7 +393,6 @@ class _Extraction:
             passed.append(test)
 
     def inames_in(self, node: Node) -> frozenset[str]:
-        """Return the inames of the instructions below a node."""
         instructions = program.instructions_in(node)
         return frozenset(name for key in instructions for name in self.kernel.id_to_insn[key].within_inames)
 

@@ -21,7 +21,7 @@ VECTOR, VECTORS = "{ [i]: 0 <= i < n }", "{ [i, j]: 0 <= i < n and 0 <= j < 3 }"
 
 def statements(kernel: lp.LoopKernel, declared: Declared | None = None) -> Statements:
     found = Statements(kernel, {}, Domains(kernel, {}), declared or {}, Options())
-    found.begin(LAUNCH)
+    found.begin_launch(LAUNCH)
     return found
 
 
