@@ -94,5 +94,5 @@ def test_text_names_every_node_and_arc(graph: WorkFlow) -> None:
 
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     graph = work_flow(counted("{[i]: 0 <= i < n}", "y[i] = x[i]"), {"n": 64})
-    with pytest.raises(PerfModelError, match="is no picture"):
+    with pytest.raises(PerfModelError, match="is not a picture"):
         draw_work_flow(graph, tmp_path / "graph.jpg")
