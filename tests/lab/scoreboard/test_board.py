@@ -74,7 +74,7 @@ def test_a_page_and_a_picture_are_drawn(board):
     score_folders(board, [Path("d")], [IDEA], STAMP)
     board.draw()
     assert board.page.read_text().startswith("# Scoreboard\n")
-    assert "## d\n" in board.page.read_text()
+    assert "| d | " in board.page.read_text()
     assert board.picture.is_file()
 
 
