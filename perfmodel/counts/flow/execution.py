@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from perfmodel.counts.flow.paths import START, Cost, Path, Term, costlier, longer
-from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
+from perfmodel.counts.program.program import SHARED, Cell, Index, OpKind, Reading, Step, Writing
 
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first iteration walked
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
@@ -263,14 +263,14 @@ class Operand(NamedTuple):
 class Rules:
     """What makes an operation wait, and the cost of each operation."""
 
-    cost: Callable[[Act], Cost]
+    cost: Callable[[OpKind], Cost]
     fenced: bool = False  # whether all operations wait at a barrier; else only accesses to memory do
     in_order: bool = False  # whether each iteration of a loop that is not unrolled waits for the one before
-    _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
+    _tails: dict[tuple[OpKind, ...], Tail] = field(default_factory=dict)
     _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by id(step)
     _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by id(path) and id(tail)
 
-    def extended(self, path: Path, operations: tuple[Act, ...]) -> Path:
+    def extended(self, path: Path, operations: tuple[OpKind, ...]) -> Path:
         """Return a path with operations at its end."""
         return self.plus(path, self.tail(operations))
 
@@ -283,7 +283,7 @@ class Rules:
             self._longer[key] = (path, path.plus(*tail))  # the reference to the path keeps its id from being reused
         return self._longer[key][1]
 
-    def tail(self, operations: tuple[Act, ...]) -> Tail:
+    def tail(self, operations: tuple[OpKind, ...]) -> Tail:
         """Return operations as the end of a path."""
         if operations not in self._tails:
             terms = tuple([((operation, ()), amount) for operation, amount in Counter(operations).items()])
@@ -338,7 +338,7 @@ class Arc:
     target: str
     variable: str
     carried: str  # the outermost loop whose iteration differs between the two, or ""
-    path: tuple[Act, ...]  # from the value to the target's result
+    path: tuple[OpKind, ...]  # from the value to the target's result
 
 
 NO_OPERATIONS = Tail((), 0)

@@ -31,7 +31,7 @@ from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walk import Walk
 from perfmodel.counts.flow.work import before_access, work_of
-from perfmodel.counts.program.program import SHARED, Act, Dataflow
+from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.values import FrozenValue
 
@@ -105,7 +105,7 @@ class Recurrence:
 
 
 TIE = 10**9  # cost of an arithmetic operation; accesses cost 1 and so decide only between equal chains
-GLOBAL_LOAD: Act = ("global", "load")
+GLOBAL_LOAD: OpKind = ("global", "load")
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class Flow(FrozenValue):
         return self._chain(self._walk(rules).state.path(LATEST).terms)
 
     def _chain(self, terms: Mapping[Term, int]) -> Chain:
-        counts: dict[Act, Count] = {}
+        counts: dict[OpKind, Count] = {}
         for (operation, nest), amount in terms.items():
             part = amount * self._trips.count(nest)
             counts[operation] = counts[operation] + part if operation in counts else part

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from perfmodel.counts.flow.trips import LoopNest
-from perfmodel.counts.program.program import Act
+from perfmodel.counts.program.program import OpKind
 
-Term = tuple[Act, LoopNest]  # an operation, executed once in each iteration of a loop nest
+Term = tuple[OpKind, LoopNest]  # an operation, executed once in each iteration of a loop nest
 Cost = float  # an int or a Fraction
 
 

@@ -25,7 +25,7 @@ def _block(nodes: tuple[Node, ...], terms: Terms, dataflow: Dataflow, trips: Tri
     for node in nodes:
         if isinstance(node, Run):
             step = dataflow.by_name.get(node.instruction)
-            for operation, amount in () if step is None else step.acts:
+            for operation, amount in () if step is None else step.operations:
                 terms[operation, ()] = terms.get((operation, ()), 0) + amount
         elif isinstance(node, Wait):
             if launched:
@@ -90,4 +90,5 @@ def _before_access(nodes: tuple[Node, ...], dataflow: Dataflow, trips: Trips, la
 
 def _has_access(node: Node, dataflow: Dataflow) -> bool:
     steps = (dataflow.by_name.get(name) for name in instructions_in(node))
-    return any(where == "global" and kind != "barrier" for step in steps if step for (where, kind), _ in step.acts)
+    kinds = (kind for step in steps if step for kind, _ in step.operations)
+    return any(where == "global" and kind != "barrier" for where, kind in kinds)

@@ -353,8 +353,8 @@ class _Nests(NestTable):
         return carriers
 
 
-def _chain_operations(recurrence: Recurrence) -> dict[program.Act, int]:
-    amounts: dict[program.Act, int] = defaultdict(int)
+def _chain_operations(recurrence: Recurrence) -> dict[program.OpKind, int]:
+    amounts: dict[program.OpKind, int] = defaultdict(int)
     for (kind, _), amount in recurrence.terms:
         amounts[kind] += amount
     return amounts

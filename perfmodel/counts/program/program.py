@@ -77,12 +77,12 @@ def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
             yield from device_kernels(node.body)
 
 
-Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
+OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
 #: An affine index: its constant, and the coefficients of the names in it; None for any other.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 DECISIONS = ("compare", "select")  # kinds of operations that do not compute a number
-SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
+SHARED = ("global", "local")  # the spaces whose accesses take time; private ones are registers
 
 
 class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
@@ -94,7 +94,7 @@ class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times 
 
     variable: str  # a temporary or an array
     cell: Cell  # where in it; empty for a scalar
-    path: tuple[Act, ...]
+    path: tuple[OpKind, ...]
 
 
 #: The number n of another operation of the instruction, ~n for its negative, or a text: ``"2.0"``, ``"a[i]"``.
@@ -129,7 +129,7 @@ class Step:
     name: str  # identifier of the instruction, as in the schedule
     readings: tuple[Reading, ...]  # the values that it needs, also for its guards and data-dependent indices
     writings: tuple[Writing, ...]  # what it assigns
-    acts: tuple[tuple[Act, int], ...]  # operations and accesses to global and local memory, with their number
+    operations: tuple[tuple[OpKind, int], ...]  # operations and accesses to global and local memory, with their number
     guarded: bool = False  # whether a test decides if it is executed
     names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; empty where they are not recorded
 

@@ -73,7 +73,8 @@ def write_dataflow(dataflow: values.Dataflow) -> dict[str, Any]:
     """Return a JSON-able dictionary from which :func:`read_dataflow` makes an equal value."""
     return {
         "steps": [
-            [step.name, _plain(step.readings), _plain(step.writings), [[*act, amount] for act, amount in step.acts],
+            [step.name, _plain(step.readings), _plain(step.writings),
+             [[*kind, amount] for kind, amount in step.operations],
              step.guarded, *([list(step.names)] if step.names else [])]
             for step in dataflow.steps
         ],
@@ -170,10 +171,10 @@ def read_dataflow(data: Mapping[str, Any]) -> values.Dataflow:
                 name,
                 tuple(values.Reading(v, _read_cell(c), tuple((a, b) for a, b in path)) for v, c, path in readings),
                 tuple(values.Writing(v, _read_cell(c), space) for v, c, space in writings),
-                tuple(((a, b), amount) for a, b, amount in acts),
+                tuple(((a, b), amount) for a, b, amount in operations),
                 guarded, *map(tuple, names),
             )
-            for name, readings, writings, acts, guarded, *names in data["steps"]
+            for name, readings, writings, operations, guarded, *names in data["steps"]
         ),
         tuple(data["unrolled"]), tuple(data["parallel"]),
     )

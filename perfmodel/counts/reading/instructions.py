@@ -21,7 +21,7 @@ from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
-from perfmodel.counts.program.program import DECISIONS, SHARED, Act, Cell, Index, Operand, Reading, Step, Writing
+from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, Operand, OpKind, Reading, Step, Writing
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
@@ -31,7 +31,7 @@ from perfmodel.errors import AssumedAccessWarning, CountError, listed
 
 # {{{ the dataflow
 
-Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
+Leaf = tuple[str, Cell, list[OpKind]]  # a value that is read, and the operations above it so far
 
 
 @dataclass
@@ -42,7 +42,7 @@ class PathWalk(Walk):
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
     frames: list[list[int]] = field(default_factory=lambda: [[0]])
     writings: list[Writing] = field(default_factory=list)
-    touched: list[Act] = field(default_factory=list)  # the accesses to global and local memory
+    touched: list[OpKind] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; operations noted meanwhile are above the leaves in it."""
@@ -63,10 +63,10 @@ class PathWalk(Walk):
             self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
         return noted
 
-    def extend(self, start: int, act: Act) -> None:
-        """Put an act above all leaves from ``start`` on."""
+    def extend(self, start: int, kind: OpKind) -> None:
+        """Put an operation above all leaves from ``start`` on."""
         for leaf in self.leaves[start:]:
-            leaf[2].append(act)
+            leaf[2].append(kind)
 
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
@@ -83,8 +83,8 @@ class PathWalk(Walk):
         if direction == "store":
             self.writings.append(Writing(array, cell, space))
             return dtype
-        for act in path:
-            self.extend(start, act)
+        for kind in path:
+            self.extend(start, kind)
         self.leaves.append((array, cell, path))
         return dtype
 
@@ -107,16 +107,16 @@ class PathWalk(Walk):
                 if gone and inner and inner[-1][1] == "mul":
                     del inner[-1]
                 additions = zip(above, path[-len(above):], strict=True)
-                path[:] = inner + [(act[0], "madd") if joined[j] else act for j, act in additions]
+                path[:] = inner + [(kind[0], "madd") if joined[j] else kind for j, kind in additions]
         return True
 
     def step(self, instruction: lp.MultiAssignmentBase) -> Step:
         """Return the statement of the walk, which depends on its guards too."""
-        acts = Counter[Act]()
+        amounts = Counter[OpKind]()
         for event in self.operations:
             if event.kind not in DECISIONS:
-                acts[event.dtype, event.kind] += event.amount
-        acts.update(self.touched)
+                amounts[event.dtype, event.kind] += event.amount
+        amounts.update(self.touched)
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
             test = PathWalk(self.kernel, self.callables)
@@ -124,7 +124,7 @@ class PathWalk(Walk):
             leaves = leaves + test.leaves
         readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
-            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates),
+            instruction.id, tuple(readings), tuple(self.writings), tuple(amounts.items()), bool(instruction.predicates),
             tuple(sorted(instruction.read_dependency_names())),
         )
 
@@ -265,12 +265,12 @@ class Declaration:
 
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
         """Return the instruction as a statement whose declared operations wait for one another."""
-        path = tuple(act for act, amount in self.operations.items() for _ in range(amount))
-        acts = Counter[Act](dict(self.operations))
+        path = tuple(kind for kind, amount in self.operations.items() for _ in range(amount))
+        amounts = Counter[OpKind](dict(self.operations))
         for event in self.accesses:
             space = _space(kernel, event.array)
             if space in SHARED:
-                acts[str(space), event.direction] += 1
+                amounts[str(space), event.direction] += 1
         read = instruction.read_dependency_names() & {*kernel.temporary_variables, *kernel.arg_dict}
         return Step(
             instruction.id, tuple(Reading(name, (), path) for name in sorted(read) if _space(kernel, name)),
@@ -278,7 +278,7 @@ class Declaration:
                 Writing(name, (), _space(kernel, name) or "private")
                 for name in sorted(instruction.assignee_var_names())
             ),
-            tuple(acts.items()), bool(instruction.predicates),
+            tuple(amounts.items()), bool(instruction.predicates),
             tuple(sorted(instruction.read_dependency_names())),
         )
 

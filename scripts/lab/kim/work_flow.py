@@ -19,7 +19,7 @@ from math import ceil
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.program.program import SHARED, Act, Reading, Step
+from perfmodel.counts.program.program import SHARED, OpKind, Reading, Step
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import missing_fact
 from perfmodel.quantities.instructions import ORDINARY
@@ -40,7 +40,7 @@ class WorkNode:
     loops: tuple[str, ...]  # the loops around it, outermost first
     executions: float  # how often a sub-group executes it, on average over the launch
     passes: tuple[float, ...] = ()  # how often the body of each loop is executed, on average
-    acts: tuple[tuple[Act, int], ...] = ()  # the acts of one execution, each with its number
+    acts: tuple[tuple[OpKind, int], ...] = ()  # the acts of one execution, each with its number
     arrays: tuple[str, ...] = ()  # the arrays accessed
     serial: float = 1.0  # transactions of a global access, or turns of a local one (bank conflicts)
 
@@ -58,7 +58,7 @@ class Dependence:
     target: int  # position of the node that needs it
     variable: str  # the variable that holds it
     carried: str  # the outermost loop between whose iterations it passes, or ""
-    path: tuple[Act, ...] = ()  # the target's acts between the value's arrival and its own result
+    path: tuple[OpKind, ...] = ()  # the target's acts between the value's arrival and its own result
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class _Building:
     def add_step(self, step: Step, node: FlowNode, times: float) -> None:
         roles = self.roles[step.name] = {}
 
-        def part(role: str, kind: str, acts: Iterable[tuple[Act, int]], arrays: Iterable[str] = ()) -> None:
+        def part(role: str, kind: str, acts: Iterable[tuple[OpKind, int]], arrays: Iterable[str] = ()) -> None:
             acts, arrays = tuple(acts), tuple(dict.fromkeys(arrays))
             if acts:
                 roles[role] = len(self.nodes)
@@ -154,14 +154,14 @@ class _Building:
 
         for load in LOADS:
             loaded = [r.variable for r in step.readings if self.load_of(r) == load]
-            part(f"{load[0]} load", load[0], [row for row in step.acts if row[0] == load], loaded)
-        part("compute", "compute", [row for row in step.acts if row[0][0] not in SHARED])
+            part(f"{load[0]} load", load[0], [row for row in step.operations if row[0] == load], loaded)
+        part("compute", "compute", [row for row in step.operations if row[0][0] not in SHARED])
         for space in SHARED:
             stored = [w.variable for w in step.writings if w.space == space]
-            part("store", space, [row for row in step.acts if row[0] == (space, "store")], stored)
+            part("store", space, [row for row in step.operations if row[0] == (space, "store")], stored)
         self.inner += list(self.inside(step, roles))
 
-    def load_of(self, reading: Reading) -> Act | None:
+    def load_of(self, reading: Reading) -> OpKind | None:
         """Return the load that a value comes from; None of a temporary, also where it is the index of a load."""
         act = reading.path[0] if reading.path else None
         return act if act in LOADS and (act[0], reading.variable) in self.arrays else None
@@ -202,7 +202,7 @@ class _Building:
                 longest[key] = value
         return longest.values()
 
-    def target(self, statement: str, path: tuple[Act, ...]) -> int | None:
+    def target(self, statement: str, path: tuple[OpKind, ...]) -> int | None:
         """Return the part of a statement that a value goes to first."""
         roles = self.roles[statement]
         for act in path:
@@ -291,7 +291,7 @@ class Latencies:
             first("departure_uncoalesced_s", "departure_coalesced_s", default=issue),
         )
 
-    def of_act(self, act: Act) -> float:
+    def of_act(self, act: OpKind) -> float:
         """Return the latency of an act; nothing waits for a store to global memory."""
         where, kind = act
         if kind == "barrier":

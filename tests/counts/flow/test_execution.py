@@ -21,13 +21,13 @@ from perfmodel.counts.flow.execution import (
     may_be_equal,
 )
 from perfmodel.counts.flow.paths import Path
-from perfmodel.counts.program.program import Act, Cell, Reading, Step, Writing
+from perfmodel.counts.program.program import Cell, OpKind, Reading, Step, Writing
 
-LOAD: Act = ("global", "load")
-STORE: Act = ("local", "store")
-BARRIER: Act = ("local", "barrier")
-ADD: Act = ("float32", "add")
-MUL: Act = ("float32", "mul")
+LOAD: OpKind = ("global", "load")
+STORE: OpKind = ("local", "store")
+BARRIER: OpKind = ("local", "barrier")
+ADD: OpKind = ("float32", "add")
+MUL: OpKind = ("float32", "mul")
 RULES = Rules(lambda operation: 1.0)
 # t = a*b + c: only a and b enter the product
 FIRST = Step(
@@ -38,7 +38,7 @@ FIRST = Step(
 SECOND = Step("second", (Reading("t", (), (ADD,)),), (Writing("tile", (), "local"),), ((ADD, 1), (STORE, 1)))
 
 
-def operations(state: State, name: str) -> dict[Act, int]:
+def operations(state: State, name: str) -> dict[OpKind, int]:
     return {operation: amount for (operation, _), amount in state.path(name).terms.items()}
 
 

@@ -15,12 +15,12 @@ from perfmodel.counts.flow.execution import Position, Rules
 from perfmodel.counts.flow.trips import LoopNest, Span
 from perfmodel.counts.flow.walk import Walk
 from perfmodel.counts.program.program import (
-    Act,
     Cell,
     Dataflow,
     DeviceKernel,
     Loop,
     Node,
+    OpKind,
     Reading,
     Run,
     Step,
@@ -28,7 +28,7 @@ from perfmodel.counts.program.program import (
     Writing,
 )
 
-OPERATIONS: tuple[Act, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
+OPERATIONS: tuple[OpKind, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
 SPACES = {"g": "global", "t": "local", "p": "private", "q": "private"}
 COSTS = {"add": 2, "mul": 3, "exp": 7, "load": 5, "store": 1, "barrier": 0}
 
@@ -78,7 +78,7 @@ class MadeUp:
         readings = []
         for _ in range(self.random.randint(0, 3)):
             name = self.random.choice(list(SPACES))
-            load: tuple[Act, ...] = () if SPACES[name] == "private" else ((SPACES[name], "load"),)
+            load: tuple[OpKind, ...] = () if SPACES[name] == "private" else ((SPACES[name], "load"),)
             path = (*load, *self.random.choices(OPERATIONS, k=self.random.randint(0, 2)))
             readings.append(Reading(name, self.cell(name, around), path))
         name = self.random.choice(list(SPACES))
@@ -167,7 +167,7 @@ def test_iterations_that_fetch_anew_are_walked_a_few_times(monkeypatch: pytest.M
 REGISTER: Cell = ((0, (("u", 1),)),)
 
 
-def fetched(tile: str, register: str, path: tuple[Act, ...]) -> tuple[Step, Step]:
+def fetched(tile: str, register: str, path: tuple[OpKind, ...]) -> tuple[Step, Step]:
     """Return the statements that fetch a tile of local memory, and that read it into a register."""
     return (
         Step(f"fetch_{tile}", (Reading("a", (), path),), (Writing(tile, (), "local"),), ()),
