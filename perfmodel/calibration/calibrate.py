@@ -45,7 +45,7 @@ from perfmodel.values import FrozenValue
 CORE = "stevens_kloeckner_2016"
 """The family that is fitted unless another is asked for."""
 VERDICT_FILE = "verdict.txt"
-#: Files beside the weights that a fit of a device's folder writes.
+#: Files that a fit of a device's folder writes next to the weights.
 WRITTEN = (RECOMMENDED_FILE, ROOFS_FILE, VERDICT_FILE)
 #: The protocol of the verdict on a folder without test kernels.
 UNTESTED = "groups"
@@ -195,7 +195,7 @@ def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
 
 
 def _loads_of(measured: store.Measurements) -> Iterator[str]:
-    """Say how many times were measured while others loaded the machine."""
+    """Yield a note on times that were measured under load."""
     if loaded := sum(LOADED in row.flags for row in measured):
         yield (
             f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
@@ -333,7 +333,7 @@ def probe_device(
 
 
 def _check_of(campaign: Campaign) -> Campaign:
-    """Return the campaign that measures the test kernels beside another."""
+    """Return the campaign for the test kernels of a calibration."""
     return {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
 
 

@@ -164,7 +164,7 @@ def fact_parts(index: int) -> Iterator[Part]:
     try:
         facts = load(device=str(index)).facts
     except PerfModelError:
-        return  # whoever predicts is told
+        return  # a prediction reports it
     for doubt in contradictions(facts) if facts else ():
         mend = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
         yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.statements)}; {doubt.assumption}", mend)

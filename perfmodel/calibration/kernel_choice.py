@@ -234,9 +234,9 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
 
 
 def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
-    """Return the campaign that measures samples beside another one, with that one's budget, and the samples.
+    """Return the campaign for samples with the budget of another campaign, and the samples.
 
-    Beside a quick campaign each third sample is measured, in one visit.
+    A quick campaign measures each third sample, in one visit.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def verdict_of(weights: Path | None) -> str:
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
     """Return the families among which a device's is chosen.
 
-    Where a probe has told the order of its lanes, one of :data:`CANDIDATES` is for other devices and left out: a quick
+    If a probe found the order of its lanes, one of :data:`CANDIDATES` is for other devices and left out: a quick
     campaign has too few groups to find that out from times.
     """
     if facts is None or "lane_order" not in facts:
@@ -286,7 +286,7 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
 
 
 def own_folder(weights: FoundWeights) -> Path:
-    """Return the folder to which measurements of a device are added: of what ships, a copy among the user's own."""
+    """Return the folder for new measurements of a device: a copy in the user's data for weights that ship."""
     if weights.origin != SHIPPED:
         return weights.folder
     own = data_folder() / weights.folder.name
@@ -445,9 +445,9 @@ def model_in_use(
 ) -> FittedModel:
     """Return the model of a weights file, or without a path of the device in use; `tell` gets which weights these are.
 
-    Their verdict is told too, unless they are not `judged` there since the result says it.
+    `tell` also receives their verdict, if `judged`.
 
-    A ForeignWeightsWarning says what tells the device of given weights from the one in use.
+    A ForeignWeightsWarning names differences between the weights' device and the device in use.
     """
     if path is None:
         weights = find_weights(device, family)
@@ -461,7 +461,7 @@ def model_in_use(
 
 
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
-    """Return what tells the device of a model's weights from the one in use, in words; empty without any device."""
+    """Return the differences between the device of a model's weights and the device in use, in words."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
     try:
         return differences(known, device_in_use(device))

@@ -91,16 +91,16 @@ class Campaign:
     seed: int = 20170405
 
     def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-        """Those of the classes that it measures."""
+        """Return the classes that it measures."""
         wanted = set(self.tags)
         return tuple(kernel for kernel in kernel_classes if not wanted or wanted & set(kernel.tags))
 
     def variants_of(self, kernel: KernelClass, max_work_group_size: int) -> tuple[Variant, ...]:
-        """Variants of a class that it measures at all of its sizes, on a device with this limit [work-items]."""
+        """Return the variants of a class to measure on a device with this limit [work-items]."""
         return kernel.with_variants(self._taken(kernel)).variants_on(max_work_group_size, self.shapes)
 
     def covering(self, kernel: KernelClass) -> KernelClass:
-        """The class at one size, with a variant for each operation that no variant of the campaign covers."""
+        """Return the class at one size, with a variant for each operation that the campaign does not cover."""
         covered = {kernel.covers(**variant) for variant in self._taken(kernel)} | {None}
         others: dict[str | None, Variant] = {}
         for variant in kernel.variants:
@@ -116,11 +116,11 @@ class Campaign:
 
     @property
     def enough(self) -> tuple[float, int]:
-        """After which time [s] a visit of how many runs is cut short."""
+        """Time [s] and number of runs after which a visit ends early."""
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
-        """Time that the runs of a visit take together, where one takes `run_s` [s].
+        """Return the time of all runs of a visit, if one run takes `run_s` [s].
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Campaign:
 
     @property
     def sizing(self) -> tuple[float | None, ...]:
-        """The settings that the choice of sizes depends on."""
+        """The settings that decide the sizes."""
         return (
             self.rungs,
             self.points,
@@ -203,7 +203,7 @@ T = TypeVar("T")
 #: Variants that are measured at the same sizes; mostly only one.
 Team: TypeAlias = tuple[Subject, ...]
 
-#: Time that a visit takes beside its runs, on a common machine [s]; the first of a variant takes longer.
+#: Time of a visit without its runs, on a common machine [s]; the first visit of a variant takes longer.
 SETUP_S = 0.02
 
 
@@ -217,7 +217,7 @@ class Configuration:
     key: Key
 
     def expected_s(self, campaign: Campaign) -> float:
-        """Time that one visit to it may take [s]."""
+        """Return the expected time of a visit [s]."""
         return SETUP_S + campaign.visit_s(self.seconds)
 
     @property
@@ -227,7 +227,7 @@ class Configuration:
 
 
 def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
-    """Give the first item of each owner, then each one's second, and so on."""
+    """Return the first item of each owner, then the second items, and so on."""
     seen: Counter[Hashable] = Counter()
     placed: list[tuple[int, T]] = []
     for item in items:
@@ -237,7 +237,7 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
-    """Variants that need sizes, each class in turn; the variants of a ranked class form one team."""
+    """Return the variants that need sizes, classes in turn; variants of a ranked class form one team."""
     every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]

@@ -1,6 +1,6 @@
 """The sizes at which a variant, or ranked variants of a class, are measured: found by trial runs, kept in a file.
 
-The file lies beside the store, so that a resumed campaign measures the same sizes.
+The file is next to the store, so that a resumed campaign measures the same sizes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from perfmodel.store.measurement import Seconds, Size
 
 @dataclass(frozen=True)
 class Trial:
-    """What trial runs at one parameter set show: the time of each variant [s], the fewest work-groups of any."""
+    """Trial runs at one set of sizes: the time of each variant [s], and the fewest work-groups."""
 
     seconds: tuple[float, ...]
     groups: int
@@ -31,7 +31,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Least:
-    """What the lowest rung must reach: time of its quickest run [s], and number of work-groups."""
+    """Minimum of the lowest rung: time of its quickest run [s], and number of work-groups."""
 
     seconds: float = 0.0
     groups: int = 0
@@ -118,7 +118,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """Parameter sets to measure, and what one run of each takes [s], on average over the team."""
+    """Sets of sizes to measure, and the time of one run of each, averaged over the team [s]."""
 
     parameters: tuple[Parameters, ...]
     seconds: tuple[float, ...]
@@ -205,7 +205,7 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
 def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
     """Plans in a file, by one of their keys.
 
-    A line that is none is left out with a SetAsideWarning: its sizes are searched again.
+    A damaged line is left out with a SetAsideWarning; its sizes are searched again.
     """
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {getattr(plan, by): Plan(plan.parameters, plan.seconds) for _, plan in plans}

@@ -175,7 +175,7 @@ def spent_s() -> float:
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
     """Return the records that earlier processes of this supervised command appended to a store, in their order.
 
-    The first call only reports the size of the store: times of records are no order, since clocks may be set back.
+    The first call only reports the size of the store. (Times of records are not reliable: clocks may be set back.)
     """
     if PIPE not in os.environ:
         return ()

@@ -162,8 +162,8 @@ def _fill(queue: Any, buffer: Any, block: Any, octets: int) -> None:
 class Samples:
     """Times of the runs in order [s], by the host's clock from before the enqueue until the device is idle.
 
-    Beside them the device's own, from the first start to the last end. They are not `complete` if runs were left out
-    because those before took too long.
+    `device_s` are the device's own, from the first start to the last end. Samples are not `complete` if runs were left
+    out because earlier ones took too long.
     """
 
     host_s: tuple[float, ...]

@@ -1,10 +1,9 @@
 """The store of measurements: append-only JSON Lines, enough to refit with no device.
 
-``measurements.jsonl`` holds one validated record for each visit to a configuration and, beside it, ``counts.jsonl``
-(packed: ``counts.jsonl.xz``) each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and ``device.json`` the
-facts that the device reports.
-Each record is written whole, so that a kill at any instant loses at most the record under way; a part of it that was
-written is set aside before the next record. ``docs/store.md`` describes every field.
+``measurements.jsonl`` has one record for each visit to a configuration, ``counts.jsonl`` (packed: ``counts.jsonl.xz``)
+each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and ``device.json`` the facts that the device reports.
+Records are written whole: a kill at any instant loses at most the record under way, whose written part moves to another
+file before the next record. ``docs/store.md`` describes every field.
 """
 
 from perfmodel.store.exchange import csv_text, t4, table

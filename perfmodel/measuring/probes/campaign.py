@@ -1,8 +1,7 @@
-"""Every probe of a device, in visits far apart, kept in ``probes.jsonl`` as they end.
+"""All probes of a device, in visits with long pauses, which are appended to ``probes.jsonl``.
 
-A series has all visits of all probes. Stopped at any time, the next call goes on with it: what the file holds is not
-probed again. A probe that ends the process twice is recorded as failed; a file beside ``probes.jsonl`` tells which one
-was under way.
+A series has all visits of all probes. After a stop at any time, the next call continues it. A probe that ends the
+process twice is recorded as failed; a file next to ``probes.jsonl`` names the probe under way.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ kernel void lanes(global REAL *out, global const int *kind, REAL p, REAL q, int 
 """
 WIDEST = 256
 FEWER = (1, 8, 32, 64)
-"""Groups of so many lanes of one kind tell whether more of them are free."""
+"""Sizes of groups of one kind, which show whether more lanes are free."""
 
 NESTS_HEAD = f"""{FLOAT64}
 kernel void nest(global REAL *restrict out, global const REAL *restrict in, REAL p, REAL q, int trips, int share)

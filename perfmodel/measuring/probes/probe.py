@@ -127,7 +127,7 @@ class Probe:
         return settings.visits + (self.more if settings.visits > 1 else 0)
 
     def timed(self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
-        """Time its configurations, and say what went wrong; those before that stay."""
+        """Time its configurations; return the times, and the problem, if any."""
         points: list[Point] = []
         try:
             points.extend(self.points(instrument, settings, earlier))
