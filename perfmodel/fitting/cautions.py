@@ -54,7 +54,7 @@ class FarOutside:
 
 @dataclass(frozen=True)
 class FromRelative:
-    """A quantity or feature whose cost is that of a relative times the ratio of both on other devices.
+    """A quantity or feature with the cost of a relative times the ratio of both on other devices.
 
     Parameters
     ----------

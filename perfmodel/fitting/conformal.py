@@ -113,7 +113,7 @@ class Conformal(BaseModel):
     groups
         The group of each of these rows.
     withheld
-        Number of rows without a score: only their own group exercises some feature of theirs, or the prediction is not
+        Number of rows without a score: only their own group exercises one of their features, or the prediction is not
         positive.
     scales
         :math:`\sigma` of each of these rows, from the rows of the other groups; None where all are 1.

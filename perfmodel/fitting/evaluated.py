@@ -147,7 +147,7 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses and that quantities may depend on: those that give no weight."""
+    """Return the facts that a family's fit chooses and that quantities may depend on: those that are not weights."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

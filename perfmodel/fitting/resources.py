@@ -73,7 +73,7 @@ class _ResourceColumns(FrozenValue):
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Array]]:
-        """The numbers and values of each resource's columns; those of the overheads are the last."""
+        """The numbers and values of each resource's columns; the overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
         inside = {column for columns in resources for column in columns}
         overheads = [column for column in range(self.matrix.shape[1]) if column not in inside]

@@ -5,12 +5,12 @@ r"""What bounds a kernel: an overhead and a smooth maximum of the resources that
 over the resources *chain* (operations and branches that are waited for), *special* (divisions, roots, functions),
 *issue* (instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the second and
 last level); o is what launches, groups and barriers cost. No weight is negative. The quantities q are those of
-:mod:`perfmodel.quantities.bottleneck`: each counts where it stands, in a nest of loops between barriers.
+:mod:`perfmodel.quantities.bottleneck`: each is counted in its own nest of loops between barriers.
 
 Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
 lanes that are neighbours access a local array whose rows are not a power of two long as a vector or element by element
 (``odd_pitch_access``); and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they
-overlap. Where the facts do not tell them, the fit chooses those that predict groups of measurement kernels best that it
+overlap. Where these facts are unknown, the fit chooses those that predict groups of measurement kernels best that it
 has not seen.
 
 Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section

@@ -52,11 +52,11 @@ def quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 4.1: instructions are those of one warp, without special ones."""
     items, all_warps = launched(case)
     units, groups, warps = active_units(case)
-    amounts, apart, sizes = global_accesses(case)
+    amounts, strides, sizes = global_accesses(case)
     mem = amounts.sum(0)
     special = special_functions(case) / items
     insts = np.maximum(instructions(case) / items - special, 1)
-    moves = (amounts * subgroup_transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
+    moves = (amounts * subgroup_transactions(case, strides, sizes)).sum(0) / np.where(mem > 0, mem, 1)
     transactions = mem / items * all_warps * np.maximum(moves, 1)
     near, far = miss_ratios(case, transactions)
     share = FERMI_SPECIAL_SHARE

@@ -64,9 +64,9 @@ def warp_quantities(case: Case) -> dict[str, Any]:
     """
     launches, (items, _) = case.value(case.counts.launches()), launched(case)
     units, groups, warps = active_units(case)
-    amounts, apart, sizes = global_accesses(case)
-    mem, uncoalesced = amounts.sum(0), (amounts * (apart > 1)).sum(0)
-    moves = amounts * (apart > 1) * subgroup_transactions(case, apart, sizes)
+    amounts, strides, sizes = global_accesses(case)
+    mem, uncoalesced = amounts.sum(0), (amounts * (strides > 1)).sum(0)
+    moves = amounts * (strides > 1) * subgroup_transactions(case, strides, sizes)
     share = uncoalesced / np.where(mem > 0, mem, 1)
     split = np.maximum(moves.sum(0) / np.where(uncoalesced > 0, uncoalesced, 1), 1)
     width = (amounts * sizes).sum(0) / np.where(mem > 0, mem, 1)

@@ -6,7 +6,7 @@ with the properties :math:`p_i` of section 2 of the paper:
 
 - 2.1 Data motion: global accesses by size, direction and amortised stride fraction, whose numerator is of all
   accesses to an array (Algorithm 2); for each of these types the smaller of loads and stores; local loads by size.
-  (Local stores are no property.)
+  (Local stores are not a property.)
 - 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other
   special functions on floating-point operands, by type. Minimum and maximum are special functions
   there and have a weight of their own here. Integer arithmetic is left out.

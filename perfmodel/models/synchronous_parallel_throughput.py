@@ -13,7 +13,7 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
   is split into do not wait for each other, so that its :math:`M_I` grows by their number too (6.1.1).
 - s, local memory (4.3): words, times the bank-conflict factor beta where the number of banks is known.
 - r, register operations (4.4): operations; an addition and a multiplication of one type are one (fused, 5.2.3).
-- y, barriers (4.5): those that each work-item meets.
+- y, barriers (4.5): the barriers of each work-item.
 
 :math:`M_g = M_o M_I` etc.; :math:`M_y = M_o`. :math:`M_I` is the kernel's instruction-level parallelism
 (:mod:`perfmodel.quantities.instructions`): independent loads for g, all instructions between barriers for s and r; 1

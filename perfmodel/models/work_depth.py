@@ -15,7 +15,7 @@ the footprints, or of an on-chip memory of Z bytes where the fact ``on_chip_byte
 unit; where that is not known, as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted,
 and the cost of a launch, which the chapter leaves out.
 
-:mod:`perfmodel.analyses.balance` says what bounds a kernel, by the balance inequality 2.4.
+:mod:`perfmodel.analyses.balance` evaluates the balance inequality 2.4.
 """
 
 from __future__ import annotations

@@ -168,8 +168,8 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
 def _known(model: FittedModel) -> DeviceFacts:
     """Return the facts of a model's device from its fit and from the files in its folder, which may be newer."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
-    beside = facts_beside(model.path) if model.path else None
-    return beside.updated(dict(known.facts)) if beside and beside.name == known.name else known
+    written = facts_beside(model.path) if model.path else None
+    return written.updated(dict(known.facts)) if written and written.name == known.name else known
 
 
 def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts) -> FittedWeight:

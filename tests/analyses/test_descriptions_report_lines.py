@@ -52,13 +52,13 @@ def test_how_it_was_made(model):
     assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
     notes = [text for name, text in told if name == "note"]
     assert 2 == len(notes)
-    assert all(note.startswith("not told apart by the measurements") for note in notes)
+    assert all(note.startswith("not determined separately") for note in notes)
 
 
 def test_other_options_and_measurements_are_told(model):
-    ridged = fit(store.read(QUICKSTART), options=FitOptions(ridge=0.25))
-    made = dict(how_made(ridged, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
-    assert "ridge=0.25" == made["options of the fit"]
+    seeded = fit(store.read(QUICKSTART), options=FitOptions(seed=25))
+    made = dict(how_made(seeded, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
+    assert "seed=25" == made["options of the fit"]
     assert "other 115 configurations" == made["fitted to"]
     assert "52 configurations of 1 kernels" == made["measured"]
 

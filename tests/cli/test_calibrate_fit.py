@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from perfmodel.calibration import calibrate
 from perfmodel.cli import application
 from perfmodel.counts import count
-from perfmodel.errors import PerfModelError
 from perfmodel.fitting import FitOptions
 from perfmodel.kernels import load_file
 from perfmodel.models import families
@@ -172,7 +171,7 @@ def test_fit_writes_the_weights_beside_the_measurements(perfmodel):
     assert 9 == found["rows"]
     text = perfmodel("fit", "--from", "d/measurements.jsonl", "-o", "new/w.json").stdout
     assert "stevens_kloeckner_2016 on d, 9 measurements" in text
-    assert "note: not told apart" in text
+    assert "note: not determined separately" in text
     assert "wrote new/w.json" in text
     predicted = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "new/w.json", "--json"))
     assert pytest.approx(5e-6 + 2e-9 * 4096, rel=1e-8) == predicted["predictions"][0]["seconds"]
@@ -199,13 +198,6 @@ def test_fit_into_a_pipe_and_to_standard_output(perfmodel):
         assert expected == document(result)
         assert ("wrote -" in result.stderr) is not bool(options)
     assert not Path("-").exists()
-
-
-def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
-    """The quickstart's loads, stores and minima at stride 2 always come together."""
-    with pytest.raises(PerfModelError, match="global_store_32_stride2_1of2"):
-        calibrate.fit_family(DATA, families()[CORE], FitOptions(merge=False))
-    assert 0 == run("--from", str(DATA), "--output", str(tmp_path / "w.json")).exit_code
 
 
 def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
