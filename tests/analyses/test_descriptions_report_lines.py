@@ -31,7 +31,7 @@ def test_weights_in_words_with_students_interval(model):
     wider = {one.name: one for one in weight_lines(model, 0.99)}["launches"].interval
     assert wider[0] < line.interval[0] < line.interval[1] < wider[1]
     merged = lines["global_store_32_stride2_1of2"].warnings
-    assert ("it shares what features that always occur together cost",) == merged
+    assert ("it has an equal part of the common cost of features that are always proportional",) == merged
 
 
 def test_no_interval_of_a_cost_is_below_zero(model):
