@@ -231,8 +231,8 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])
         anchored = anchor_rows(rows, unseen, fits.anchored.carried if fits.anchored else 1.0)
-        kept = tuple(rows[place] for place in anchored.places)
-        return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.places)
+        kept = tuple(rows[place] for place in anchored.rows)
+        return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.rows)
     if protocol == "A":
         return tests, fits.predict_tests()
     if protocol == "B":

@@ -236,6 +236,8 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
 class PredictionError(PerfModelError, ValueError):
     """A kernel's time cannot be predicted with these weights."""
 
+    seconds: float  # a predicted time that is not positive
+
 
 class AnchorError(PerfModelError, RuntimeError):
     """A kernel cannot be run once to anchor its predictions (:func:`not_anchored`)."""

@@ -578,7 +578,7 @@ def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, A
     where = f" at {below} of {times.size} sizes" if np.ndim(seconds) else ""
     return PredictionError(
         f"'{family}' predicts {float(times.flat[lowest]):.3g} s for '{kernel}'{where}; negative are {listed(named)}",
-        "use the family that calibration recommends, fit without negative weights (perfmodel fit --nonnegative), or "
+        "use the family that calibration recommends, fit without negative weights (pm.fit(nonnegative=True)), or "
         "measure what the kernel needs (perfmodel measure --for)",
     )
 
