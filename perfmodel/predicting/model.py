@@ -579,8 +579,8 @@ def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, A
     return PredictionError(
         f"'{family}' predicts {float(times.flat[lowest]):.3g} s for '{kernel}'{where}; negative are {listed(named)}",
         "use the family that calibration recommends, fit without negative weights (pm.fit(nonnegative=True)), or "
-        "measure what the kernel needs (perfmodel measure --for)",
-    )
+        "measure what the kernel needs (perfmodel measure --for)", seconds=float(times.flat[lowest]),
+    )  # fmt: skip
 
 
 # {{{ fits and files
