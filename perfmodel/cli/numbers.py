@@ -24,8 +24,7 @@ from itertools import product
 from typing import NoReturn
 
 from perfmodel.documents import EXACT
-from perfmodel.errors import OptionError
-from perfmodel.errors.base import clipped, underlined
+from perfmodel.errors import OptionError, clipped, underlined
 
 FORMS = "give NAME=SIZES, as n=1024, n=1e6, n=2**20, n=1Mi, n=256..4096 (doubling) or n=1000:5000:500 (in steps)"
 SPAN = "give NAME=LOW:HIGH, as n=16:4096 or n=1Ki:1Mi"

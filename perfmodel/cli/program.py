@@ -24,8 +24,7 @@ from perfmodel import errors
 from perfmodel.caches import cache_error, settle_caches
 from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
 from perfmodel.cli.supervision import tell_status
-from perfmodel.errors import PerfModelError
-from perfmodel.errors.base import clipped
+from perfmodel.errors import PerfModelError, clipped
 from perfmodel.io import FULL, output_error
 
 #: The commands by subject, in the order of the help.

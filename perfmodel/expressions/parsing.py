@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 
 import pymbolic.primitives as prim
 
-from perfmodel.errors import FamilyError
-from perfmodel.errors.base import underlined
+from perfmodel.errors import FamilyError, underlined
 from perfmodel.expressions import functions
 from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
 from perfmodel.expressions.trees import extent

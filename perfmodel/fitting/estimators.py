@@ -13,8 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from perfmodel.errors import FitError, OptionError
-from perfmodel.errors.base import listed
+from perfmodel.errors import FitError, OptionError, listed
 from perfmodel.expressions import Expression, linear
 from perfmodel.fitting.least_squares import Array, fit_linear, too_few_rows, training_rows
 from perfmodel.fitting.nonlinear import bounds_of, fit_nonlinear

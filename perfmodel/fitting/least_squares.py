@@ -13,8 +13,7 @@ from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_array, validate_data
 
-from perfmodel.errors import FitError
-from perfmodel.errors.base import listed
+from perfmodel.errors import FitError, listed
 from perfmodel.fitting.weights_file import Mark
 
 Array: TypeAlias = npt.NDArray[np.float64]

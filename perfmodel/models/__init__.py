@@ -19,8 +19,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import FamilyError, PerfModelError, UnknownNameError
-from perfmodel.errors.base import listed
+from perfmodel.errors import FamilyError, PerfModelError, UnknownNameError, listed
 from perfmodel.kernels.files import execution_error
 from perfmodel.models.model import EXPRESSION, Family, bind
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, PerfModelError, SizeError
-from perfmodel.errors.base import listed
+from perfmodel.errors import AssumptionError, PerfModelError, SizeError, listed
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.predicting.ranking import ROUNDING, Ranking

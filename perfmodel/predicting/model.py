@@ -17,8 +17,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table
 from perfmodel.documents import one_line, require
-from perfmodel.errors import PredictionError, UnmeasuredFeatureError
-from perfmodel.errors.base import listed
+from perfmodel.errors import PredictionError, UnmeasuredFeatureError, listed
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.facts.doubts import ContradictingFacts, doubted_facts

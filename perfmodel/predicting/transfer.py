@@ -34,8 +34,7 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from perfmodel.documents import read_file, require, value_of
-from perfmodel.errors import FactsError, WeightsError
-from perfmodel.errors.base import listed
+from perfmodel.errors import FactsError, WeightsError, listed
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
 from perfmodel.facts.rates import RATES, known_rate
 from perfmodel.fitting.conformal import Conformal

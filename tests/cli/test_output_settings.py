@@ -21,8 +21,14 @@ from perfmodel.cli.output import (
     table_width,
     using,
 )
-from perfmodel.errors import OptionError, OutputError, PerfModelError, SetAsideWarning, UnknownStatisticWarning
-from perfmodel.errors.base import underlined
+from perfmodel.errors import (
+    OptionError,
+    OutputError,
+    PerfModelError,
+    SetAsideWarning,
+    UnknownStatisticWarning,
+    underlined,
+)
 from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
 

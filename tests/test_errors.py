@@ -11,9 +11,9 @@ from multiprocessing import get_context
 import pytest
 
 from perfmodel import errors
-from perfmodel.errors import PerfModelError, SizeError, base, clipped, listed
+from perfmodel.errors import PerfModelError, SizeError, clipped, listed
 
-KINDS = [kind for _, kind in inspect.getmembers(base, inspect.isclass) if issubclass(kind, PerfModelError)]
+KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, PerfModelError)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

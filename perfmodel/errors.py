@@ -11,7 +11,6 @@ LONGEST = 1000
 """Characters of a value that a text shows; the middle of a longer one is left out."""
 LONGEST_LIST = 3000
 """Characters of a list of names that a text shows."""
-PACKAGE = "perfmodel.errors"
 
 
 class PerfModelError(Exception):
@@ -33,11 +32,6 @@ class PerfModelError(Exception):
     n is -4; give a number above 0. n
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if cls.__module__.startswith(f"{PACKAGE}."):  # users see, catch and pickle `perfmodel.errors.<name>`
-            cls.__module__ = PACKAGE
-
     def __init__(self, problem: str = "", advice: str = "", **details: Any) -> None:
         super().__init__(problem, advice)  # the arguments with which a pickled exception is made again
         self.problem, self.advice = problem, advice
@@ -57,11 +51,40 @@ class PerfModelError(Exception):
         return f"{text}." if text else type(self).__name__
 
 
-PerfModelError.__module__ = PACKAGE
-
-
 class PerfModelWarning(UserWarning):
     """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
+
+
+class AssumedAccessWarning(PerfModelWarning):
+    """The accesses of a C instruction are not declared, and assumed."""
+
+
+class AtomicUpdateWarning(PerfModelWarning):
+    """A kernel updates arrays atomically, which is counted as plain loads and stores."""
+
+
+class UnknownStatisticWarning(PerfModelWarning):
+    """A statistic is not used: no test, loop or array of the kernel has its key."""
+
+
+class AmbiguousDeviceWarning(PerfModelWarning):
+    """Several devices match what was asked for."""
+
+
+class SetAsideWarning(PerfModelWarning):
+    """Lines of a store are damaged, or times in it cannot be, and were left out; what else it holds is used."""
+
+
+class MixedDriversWarning(PerfModelWarning):
+    """Weights are fitted to measurements of several versions of the driver."""
+
+
+class WorkerDiedWarning(PerfModelWarning):
+    """A process was killed or crashed; what it had not finished is done again."""
+
+
+class ForeignWeightsWarning(PerfModelWarning):
+    """Weights were named that belong to another device, driver or CPU than the one in use."""
 
 
 class CountError(PerfModelError, ValueError):
