@@ -160,7 +160,9 @@ class UnknownDeviceError(PerfModelError, LookupError):
 
 
 class BrokenDeviceError(PerfModelError, RuntimeError):
-    """A device does not build and run a small kernel; `cause` is its failure in words."""
+    """A device does not build and run a small kernel."""
+
+    cause: str  # its failure in words
 
 
 class DeviceBusyError(PerfModelError, TimeoutError):
