@@ -45,7 +45,7 @@ def test_the_smallest_size_of_each_variant_is_its_anchor():
 
 def test_predictions_are_scaled_by_what_the_anchor_took():
     found = anchor_rows(ROWS, Unseen(np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), ((),) * 6))
-    assert [0, 2, 4] == found.places.tolist()
+    assert [0, 2, 4] == found.rows.tolist()
     # the first variant takes three times as long as predicted, the second half as long
     assert [12.0, 6.0, 4.0] == found.unseen.seconds.tolist()
     assert ((), (), ()) == found.unseen.needs
