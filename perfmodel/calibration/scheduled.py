@@ -66,7 +66,7 @@ def measured_devices(
         device = _result(client, selector, future)
         folder = folders / device.slug
         store.prepare(folder, device.facts)
-        files = read_files(folder)
+        files: Files = read_files(folder)
         future = _submitted(client, selector, measure_files, selector, files, campaign, *pickled)
         measured[future] = selector, folder, files
     with task(progress or Silent(), "measuring on workers", len(measured)):
@@ -115,13 +115,13 @@ def measure_files(
     """Probe and measure this worker's device in a temporary folder with the given files; return its files."""
     pin_threads()
     device: Device = find(selector)
-    classes = [None if given is None else [pickle.loads(each) for each in given] for given in (kernels, tests)]
+    measured, tested = (None if given is None else [pickle.loads(each) for each in given] for given in (kernels, tests))
     with TemporaryDirectory(prefix="perfmodel-") as name:
         folder = Path(name)
         for file, content in files.items():
             replace_file(folder / file, content, durable=False)
         probe_device(device, folder, campaign)
-        measure_device(device, folder, campaign, None, *classes)
+        measure_device(device, folder, campaign, None, measured, tested)
         return read_files(folder)
 
 

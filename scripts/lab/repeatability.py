@@ -76,7 +76,7 @@ def measure_twice(
     with locked(device.facts, progress, campaign.wait_s), TemporaryDirectory(prefix="perfmodel-") as folder:
         path = Path(folder)
         store.prepare(path, device.facts)
-        session = Session.begun(Bench(device, campaign), path, progress)
+        session = Session.started(Bench(device, campaign), path, progress)
         planned, _ = plan_configurations(session, campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
         sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
         again = ordered(sample, replace(campaign, seed=campaign.seed + 1))

@@ -96,7 +96,8 @@ def drawn_addresses(
         )
     cells = max(int(np.prod(extents)), 1)
     span = cells if access.span is None or len(extents) > 1 else min(max(int(access.span.indices), 1), cells)
-    return generator.integers(0, span, count) + np.floor(np.asarray(along) * (cells - span)).astype(np.int64)
+    first: Ints = np.floor(np.asarray(along) * (cells - span)).astype(np.int64)
+    return first + generator.integers(0, span, count)
 
 
 def rows_of(item: Ints, mean: Fraction) -> tuple[Ints, Ints]:
