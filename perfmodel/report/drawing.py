@@ -5,7 +5,9 @@ The colours differ for any colour vision and in grey (M. Okabe and K. Ito, *Colo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,10 +20,64 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
-
-    from perfmodel.report.pictures import Axis, Grid, Picture, Series
 else:  # matplotlib is imported when something is drawn
     Axes = Figure = Any
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label, and how its ticks are written."""
+
+    label: str
+    log: bool = True
+    tick: Callable[[float], str] = "{:g}".format
+    limits: tuple[float, float] | None = None
+    names: tuple[str, ...] = ()
+    """Names at 0, 1, 2 and so on instead of numbers."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points or a line with one entry in the legend."""
+
+    label: str  # "" leaves it out of the legend
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str = "blue"  # a name in NAMED
+    marker: str = ""  # of matplotlib; none for a line
+    line: str = ""  # of matplotlib; none for points
+    filled: bool = True
+    texts: Sequence[str] = ()  # of each point, lines of text
+    groups: Sequence[str] = ()  # the kernel of each point
+    band: tuple[Sequence[float], Sequence[float]] | None = None  # bounds of an interval, along the axis of `across`
+    across: bool = False  # whether the interval lies along the x axis
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with two axes."""
+
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    alternative: str = ""  # the picture in words
+    legend: str = ""  # title of the legend
+    square: bool = False  # whether both axes have one scale
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A map of relative errors: a row for each family, a column for each kernel; the best of each column is bold."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    alternative: str = ""
+    highlighted: str = ""  # a row
+
+    def best(self, column: int) -> float:
+        """Return the smallest error of a column; NaN without one."""
+        return min((row[column] for row in self.values if math.isfinite(row[column])), default=math.nan)
 
 
 def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.analyses.roofline import (
     BANDWIDTHS,
@@ -28,66 +27,7 @@ from perfmodel.display import interval_text, percent, rate_text, seconds_text
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report import drawing
-
-if TYPE_CHECKING:
-    from perfmodel.report.drawing import Figure
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis: its label, and how its ticks are written."""
-
-    label: str
-    log: bool = True
-    tick: Callable[[float], str] = "{:g}".format
-    limits: tuple[float, float] | None = None
-    names: tuple[str, ...] = ()
-    """Names at 0, 1, 2 and so on instead of numbers."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """Points or a line with one entry in the legend."""
-
-    label: str  # "" leaves it out of the legend
-    x: Sequence[float]
-    y: Sequence[float]
-    colour: str = "blue"  # a name in drawing.NAMED
-    marker: str = ""  # of matplotlib; none for a line
-    line: str = ""  # of matplotlib; none for points
-    filled: bool = True
-    texts: Sequence[str] = ()  # of each point, lines of text
-    groups: Sequence[str] = ()  # the kernel of each point
-    band: tuple[Sequence[float], Sequence[float]] | None = None  # bounds of an interval, along the axis of `across`
-    across: bool = False  # whether the interval lies along the x axis
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture with two axes."""
-
-    x: Axis
-    y: Axis
-    series: tuple[Series, ...]
-    alternative: str = ""  # the picture in words
-    legend: str = ""  # title of the legend
-    square: bool = False  # whether both axes have one scale
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A map of relative errors: a row for each family, a column for each kernel; the best of each column is bold."""
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-    alternative: str = ""
-    highlighted: str = ""  # a row
-
-    def best(self, column: int) -> float:
-        """Return the smallest error of a column; NaN without one."""
-        return min((row[column] for row in self.values if math.isfinite(row[column])), default=math.nan)
-
+from perfmodel.report.drawing import Axis, Figure, Grid, Picture, Series
 
 GRADES = (
     (1.1, "within 10 %", "green", "o"), (1.25, "within 25 %", "blue", "s"),

@@ -17,8 +17,7 @@ from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report import drawing
-from perfmodel.report.drawing import LINES, MARKERS, NAMED, REST, Axes, Figure
-from perfmodel.report.pictures import Axis, Picture, Series
+from perfmodel.report.drawing import LINES, MARKERS, NAMED, REST, Axes, Axis, Figure, Picture, Series
 
 Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Sizes, and a time [s] at each."""

@@ -12,8 +12,7 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from perfmodel.report.drawing import RANGE
-from perfmodel.report.pictures import Axis, Grid, Picture, Series
+from perfmodel.report.drawing import RANGE, Axis, Grid, Picture, Series
 
 
 @dataclass(frozen=True)

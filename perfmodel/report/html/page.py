@@ -84,7 +84,7 @@ def _roofline(name: str, points: Sequence[KernelPoint], data: ReportData, predic
     return figures.plot(name, pictures.roofline(points, data.roofs, False, predicted) if drawable else None)
 
 
-def _errors(data: ReportData) -> pictures.Grid | None:
+def _errors(data: ReportData) -> drawing.Grid | None:
     """Return the errors of the families for each kernel; None for fewer than two families."""
     judged = [line for line in data.families if line.errors]
     if len(judged) < 2:

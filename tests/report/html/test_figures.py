@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from perfmodel.report.drawing import Axis, Picture, Series
 from perfmodel.report.html.figures import TICKS, grid_plot, plot, plotly_text
-from perfmodel.report.pictures import Axis, Picture, Series, error_grid
+from perfmodel.report.pictures import error_grid
 
 
 def figure(*series, low=1e-3, high=1.0):
