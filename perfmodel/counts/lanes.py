@@ -119,9 +119,11 @@ def lane_patterns(
         return None
     for k, name in enumerate(names):
         points, address = points.set_dim_name(SET, k, name), address.set_dim_name(IN, k, name)
-    groups = None if points.is_empty() else _coupled(points, names, address)
-    if groups is None:
+    pieces = isl.PwMultiAff.from_map(address).get_pw_aff(0).get_pieces()
+    if points.is_empty() or len(pieces) > 1:
         return None
+    form = pieces[0][1]
+    groups, address = _coupled(points, names, form), isl.Map.from_aff(form)  # without its domain, which can be complex
     lanes = {name: int(axis[2:]) for name, axis in zip(names, whole.axes, strict=True) if axis.startswith("l")}
     ranges = {
         name: np.arange(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python() + 1)
@@ -186,15 +188,9 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
     return distinct, sums
 
 
-def _coupled(points: isl.Set, names: list[str], address: isl.Map) -> list[set[str]] | None:
-    """Return groups of inames: the points are a product over the groups, and the address a sum of functions of them.
-
-    None if the address is a function in several pieces.
-    """
-    pieces = isl.PwMultiAff.from_map(address).get_pw_aff(0).get_pieces()
-    if len(pieces) > 1:
-        return None
-    couplings = [_involved(pieces[0][1].get_div(k), names) for k in range(pieces[0][1].dim(DIV))]
+def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:
+    """Return groups of inames: the points are a product over the groups, and the address a sum of functions of them."""
+    couplings = [_involved(address.get_div(k), names) for k in range(address.dim(DIV))]
     basics = points.compute_divs().coalesce().get_basic_sets()
     for constraint in basics[0].get_constraints() if len(basics) == 1 else ():
         couplings.append(_involved(constraint, names, SET))

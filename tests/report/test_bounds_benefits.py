@@ -58,7 +58,7 @@ def test_a_kernel_between_dollars_is_drawn_and_formulas_stay(tmp_path):
     assert "<!-- $T_{fp}$ 3 ms -->" in svg
 
 
-def test_an_itilp_of_at_most_one_is_said_to_say_nothing():
+def test_an_itilp_of_at_most_one_has_no_meaning():
     assert "ITILP_max" not in benefits_text(benefits(1.0))
     said = benefits_text(replace(benefits(1.0), most_itilp=0.25))
-    assert said.endswith("ITILP_max is 0.25: no latency has to be hidden, so the first says nothing.")
+    assert said.endswith("ITILP_max is 0.25: no latency must be hidden, so the first has no meaning.")
