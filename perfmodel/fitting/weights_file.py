@@ -49,7 +49,7 @@ class FitOptions(BaseModel):
         The clock whose times are fitted: the ``device``'s, if it measured all rows, or the ``host``'s.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")  # three committed files still have options that are gone
+    model_config = STRICT
     nonnegative: bool = False
     fit_facts: bool = True
     starts: int = 8
