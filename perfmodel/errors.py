@@ -248,6 +248,10 @@ class WeightsError(PerfModelError, ValueError):
     """Weights are missing, cannot be read, or belong to another device or family."""
 
 
+class NoWeightsError(WeightsError):
+    """There are no weights of the device in use."""
+
+
 class FitError(PerfModelError, ValueError):
     """Weights cannot be fitted to these rows."""
 

@@ -24,10 +24,10 @@ from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import (
     DocumentError,
     NoDeviceError,
+    NoWeightsError,
     OptionError,
     PerfModelError,
     UnknownDeviceError,
-    WeightsError,
     listed,
 )
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
@@ -316,21 +316,21 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     return replace(most, origin=f"{most.origin}; of all {kind}s with the most measured rows, {rows}")
 
 
-def _missing(problem: str, known: Iterable[str]) -> WeightsError:
+def _missing(problem: str, known: Iterable[str]) -> NoWeightsError:
     """Return the error to raise without weights of a device; `known` are the folders with weights."""
     known = tuple(known)
-    return WeightsError(
+    return NoWeightsError(
         f"{problem}; there are weights of: {listed(known, '; ')}",
         "fit weights to this device with 'perfmodel calibrate --quick' (under 3 minutes), or name a file with "
         "--weights FILE (pm.load(FILE)), which may belong to another device", known=known,
     )  # fmt: skip
 
 
-def _no_weights(problem: str) -> WeightsError:
+def _no_weights(problem: str) -> NoWeightsError:
     return _missing(problem, (_described(folder, facts) for _, folder, facts in fitted_devices()))
 
 
-def _several(device: str | None, named: Sequence[FoundWeights]) -> WeightsError:
+def _several(device: str | None, named: Sequence[FoundWeights]) -> NoWeightsError:
     known = (_described(found.folder, found.device) for found in named)
     return _missing(f"{len(named)} devices match '{device}', so give more words of one", known)
 

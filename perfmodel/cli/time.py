@@ -51,7 +51,7 @@ def time_command(
     loaded = asked.load()
     try:
         model, problem = by.load(), ""
-    except errors.WeightsError as error:  # then times are only measured
+    except errors.NoWeightsError as error:  # then times are only measured
         model, problem = None, str(error)
     device = find(by.device or (tuning.timing.place_of_device(model) if model else None))
     builders = {name: cache(build) for name, build in loaded.builders.items()}

@@ -293,7 +293,7 @@ class FittedModel(FrozenValue):
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(
                 f"prediction withheld: no measurement on '{self.device}' ever exercised {listed(unmeasured)}",
-                f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True (--allow-unmeasured) to "
+                f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True to "
                 "count it as free", features=unmeasured, device=self.device,
             )  # fmt: skip
         if not self.family.resources:

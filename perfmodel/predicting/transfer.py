@@ -237,7 +237,7 @@ def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
         advised = _advised(facts)
         raise WeightsError(
             f"the weights of '{known.name}', a {source}, cannot be used for '{facts.name}', a {target}",
-            f"give weights of '{advised}' on a {target} (--like DEVICE --family {advised}), or facts of a {source} "
+            f"give weights of '{advised}' on a {target} (--weights FOLDER --family {advised}), or facts of a {source} "
             "(--facts)",
         )
 

@@ -110,7 +110,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
     """Return the error of a family whose fact is not known; a `weight` may be fitted in its place."""
     needing = f"the family '{family}'" if family else "the model"
     where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
-    fitted = f", or have {weight} fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
+    fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)"
     return FactsError(
         f"{needing} needs the fact '{key}', and {where}",
         f"write it into facts.yaml next to the measurements (facts: {{{key}: {{value: ..., unit: ..., source: ...}}}}; "

@@ -244,12 +244,13 @@ def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
     """Return the device's facts; later ones replace earlier ones: assumed, probed, reported, of ``facts.yaml``."""
     owners = {(row.device, row.platform) for row in rows}
-    folder = _read_device(rows_path.with_name(DEVICE_FILE))
+    folder, written = _read_device(rows_path.with_name(DEVICE_FILE)), rows_path.with_name(FACTS_FILE)
     facts = _read_device(device_path(rows_path)) or folder
+    if facts is None and len(owners) == 1 and written.is_file():  # the device reported nothing
+        facts = folder = DeviceFacts(rows[0].device, rows[0].platform, rows[0].driver, ())
     if facts is None or owners - {(facts.name, facts.platform)}:
         return None  # device.json may describe the device of another store in the folder
     facts = with_probed_facts(facts, read_probes(rows_path))
-    written = rows_path.with_name(FACTS_FILE)
     if written.is_file() and folder and facts.slug == folder.slug:
         facts = facts.updated(read_facts(written))
     return with_assumed_facts(facts)

@@ -23,7 +23,7 @@ NAMED = 6
 """Most variants that a text names."""
 REFERENCE = "reference()"
 """Name of the outputs of a kernel file's ``reference()``."""
-ADVICE = "add reference() to the kernel file, which gives the right outputs, or give --check none"
+ADVICE = "add reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"
 
 
 def all_nan(array: Any) -> bool:

@@ -107,7 +107,7 @@ def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
     result = calibrate("--quick", "--probes", "--out", "out")
     assert 0 == result.exit_code, result.stderr
     folder = place / "out" / find().slug
-    assert {"device.json", "measurements.jsonl", "probes.jsonl"} == {path.name for path in folder.iterdir()}
+    assert {".lock", "device.json", "measurements.jsonl", "probes.jsonl"} == {path.name for path in folder.iterdir()}
     assert "" == (folder / "measurements.jsonl").read_text()
     assert "assumed: " in result.stdout
     again = calibrate("--quick", "--probes", "--out", "out", "--json")  # a new series
@@ -138,7 +138,7 @@ def test_the_store_of_another_device_is_left_alone(place):
     result = calibrate("--quick", "--out", "out")
     assert 2 == result.exit_code
     assert "(another), not of" in result.stderr
-    assert {"device.json", "measurements.jsonl"} >= {path.name for path in folder.iterdir()}
+    assert {".lock", "device.json", "measurements.jsonl"} >= {path.name for path in folder.iterdir()}
 
 
 def test_without_out_it_writes_to_the_users_data_folder(place, monkeypatch):

@@ -261,7 +261,7 @@ def test_rows_of_two_drivers_are_told_and_one_can_be_fitted(folder, tmp_path):
     rewritten(folder, lambda record: record.update(driver="new 7.1"), range(100))
     out = str(tmp_path / "w.json")
     result = run("--from", str(folder), "-o", out)
-    said = "the measurements are of 2 drivers, and weights are fitted to all together: 'new 7.1' (100 rows), "
+    said = "the measurements are of 2 drivers, and weights are fitted to all of them: 'new 7.1' (100 rows), "
     assert 0 == result.exit_code, result.stderr
     assert all(said in " ".join(text.split()) for text in (result.stdout, result.stderr))
     one = document(run("--from", str(folder), "-o", out, "--driver", "new 7.1", "--json"))

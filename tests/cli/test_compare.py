@@ -230,6 +230,6 @@ def by_weight(rows, found, names):
     for row, seconds, parts, lack, private in zip(rows, *columns, strict=True):
         own = [abs(float(parts[i])) for i in names]
         shares, error = [part / sum(own) for part in own], abs(math.log(row.seconds / abs(seconds)))
-        rests_on = by_hand.rests_on(shares, float(lack), float(private)) if seconds > 0 else ()
+        rests_on = by_hand.columns(shares, float(lack), float(private)) if seconds > 0 else ()
         cases.append((max(error, 1e-3), row.group, rests_on) if seconds > 0 else None)
     return cases

@@ -45,7 +45,7 @@ def test_it_names_what_was_refused(files):
     Path("cache.json").write_text(cache(*ENTRIES, *refused))
     lines = run("-p", "n=4096").stdout.splitlines()
     assert "7 results were refused:" == lines[2]
-    assert "  the entry '0,1' has the time 0, which is no number above 0" == lines[3]
+    assert "  the entry '0,1' has the time 0, which is not a number above 0" == lines[3]
     assert "  and 2 more (--json lists all)" == lines[-1]
 
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_none_is_one_line_and_no_store(files):
     result = run("-p", "n=4096", file="other.json")
     assert 2 == result.exit_code
     assert 1 == len(result.stderr.splitlines())
-    assert "'other.json' is an object with 'rows': neither 'cache' nor 'results' is in it" in result.stderr
+    assert "'other.json' is an object with 'rows': it has neither 'cache' nor 'results'" in result.stderr
     assert not Path("store").exists()
 
 

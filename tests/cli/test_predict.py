@@ -46,7 +46,7 @@ def test_times_of_both_clocks(perfmodel):
     assert "times by the host's clock" in perfmodel("predict", *arguments).stdout
     refused = perfmodel("predict", *arguments, "--clock", "device")
     assert 2 == refused.exit_code
-    assert "the launch is not known apart" in refused.stderr
+    assert "the launch is not known separately" in refused.stderr
     weights = loads(Path("weights.json").read_text())
     Path("weights.json").write_text(dumps({**weights, "launch_s": 2e-5}))
     text = perfmodel("predict", *arguments).stdout

@@ -35,10 +35,10 @@ from tests.test_display import Cells
 @pytest.fixture(autouse=True)
 def no_other_files(monkeypatch):
     """Kernel files that other tests ran here are forgotten: their names may be in any pickle."""
-    for name in [*files._executed, *files._beside, "widths"]:
+    for name in [*files._executed, *files._neighbours, "widths"]:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(files, "_executed", {})
-    monkeypatch.setattr(files, "_beside", {})
+    monkeypatch.setattr(files, "_neighbours", {})
 
 
 def test_units_and_functions_arrive_as_they_were():
@@ -80,7 +80,7 @@ def test_counts_travel_as_their_json():
 
 
 def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "_beside", {"a": tmp_path})
+    monkeypatch.setattr(files, "_neighbours", {"a": tmp_path})
     monkeypatch.setattr(files, "_executed", {"file": files.Source(tmp_path / "kernels.py", b"")})
     assert () == files.sources_in(pickle.dumps(["aa", "many letters a"]))
     assert ("kernels.py",) == tuple(one.path.name for one in files.sources_in(pickle.dumps("a")))

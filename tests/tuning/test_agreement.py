@@ -78,11 +78,11 @@ def test_many_that_differ_are_told_though_their_outputs_are_not_kept():
     ("outputs", "said"),
     [
         ({"a": 1}, "the output of a was compared with no other; add reference() to the kernel file, which gives the "
-         "right outputs, or give --check none"),
+         "right outputs, or accept all outputs with --tolerance inf"),
         ({"a": 1, "b": 1}, "outputs of only 2 variants were compared, and agree: a, b"),
         (dict.fromkeys("abcdefgh", 1), "outputs of 8 variants were compared, and agree: a, b, c, d, e, f and 2 more"),
         ({"a": 1, "b": 2}, "outputs differ without a majority, so no variant counts as right: a against b; add "
-         "reference() to the kernel file, which gives the right outputs, or give --check none"),
+         "reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"),
         ({"a": 1, "b": 2, "c": 2}, "outputs of 2 of 3 variants agree (b, c); the others are wrong"),
     ],
 )  # fmt: skip

@@ -350,7 +350,7 @@ def test_records_are_kept_with_counts(tmp_path):
 def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """The first process kept one visit and the death of another variant; nothing of both is run again."""
     said = []
-    monkeypatch.setattr(supervised, "_write", said.append)
+    monkeypatch.setattr(supervised, "_report", said.append)
     variants = {"one": unit(), "deadly": unit("out[i] = a[i] + a[i]")}
     with trials({"one": unit()}, keep=tmp_path) as found:
         found.visit("one")  # another command's
@@ -375,7 +375,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
 
 def test_a_variant_that_ended_its_process_while_sizes_were_chosen_is_not_run_there_again(tmp_path, monkeypatch):
     said = []
-    monkeypatch.setattr(supervised, "_write", said.append)
+    monkeypatch.setattr(supervised, "_report", said.append)
     monkeypatch.setenv(supervised.PIPE, "0")
     with trials({"deadly": unit()}, keep=tmp_path) as found:
         said.clear()

@@ -19,10 +19,10 @@ def written(tmp_path, text: str):
 
 
 def test_a_file_names_families_with_options(tmp_path):
-    both = '"robust": {"family": "gpuperf", "options": {"loss": "huber"}}, "one": {"family": "expr:w_a*launches"}'
+    both = '"robust": {"family": "gpuperf", "options": {"starts": 3}}, "one": {"family": "expr:w_a*launches"}'
     robust, one = read_ideas(written(tmp_path, f'{{"ideas": {{{both}}}}}'))
-    assert ("robust", "robust", "huber", False) == (
-        robust.name, robust.family.name, robust.options.loss, robust.measured_facts
+    assert ("robust", "robust", 3, False) == (
+        robust.name, robust.family.name, robust.options.starts, robust.measured_facts
     )  # fmt: skip
     assert find_family("gpuperf").expression == robust.family.expression
     assert "w_a*launches" == one.family.expression
