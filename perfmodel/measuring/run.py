@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TypeAlias
 
 from perfmodel import store as stored
-from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
@@ -42,7 +38,6 @@ def measure(
     store: Path | str,
     progress: Progress | None = None,
     campaign: Campaign = DEFAULT,
-    choose: Chooser | None = None,
     made: AllMade | None = None,
 ) -> Measurements:
     """Measure the configurations that a store lacks; write one record for each visit.
@@ -62,9 +57,6 @@ def measure(
         Receives a report of each step.
     campaign : Campaign
         The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
-    choose : Chooser, optional
-        Chooses batch by batch which configurations are measured
-        (:func:`perfmodel.fitting.choice.chooser`); by default all are.
     made : AllMade, optional
         The result of :func:`perfmodel.measuring.making.make_kernels`. By default kernels are made here first, or one
         by one if there is a budget.
@@ -99,24 +91,20 @@ def measure(
     stored.prepare(path, device.facts)
     stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
     with locked(device.facts, progress, campaign.wait_s):
-        _measure_all(Bench(device, campaign), kernels, path, progress, choose, made)
+        _measure_all(Bench(device, campaign), kernels, path, progress, made)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
 
 
 def _measure_all(
-    bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, choose: Chooser | None,
-    made: AllMade | None,
+    bench: Bench, kernels: Sequence[KernelClass], path: Path, progress: Progress, made: AllMade | None
 ) -> None:  # fmt: skip
     session = Session.started(bench, path, progress)
     if made is None and bench.campaign.budget_s is None and not session.deaths:
         made = make_kernels([(kernels, bench.campaign)], bench.device, progress)
     configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget, made or {})
-    if choose is None:
-        _report_changed(session, configurations)
-    order = ordered(configurations, bench.campaign)
-    left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
-    _report_left_out(session, left_out, unplanned)
+    _report_changed(session, configurations)
+    _report_left_out(session, session.measure(ordered(configurations, bench.campaign)), unplanned)
 
 
 def _report_changed(session: Session, configurations: list[Configuration]) -> None:
@@ -207,20 +195,20 @@ class Session:
         stored.append(self.path, row, self.timekeeper.counts_of(row))
         self.rows[row.key] = row.after(self.rows.get(row.key))
 
-    def measure(self, order: Sequence[Configuration], only: Collection[Key] | None = None) -> list[Configuration]:
+    def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
         """Visit each configuration as often as the campaign says, and again those whose visits disagree.
 
         Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart.
-        Configurations that are not in `only` are left out. Returns those that the budget left unfinished.
+        Returns those that the budget left unfinished.
         """
-        campaign, chosen = self.bench.campaign, [c for c in order if only is None or c.key in only]
-        lacking = [(c, self._lacks(c)) for c in chosen]
+        campaign = self.bench.campaign
+        lacking = [(c, self._lacks(c)) for c in order]
         self.visit(order, [c for left in range(campaign.visits, 0, -1) for c, lacks in lacking if lacks >= left])
         for visits in range(campaign.visits, campaign.most_visits):
-            again = [c for c in chosen if self._disagrees(c) and len(self.rows[c.key].every_visit) <= visits]
+            again = [c for c in order if self._disagrees(c) and len(self.rows[c.key].every_visit) <= visits]
             if again:
                 self.visit(order, again, "measuring again what disagrees")
-        return self.todo(chosen)
+        return self.todo(order)
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
         """Visit configurations one after another within the budget; record each visit."""
@@ -363,56 +351,3 @@ def _record_failure(session: Session, error: PlanError) -> None:
     if failed.key not in session.rows:
         session.record(failed)
     session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A configuration for the chooser; `seconds` is the time of a trial run [s]."""
-
-    kernel: str
-    variant: Mapping[str, Any]
-    parameters: Mapping[str, int]
-    counts: KernelCounts
-    seconds: float
-
-
-Next: TypeAlias = Callable[[npt.NDArray[np.float64]], Sequence[int]]
-"""From the times so far [s] (NaN: not measured, infinity: failed) to the positions of the next batch."""
-Chooser: TypeAlias = Callable[[Sequence[Planned]], Next]
-"""Takes all configurations once; returns the function that chooses each batch."""
-
-
-def measure_chosen(session: Session, order: Sequence[Configuration], choose: Chooser) -> list[Configuration]:
-    """Measure the chosen configurations; return those that the budget left unfinished.
-
-    Each batch is visited once before the next is chosen; further visits follow at the end.
-    """
-    known = [(c, counts) for c in order if (counts := _counts(session, c)) is not None]
-    choose_next = choose([_planned(c, counts) for c, counts in known])
-    while batch := choose_next(_times(session, [c for c, _ in known])):
-        chosen = {known[i][0].key for i in batch}
-        session.visit(order, [c for c in order if c.key in chosen])
-        if left_out := [c for c in order if c.key in chosen - session.rows.keys()]:
-            return left_out
-    return session.measure(order, session.rows.keys())
-
-
-def _planned(configuration: Configuration, counts: KernelCounts) -> Planned:
-    subject = configuration.subject
-    return Planned(subject.kernel.name, subject.variant, configuration.parameters, counts, configuration.seconds)
-
-
-def _counts(session: Session, configuration: Configuration) -> KernelCounts | None:
-    """Return the counts of a configuration; None if it cannot be counted."""
-    try:
-        return session.timekeeper.count(configuration.subject)
-    except FailedError:
-        return None
-
-
-def _times(session: Session, configurations: Sequence[Configuration]) -> npt.NDArray[np.float64]:
-    times = np.full(len(configurations), np.nan)
-    for place, configuration in enumerate(configurations):
-        if row := session.rows.get(configuration.key):
-            times[place] = row.seconds if row.status == "ok" else np.inf
-    return times
