@@ -225,7 +225,7 @@ def test_weights_of_a_cpu_are_refused_for_a_gpu(types, family):
     with pytest.raises(WeightsError, match=f"'round', a {types[0]}, cannot be used for 'fast', a {types[1]}") as found:
         transferred(model_of(family, VALUES if family is TOY else {"w_wave": 1.0}, source), target)
     advised = {"gpu": "multithreaded", "cpu": "roofline"}[types[1]]
-    assert f"give weights of '{advised}' on a {types[1]} (--like DEVICE --family {advised})" in str(found.value)
+    assert f"give weights of '{advised}' on a {types[1]} (--weights FOLDER --family {advised})" in str(found.value)
     assert pm.families()[advised].transferable
 
 
