@@ -1,4 +1,4 @@
-"""The exceptions of perfmodel: the kinds that a caller can tell apart. The text is written where one is raised."""
+"""The exceptions of perfmodel, by what a caller does about them. Each text is written where it is raised."""
 
 from __future__ import annotations
 

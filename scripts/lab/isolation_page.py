@@ -38,6 +38,8 @@ def draw_isolation(devices: Path, page: Path, table: Path, picture: Path) -> Non
 
 def isolation_figure(devices: Sequence[Sequence[Isolation]]) -> Figure:
     """Return the rise of the time of each variant by class, with a panel for each device."""
+    from matplotlib.ticker import NullFormatter
+
     figure = empty_figure(4.5 * max(len(devices), 1), 6.5)
     panels = figure.subplots(1, max(len(devices), 1), squeeze=False, sharey=True)[0]
     for axes, proofs in zip(panels, devices, strict=False):
@@ -51,6 +53,7 @@ def isolation_figure(devices: Sequence[Sequence[Isolation]]) -> Figure:
         axes.set_yticks(range(len(classes)), classes, fontsize="x-small")
         axes.set(xlabel="rise of the time [%]", xscale="log", xlim=(20, 1000))
         axes.set_xticks([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
+        axes.xaxis.set_minor_formatter(NullFormatter())  # its formulas would be shown as text
         axes.set_title(f"{proofs[0].device}\n{proofs[0].platform}", fontsize="small")
         axes.grid(True, color="0.93")
         axes.legend(fontsize="small")
