@@ -47,6 +47,14 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_weights_of_this_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Use an empty data folder: what this user has calibrated must not change a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 def pytest_collection_finish() -> None:
     """Let the collector leave alone what the collection made, which stays to the end, and look at the rest less often.
 
