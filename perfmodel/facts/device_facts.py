@@ -1,9 +1,5 @@
 """The facts of a device: a frozen value, its JSON and YAML files, and a name that is safe for files.
 
-A model family that needs a fact which no device reports and no kernel measures could not be fitted without it. Such
-facts are assumed where no file gives them; the source of each says that it is assumed, why, and where to write a
-better value.
-
 A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``. The file of a published
 device also has its ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
@@ -27,27 +23,20 @@ from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
-#: File in a store's folder with the facts that a user writes.
-FACTS_FILE = "facts.yaml"
-#: File in a device's folder with the roofs that its measured rows reached, in the form of :data:`FACTS_FILE`.
-ROOFS_FILE = "roofs.yaml"
+FACTS_FILE = "facts.yaml"  # in a store's folder: the facts that a user writes
+ROOFS_FILE = "roofs.yaml"  # in a device's folder, in the same form: the roofs that its measured rows reached
 _PUBLISHED = Path(__file__).parent / "published"
 
 #: Facts that differ from run to run: PoCL reports the memory that is free, and a processor's clock depends on its load.
 VARYING = frozenset({"clock_mhz", "global_memory_bytes", "max_alloc_bytes"})
 #: Facts that distinguish devices of one name, such as virtual machines on processors of one brand.
 DISTINGUISHING = ("compute_units", "l1_told_bytes", "l2_told_bytes", "l3_told_bytes")
-#: The first word of the source of an assumed fact.
-ASSUMED = "assumed"
-#: Work-groups that a compute unit of a GPU holds: the fewest that vendors state for their devices since 2012.
-GROUPS_OF_A_GPU = 16
-#: Work-items that a compute unit of a GPU holds, over the items of its largest work-group.
-ITEMS_OVER_GROUP = 2
+ASSUMED = "assumed"  # the first word of the source of an assumed fact
+GROUPS_OF_A_GPU = 16  # work-groups that a compute unit holds: the fewest that vendors state for devices since 2012
+ITEMS_OVER_GROUP = 2  # work-items that a compute unit of a GPU holds, over the items of its largest work-group
 
 _PLATFORM_NAMES = {
-    "portable computing language": "pocl",
-    "amd accelerated parallel processing": "amd",
-    "nvidia cuda": "nvidia",
+    "portable computing language": "pocl", "amd accelerated parallel processing": "amd", "nvidia cuda": "nvidia",
     "intel(r) opencl": "intel",
 }
 _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu)-|@.*$", re.IGNORECASE)
@@ -55,14 +44,7 @@ _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu
 
 @dataclass(frozen=True)
 class DeviceFacts(FrozenValue):
-    """All facts of one device.
-
-    Parameters
-    ----------
-    name, platform, driver : str
-        As OpenCL reports them.
-    facts : tuple of (str, Fact)
-        Sorted by key; :meth:`from_mapping` sorts them.
+    """All facts of one device; the name, platform and driver are as OpenCL reports them.
 
     Examples
     --------
@@ -79,7 +61,7 @@ class DeviceFacts(FrozenValue):
     name: str
     platform: str
     driver: str
-    facts: tuple[tuple[str, Fact], ...]
+    facts: tuple[tuple[str, Fact], ...]  #: sorted by key
 
     def __hash__(self) -> int:
         return self._hash
@@ -102,13 +84,8 @@ class DeviceFacts(FrozenValue):
 
     @property
     def slug(self) -> str:
-        """A name that is safe for files: the platform's short name and the device's name.
+        """A name that is safe for files: the platform's short name and the device's name, without version and clock.
 
-        Two equal cards in one machine have the same slug and share their weights. The driver's version and the clock
-        are left out, because they change.
-
-        Examples
-        --------
         >>> DeviceFacts("cpu-haswell-Intel(R) Xeon(R) CPU @ 2.20GHz",
         ...             "Portable Computing Language", "5.0", ()).slug
         'pocl-haswell-intel-xeon'
@@ -186,8 +163,6 @@ def _words(text: str) -> list[str]:
 def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
     """Return how a known device differs from the one in use; a part that one of them lacks is left out.
 
-    Examples
-    --------
     >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
     ("driver '570.1', here '580.2'",)
     """
@@ -200,18 +175,9 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     """Return the assumed facts of a device by key, as far as it lacks them.
 
-    ``max_groups_per_unit``
-        1 on a CPU, :data:`GROUPS_OF_A_GPU` on other devices.
-    ``max_items_per_unit``
-        The work-items of the largest work-group on a CPU, :data:`ITEMS_OVER_GROUP` times as many on other devices.
-
-    Nothing is assumed of a device without ``device_type``.
-
-    Examples
-    --------
-    >>> device = DeviceFacts("H200", "NVIDIA CUDA", "570.1", (("device_type", Fact("gpu", "", "CL_DEVICE_TYPE")),))
-    >>> {key: fact.value for key, fact in assumed_facts(device).items()}
-    {'max_groups_per_unit': 16}
+    No device reports these and no kernel measures them. ``max_groups_per_unit`` is 1 on a CPU, else
+    :data:`GROUPS_OF_A_GPU`; ``max_items_per_unit`` the largest work-group's items, times :data:`ITEMS_OVER_GROUP` if
+    not on a CPU. Nothing is assumed of a device without ``device_type``.
     """
     known = dict(facts.facts)
     if "device_type" not in known:
@@ -241,8 +207,6 @@ def published_devices() -> tuple[str, ...]:
 def published(name: str) -> DeviceFacts:
     """Return the facts of a published device; an UnknownNameError if there is none of this name.
 
-    Examples
-    --------
     >>> published("gtx-480").value("compute_units")
     15
     """
@@ -257,14 +221,8 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
 
     A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family and may
     have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace
-    or complete the published ones.
-
-    Raises
-    ------
-    FactsError
-        If the file cannot be read or is not YAML, or if a fact lacks a part or does not have the unit of its key.
-    UnknownNameError
-        If no published device has the name.
+    or complete the published ones. Raises a FactsError if the file cannot be read or is not YAML, or a fact lacks a
+    part or does not have the unit of its key; an UnknownNameError if no published device has the name.
     """
     try:
         return _facts(_mapping(read_file(path, LIMITS.yaml_bytes)))
@@ -298,8 +256,7 @@ def _facts(document: Mapping[str, Any]) -> dict[str, Fact]:
 
 
 def _with_number(row: Any) -> Any:
-    """Return a fact with its value as a number where YAML reads it as a string, as 1e-7 without a point."""
-    if isinstance(row, dict) and isinstance(row.get("value"), str):
+    if isinstance(row, dict) and isinstance(row.get("value"), str):  # YAML reads 1e-7 as a string
         with suppress(ValueError):
             return {**row, "value": float(row["value"])}
     return row

@@ -1,8 +1,8 @@
 """A device with the facts of its probes, and the doubts about these: impossible times and contradicting facts.
 
-A visit whose times are impossible was disturbed: it is measured again, and its times are not used. The bounds are wide;
-only a machine with another load exceeds them. Two facts of one property contradict each other where they differ by
-:data:`CONTRADICTING` or more. One of them is assumed; predictions that depend on it have an interval that covers both.
+A visit with impossible times was disturbed: it is measured again, and its times are not used. Two facts of one property
+contradict each other where they differ by :data:`CONTRADICTING` or more. One of them is assumed; predictions that
+depend on it have an interval that covers both.
 """
 
 from __future__ import annotations
@@ -21,44 +21,25 @@ from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import KEYS, Fact
 from perfmodel.facts.probed import ProbeRun, times
 
-#: Facts of one property that differ by this factor contradict each other: sizes of caches and vectors double.
-CONTRADICTING = 1.9
-#: Most fused multiply-adds of a lane in a cycle, and most of a clock over its reported rate.
-PIPES, BOOST = 2, 2.0
-#: First word of the message of a visit with impossible times.
-DISTURBED = "disturbed: "
-#: First words of the source of a fact that may be in doubt; what a user writes is not.
-PROBED = ("measured", "told by the operating system")
+CONTRADICTING = 1.9  # sizes of caches and vectors double
+PIPES, BOOST = 2, 2.0  # most fused multiply-adds of a lane in a cycle, and most of a clock over its reported rate
+DISTURBED = "disturbed: "  # begins the message of a visit with impossible times
+PROBED = ("measured", "told by the operating system")  # begins the source of a fact that may be in doubt
 
-#: A load that waits for its address takes at least a cycle, and less than a page from a disk [s].
-LOAD_S = (5e-11, 1e-5)
-#: A byte of a stream [s].
-BYTE_S = (1e-14, 1e-7)
-#: Most time of a barrier [s].
-BARRIER_S = 1e-3
-#: Times of two kernels may be wrong by this factor.
-NOISE = 2.0
-#: Most lanes of a vector.
-WIDEST = 64
+LOAD_S = (5e-11, 1e-5)  # a load that waits for its address takes at least a cycle, and less than a page from a disk [s]
+BYTE_S = (1e-14, 1e-7)  # a byte of a stream [s]
+BARRIER_S = 1e-3  # most time of a barrier [s]
+NOISE = 2.0  # times of two kernels may be wrong by this factor
+WIDEST = 64  # lanes of a vector
 
 
 @dataclass(frozen=True)
 class DisturbedProbe:
-    """A caution: a probe's times are impossible, so it is not used.
-
-    Parameters
-    ----------
-    probe
-        Its name.
-    reason
-        What is impossible.
-    assumed
-        What is assumed in its place.
-    """
+    """A caution: a probe's times are impossible, so it is not used."""
 
     probe: str
-    reason: str
-    assumed: str
+    reason: str  #: what is impossible
+    assumed: str  #: what is assumed in its place
 
     def __str__(self) -> str:
         return (
@@ -69,36 +50,15 @@ class DisturbedProbe:
 
 @dataclass(frozen=True)
 class ContradictingFacts:
-    """A caution: probes, kernels and the system contradict each other about a property of a device.
+    """A caution: probes, kernels and the system contradict each other about a property of a device."""
 
-    Parameters
-    ----------
-    what
-        The property.
-    statements
-        What each of them gives for it.
-    assumed_text, why
-        What is assumed, and why.
-    key
-        The fact that is assumed.
-    assumed, other
-        Its number and the one that is farthest from it, in the unit of the fact.
-
-    Examples
-    --------
-    >>> statements = ("a stream measures 32 MiB", "a pointer chase measures 3 MiB")
-    >>> doubt = ContradictingFacts("the last-level cache", statements, "32 MiB", "it is", "last_level_bytes", 32.0, 3.0)
-    >>> print(doubt)  # doctest: +ELLIPSIS
-    the last-level cache is in doubt (a stream measures 32 MiB, a pointer chase measures 3 MiB): 32 MiB is assumed, ...
-    """
-
-    what: str
-    statements: tuple[str, ...]
+    what: str  #: the property
+    statements: tuple[str, ...]  #: what each of them gives for it
     assumed_text: str
-    why: str
-    key: str
-    assumed: float
-    other: float
+    why: str  #: why it is assumed
+    key: str  #: the fact that is assumed
+    assumed: float  #: its number, in the unit of the fact
+    other: float  #: the number that is farthest from it
 
     @property
     def assumption(self) -> str:
@@ -113,7 +73,7 @@ class ContradictingFacts:
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
     """Return a device with the facts of its probes; those that it has under the same keys stay.
 
-    Where no probe finds the ways of a cache, they are those that the operating system reports, if its size is known.
+    Where no probe finds the ways of a cache of known size, they are those that the operating system reports.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
     found = probed.probed_facts(undisturbed(_of_device(facts, runs)))
@@ -145,13 +105,11 @@ def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[Dist
         if reason:
             reasons[run.probe] = reason
     good = {run.probe for run in undisturbed(runs) if run.series == newest and run.status == "ok"}
-    doubts = [DisturbedProbe(probe, reason, _assumed(probe, facts))
-              for probe, reason in reasons.items() if probe not in good]  # fmt: skip
+    bad = {probe: reason for probe, reason in reasons.items() if probe not in good}
     found = probed.probed_facts(undisturbed(runs))
     if _hides_lanes_on_a_cpu(facts, found):
-        reason = found["lane_order"].source.partition("and ")[2]
-        doubts.append(DisturbedProbe(probed.LANES, reason, _assumed(probed.LANES, facts)))
-    return tuple(doubts)
+        bad[probed.LANES] = found["lane_order"].source.partition("and ")[2]
+    return tuple(DisturbedProbe(probe, reason, _assumed(probe, facts)) for probe, reason in bad.items())
 
 
 def _assumed(probe: str, facts: DeviceFacts) -> str:
@@ -165,8 +123,6 @@ def _assumed(probe: str, facts: DeviceFacts) -> str:
 def disturbed(run: ProbeRun) -> str:
     """Return what is impossible among the times of a visit; "" if nothing is.
 
-    Examples
-    --------
     >>> from perfmodel.facts.probed import Point
     >>> points = (Point({"bytes": 64}, 1000, (1e-9,)), Point({"bytes": 128}, 1000, (2e-6,)))
     >>> disturbed(ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, points))
@@ -188,20 +144,12 @@ def _within(what: str, seconds: Iterable[float], bounds: tuple[float, float]) ->
             yield f"{what} takes {value:.2g} s, and can take {low:g} to {high:g} s"
 
 
-def _loads(run: ProbeRun) -> Iterator[str]:
-    return _within("a load", (s for s in run.seconds().values() if s > 0), LOAD_S)
-
-
-def _stream(run: ProbeRun) -> Iterator[str]:
-    return _within("a byte", (s for s in run.seconds().values() if s > 0), BYTE_S)
+def _units(what: str, bounds: tuple[float, float], run: ProbeRun) -> Iterator[str]:
+    return _within(what, (s for s in run.seconds().values() if s > 0), bounds)
 
 
 def _lanes(run: ProbeRun) -> Iterator[str]:
-    """Check the times of more lanes over those of fewer, and of lanes of two kinds over those of one.
-
-    Lanes that run one by one take longer in proportion to their number. Few lanes may do so where only whole vectors
-    run in step; many lanes take no less time than one of them.
-    """
+    """Check the times of more lanes over those of fewer, and of lanes of two kinds over those of one."""
     curve = times([run], "block", "lanes", dtype="float32")
     alone = sorted((int(lanes), seconds) for (block, lanes), seconds in curve.items() if block == lanes)
     for (few, quick), (many, slow) in combinations(alone, 2):
@@ -233,9 +181,11 @@ def _overlap(run: ProbeRun) -> Iterator[str]:
             yield f"memory and computing take {both:.2g} s together, and can take {low:.2g} to {high:.2g} s"
 
 
+_LOADS = partial(_units, "a load", LOAD_S)
 _CHECKS: Mapping[str, Callable[[ProbeRun], Iterator[str]]] = MappingProxyType({
-    probed.CHASE: _loads, probed.CONFLICTS: _loads, probed.LINE: _loads, probed.PAGES: _loads, probed.STREAM: _stream,
-    probed.LANES: _lanes, probed.NESTS: _nests, probed.BARRIERS: _barriers, probed.OVERLAP: _overlap,
+    **dict.fromkeys((probed.CHASE, probed.CONFLICTS, probed.LINE, probed.PAGES), _LOADS),
+    probed.STREAM: partial(_units, "a byte", BYTE_S), probed.LANES: _lanes, probed.NESTS: _nests,
+    probed.BARRIERS: _barriers, probed.OVERLAP: _overlap,
 })  # fmt: skip
 
 # }}}
@@ -244,23 +194,18 @@ _CHECKS: Mapping[str, Callable[[ProbeRun], Iterator[str]]] = MappingProxyType({
 
 @dataclass(frozen=True)
 class _Witness:
-    """A number of a device and its origin; `key` is empty for a bound that follows from other facts."""
-
     origin: str
     value: float
-    key: str = ""
+    key: str = ""  # empty for a bound that follows from other facts
 
 
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
     """Return the facts of a device that contradict each other; none where a user wrote the assumed one.
 
-    Compared are the last-level cache by a stream and by a pointer chase; the other caches by the chase and by the
-    operating system; pages and lanes of vectors by probes and as the system reports them; the measured peak of
+    Compared are caches, pages and lanes of vectors by probes and as the system reports them; the measured peak of
     operations with the most that units, lanes and clock allow; and the measured bandwidth with the least that one load
     at a time gives.
 
-    Examples
-    --------
     >>> facts = DeviceFacts("a", "b", "1", (("l1_bytes", Fact(8192, "B", "measured, pointer chase")),
     ...                     ("l1_told_bytes", Fact(32768, "B", "told by the operating system: index0"))))
     >>> [(each.key, each.assumed, each.other) for each in contradictions(facts)]
@@ -296,18 +241,15 @@ _Property: TypeAlias = tuple[str, list[_Witness], list[_Witness], str]
 
 
 def _witnesses(facts: DeviceFacts, **origins: str) -> list[_Witness]:
-    """Return the facts that are known and above zero, each with its origin."""
     every = (_Witness(origin, float(facts.value(key)), key) for key, origin in origins.items() if key in facts)
     return [witness for witness in every if witness.value > 0]
 
 
 def _properties(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield the properties for which there are several facts."""
     known, system, chase = partial(_witnesses, facts), "the system reports", "a pointer chase measures"
     yield (
         "the last-level cache", known(last_level_bytes="a stream measures", l3_bytes=chase),
-        known(l3_told_bytes=system),
-        "a chase takes so long that other programs replace its lines in the cache",
+        known(l3_told_bytes=system), "a chase takes so long that other programs replace its lines in the cache",
     )  # fmt: skip
     for name, level in (("first", "l1"), ("second", "l2")):
         witnesses = known(**{f"{level}_bytes": chase, f"{level}_told_bytes": system})
@@ -319,7 +261,7 @@ def _properties(facts: DeviceFacts) -> Iterator[_Property]:
 
 
 def _rates(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield the measured rates that exceed what follows from other facts."""
+    """Yield measured rates with the bounds that they exceed."""
     known = dict.fromkeys(("clock_hz", "clock_mhz", "compute_units", "vector_lanes", "memory_load_s"), "")
     numbers = {witness.key: witness.value for witness in _witnesses(facts, **known)}
     units, clock = numbers.get("compute_units", 0.0), numbers.get("clock_hz", 1e6 * numbers.get("clock_mhz", 0.0))

@@ -1,41 +1,27 @@
 r"""Facts of a device from its probes: small microbenchmarks, each with a curve that shows one property.
 
-:mod:`perfmodel.measuring.probes` takes the times, and a store keeps them in ``probes.jsonl``. This module needs no
-device. A curve that is not clear is not used. ``docs/facts.md`` states each rule.
+:mod:`perfmodel.measuring.probes` takes the times, and a store keeps them in ``probes.jsonl``. A curve that is not clear
+is not used. ``docs/facts.md`` states each rule.
 
-*Caches*. Each load of a pointer chase gives the address of the next one, so its time is the latency of a load. The
-chase visits all lines of a footprint in a random cycle. The curve of that time over the footprint has a step at each
-capacity, as one work-item sees it: on a machine that others share it may be less than the cache has. The steps are
-found as follows, with x and y the logarithms of the footprint and of the time to the base 2:
+*Caches*. The time of a load in a pointer chase, over the footprint of the chase, has a step at each capacity. With x
+and y the logarithms of the footprint and of the time to the base 2:
 
-1. Each point is replaced by the median of itself and its neighbours, so that a single disturbed point does not count.
-   The curve is then made monotone: adjacent points that fall are pooled to their median (isotonic regression in the
-   absolute error).
+1. Each point is replaced by the median of itself and its neighbours. Adjacent points that fall are pooled to their
+   median (isotonic regression in the absolute error).
 2. The *slope* at x is the rise from x - 1/4 to x + 1/4. Its peaks of at least :data:`STEEP` are steps, if the slope
    falls below half of the lower one between each two. Between two steps, the plateau is where the slope is least.
 3. The capacity is the largest measured footprint at which the curve has risen by at most half, in y, of the way from
    the plateau before the step to the plateau after it. A rise of less than :data:`LEAST_RISE` altogether is not a step.
 
-On synthetic curves (one to four plateaus, steps about half an octave wide, noise of 5 %, one point in 25 slower by up
-to 6) the rule finds the number of steps, and each within one measured footprint, in 94 of 100 cases or more, if each
-plateau is an octave wide. It misses a plateau of half an octave.
+*Lanes* run two loops, one after the other: some make all trips in the first loop, the others all in the second. A block
+of lanes that run in step takes twice the time of lanes of one kind if it has lanes of both kinds.
 
-*Lanes* run two loops, one after the other. Some make all trips in the first loop, the others all in the second. Lanes
-that run in step wait for each other in both loops: a block of lanes in step with lanes of both kinds takes twice the
-time of lanes of one kind. Blocks of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than
-lanes of one kind are the lanes that run in step.
+*Barriers*. b barriers of one group of G work-items take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`, with
+:math:`\alpha` the fact ``barrier_group_s`` and :math:`\beta` ``barrier_s``.
 
-*Barriers*. Kernels differ only in how many they have:
-
-.. math:: t(b, G) = t_0(G) + b (\alpha + \beta G)
-
-for b barriers of one group of G work-items. :math:`\alpha` is the fact ``barrier_group_s``, :math:`\beta` is
-``barrier_s``. The slope over b is a least-squares line for each G; :math:`\alpha, \beta \ge 0` fit the slopes with the
-least relative error. Between two barriers each work-item computes a private value, which must be kept over the barrier.
-
-*Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` is a measure of the overlap of computing and memory: 1 for
-none (the sum), large for a full overlap (the maximum). A is the time of a kernel that only moves data, B of the same
-kernel with arithmetic on data in registers, and T of the kernel with both.
+*Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` is 1 for no overlap (the sum), and large for a full overlap
+(the maximum). A is the time of a kernel that only moves data, B of the same kernel with arithmetic on data in
+registers, and T of the kernel with both.
 """
 
 from __future__ import annotations
@@ -48,6 +34,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from perfmodel.display import bytes_text
 from perfmodel.facts.fact import Fact
@@ -57,32 +44,20 @@ CHASE, CONFLICTS, LINE, PAGES, STREAM = "chase", "conflicts", "line", "pages", "
 LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
 LEVELS = ("l1", "l2", "l3")
 DTYPES = ("float32", "float64")
-#: Times that differ by less than this factor count as equal.
-CLEAR = 1.2
-#: Least rise of a step, as a logarithm to the base 2: a third.
-LEAST_RISE = 0.4
-#: Least rise over half an octave, on the same scale.
-STEEP = 0.25
-#: Bytes from each probed page to the next.
-PROBED_PAGE = 4096
-#: The second level of a TLB covers more pages than this; an earlier step is the first level's.
-LEAST_PAGES = 256
-#: A last level begins beyond this multiple of the second levels of all units.
-BEYOND = 1.5
-#: Grid points for each factor of two at which the slope is computed.
-_GRID = 16
-#: Between one and two: a block of lanes that takes longer than this, over lanes of one kind, waits in both loops.
-TWICE = 1.5
-#: The device hides four to eight times as many lanes if they take less than this factor longer.
-FREE = 2.0
+CLEAR = 1.2  # times that differ by less than this factor count as equal
+LEAST_RISE = 0.4  # least rise of a step, as a logarithm to the base 2: a third
+STEEP = 0.25  # least rise over half an octave, on the same scale
+PROBED_PAGE = 4096  # bytes from each probed page to the next
+LEAST_PAGES = 256  # the second level of a TLB covers more pages than this; an earlier step is the first level's
+BEYOND = 1.5  # a last level begins beyond this multiple of the second levels of all units
+TWICE = 1.5  # a block of lanes that takes longer than this, over lanes of one kind, waits in both loops
+FREE = 2.0  # the device hides four to eight times as many lanes if they take less than this factor longer
 LEAST, MOST = 1.0, 16.0  # exponents of the overlap
-#: Kernels whose times of memory and of computing differ by more than this factor do not show the overlap.
-COMPARABLE = 8.0
+COMPARABLE = 8.0  # kernels with times of memory and computing more different than this do not show the overlap
+_GRID = 16  # points for each factor of two at which the slope is computed
 _PARTS, _PASSES = 16, 5
 
 Floats = NDArray[np.float64]
-
-
 Setting: TypeAlias = int | float | str
 
 
@@ -97,23 +72,11 @@ class Point:
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """One visit of a probe to a device: a line of ``probes.jsonl``.
-
-    Parameters
-    ----------
-    probe, campaign
-        Names of the probe and of the settings that it ran with.
-    series, visit
-        The visits of one series belong together; a later series replaces an earlier one.
-    dropped
-        How many of the first runs of each configuration do not count.
-    status, message
-        ``failed``, with the reason, where the device could not run it.
-    """
+    """One visit of a probe to a device: a line of ``probes.jsonl``."""
 
     probe: str
-    campaign: str
-    series: int
+    campaign: str  #: name of the settings that it ran with
+    series: int  #: the visits of one series belong together; a later series replaces an earlier one
     visit: int
     device: str
     platform: str
@@ -121,17 +84,14 @@ class ProbeRun:
     versions: dict[str, str]
     taken_at: str
     took_s: float
-    dropped: int
+    dropped: int  #: first runs of each configuration that do not count
     points: tuple[Point, ...] = ()
     status: Literal["ok", "failed"] = "ok"
-    message: str = ""
+    message: str = ""  #: why the device could not run it
     schema: Literal["perfmodel.probe/1"] = field(default=SCHEMA)
 
     def seconds(self) -> dict[tuple[tuple[str, Setting], ...], float]:
-        r"""Return the time for a unit of work at each setting [s], :math:`(\min t - \min t_0) / w`.
-
-        :math:`t_0` are the times of configurations without work; 0 if there are none.
-        """
+        r"""Return :math:`(\min t - \min t_0) / w` at each setting [s], with the times :math:`t_0` of no work."""
         quickest = [(point, min(point.host_s[self.dropped :], default=float("inf"))) for point in self.points]
         launch = min((seconds for point, seconds in quickest if point.work == 0), default=0.0)
         return {
@@ -152,8 +112,6 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
 
     Only configurations with the settings `where` and a time above zero count.
 
-    Examples
-    --------
     >>> run = ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, (Point({"bytes": 64}, 10, (2e-8,)),))
     >>> dict(times([run], "bytes"))
     {(64,): 2e-09}
@@ -183,11 +141,11 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 @dataclass(frozen=True)
 class CurveStep:
-    """One step of a curve."""
+    """One step of a curve: the measured positions around its middle, and the heights of the plateaus around it."""
 
-    last: float  # measured position before the middle of the step
-    first: float  # measured position after it
-    before: float  # height of the plateau on the left
+    last: float
+    first: float
+    before: float
     after: float
 
 
@@ -198,11 +156,7 @@ def capacities(runs: Iterable[ProbeRun]) -> tuple[CurveStep, ...]:
 
 
 def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return the capacities and load times of up to three levels, and the load time of memory.
-
-    ``l1_bytes`` to ``l3_bytes`` [B] are the first to the third step, ``l1_load_s`` to ``l3_load_s`` and
-    ``memory_load_s`` [s] the plateaus between them. A curve without a step has no facts.
-    """
+    """Return the capacities [B] and load times [s] of up to three levels, and the load time of memory."""
     runs = tuple(runs)
     facts: dict[str, Fact] = {}
     levels = capacities(runs)
@@ -225,8 +179,7 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step where the TLB covers no more pages.
 
-    Its heights are the times of loads from a line of each page, less what the caches of as many lines add. Huge pages
-    leave no step, and so no fact.
+    Its heights are the times of loads from a line of each page, less what the caches of as many lines add.
     """
     curve = times(newest(runs, PAGES), "pages", "lines")
     packed, spread = ({int(n): s for (n, lines), s in curve.items() if lines == kind} for kind in ("packed", "spread"))
@@ -253,11 +206,7 @@ def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
-    r"""Return the first-level cache's line [B] from pairs of loads at a distance; 0 where it is not clear.
-
-    The first load of a pair misses; the second hits if it is in the same line. The line is the least distance at
-    which a pair takes more than half of the way, :math:`\sqrt{t_{near} t_{far}}`, from the nearest to the farthest one.
-    """
+    """Return the first-level cache's line [B]: the least distance at which the second load of a pair misses too."""
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
         return 0
@@ -271,9 +220,8 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
     """Return the ways of the first two caches, from chases over lines at strides of powers of two.
 
     Lines at a large stride share a set. The ways are the most lines before the time of a load has risen half of the way
-    to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if a
-    power of two of sets gives a capacity that the step leaves open, from its last place to before its first: lines at
-    strides of many pages may be fewer, as they share a set of a TLB.
+    to the next level's, at the stride where these are fewest. Lines at strides of many pages may be fewer, since they
+    share a set of a TLB; so two strides must agree, and a power of two of sets must give a capacity in the step.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
@@ -287,7 +235,7 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 
 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
-    """Return for each stride [B] the most lines whose loads stay below a time; strides that stay below are left out."""
+    """Return the most lines whose loads stay below a time, by the stride [B]."""
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
     fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
@@ -300,22 +248,19 @@ def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, in
 
 
 def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
-    """Return whether a power of two of sets has a capacity in the step."""
     return bool(step.last <= set_bytes * 2 ** ceil(log2(step.last / set_bytes)) < step.first)
 
 
-def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
+def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
     """Return the steps of a curve, from the left; positions must rise, and all numbers be positive.
 
-    Examples
-    --------
     >>> found = steps([1, 2, 4, 8, 16, 32, 64], [1, 1, 1, 4, 4, 4, 4])
     >>> [(step.last, step.first, step.before, step.after) for step in found]
     [(4, 8, 1.0, 4.0)]
     """
-    if len(places) < 3:
+    if len(positions) < 3:
         return ()
-    x, y = np.log2(np.asarray(places, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))
+    x, y = np.log2(np.asarray(positions, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))
     grid = np.linspace(x[0], x[-1], max(3, round((x[-1] - x[0]) * _GRID) + 1))
     slope = np.interp(grid + 0.25, x, y) - np.interp(grid - 0.25, x, y)
     peaks = _peaks(slope)
@@ -327,18 +272,12 @@ def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep,
     for low, high in pairwise(plateaus):
         if high - low >= LEAST_RISE:
             at = int(np.searchsorted(y, (low + high) / 2, side="right")) - 1
-            rises.append(CurveStep(places[at], places[at + 1], 2.0**low, 2.0**high))
+            rises.append(CurveStep(positions[at], positions[at + 1], 2.0**low, 2.0**high))
     return tuple(rises)
 
 
 def smooth(heights: Floats) -> Floats:
-    """Return the median of each point and its two neighbours; at the ends, of the three outermost points.
-
-    Examples
-    --------
-    >>> smooth(np.array([1.0, 9.0, 1.0, 4.0, 4.0])).tolist()
-    [1.0, 1.0, 4.0, 4.0, 4.0]
-    """
+    """Return the median of each point and its two neighbours; at the ends, of the three outermost points."""
     inner = np.median(np.stack((heights[:-2], heights[1:-1], heights[2:])), axis=0)
     return np.concatenate(([np.median(heights[:3])], inner, [np.median(heights[-3:])]))
 
@@ -346,8 +285,6 @@ def smooth(heights: Floats) -> Floats:
 def monotone(heights: Floats) -> Floats:
     """Return the non-decreasing curve with the least absolute error: blocks that fall are pooled to their median.
 
-    Examples
-    --------
     >>> monotone(np.array([1.0, 9.0, 2.0, 3.0])).tolist()
     [1.0, 3.0, 3.0, 3.0]
     """
@@ -392,10 +329,7 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
 # {{{ execution
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
-    """Return the lanes that run in step; 0 where the curve is not clear.
-
-    The ratios must fall from about 2 to about 1, or be about 1 throughout.
-    """
+    """Return the lanes that run in step; 0 unless the ratios fall from about 2 to about 1, or are about 1 always."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
     same = curve.get((widest, widest))
@@ -435,10 +369,7 @@ def _waiting(width: int) -> str:
 
 
 def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
-    """Return two numbers of lanes, the first at least `width`, and the ratio of their times; None if not measured.
-
-    The second number is four to eight times the first.
-    """
+    """Return two numbers of lanes, the second four to eight times the first, and the ratio of their times."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
     alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
     pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
@@ -450,10 +381,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    """Return how much faster an operation is where lanes can share a vector; 0 if it was not measured.
-
-    Two lengths of a straight chain of operations give its slope, with and without a loop around the chain.
-    """
+    """Return how much faster an operation is without a loop around a chain of them; 0 if it was not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
     for nest in ("straight", "looped"):
@@ -465,10 +393,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of one more barrier [s] by the work-items of the group; kernels without barriers are left out.
-
-    It is zero where the most barriers take less than :data:`CLEAR` times as long as the fewest.
-    """
+    """Return the time of one more barrier [s] by the work-items of the group; zero if it is not clear."""
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     slopes = {}
     for items in sorted({int(key[0]) for key in curve}):
@@ -492,20 +417,13 @@ def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
     """Return the line through the slopes with the least squared relative error, neither number below zero."""
-    columns = np.column_stack((1 / seconds, items / seconds))
-    both = np.linalg.lstsq(columns, np.ones(len(items)), rcond=None)[0]
-    if (both >= 0).all():
-        return float(both[0]), float(both[1])
-    alone = [float(column.sum() / (column @ column)) for column in columns.T]  # each number with the other at zero
-    errors = [float(((column * value - 1) ** 2).sum()) for column, value in zip(columns.T, alone, strict=True)]
-    return (alone[0], 0.0) if errors[0] <= errors[1] else (0.0, alone[1])
+    group, item = nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0]
+    return float(group), float(item)
 
 
 def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
     r"""Return the p in [1, 16] that fits the times (A, B, T) best: the least sum of :math:`\log^2(T_p/T)`.
 
-    Examples
-    --------
     >>> round(exponent([(3.0, 4.0, 5.0)]), 3), exponent([(1.0, 1.0, 2.5)]), exponent([(1.0, 2.0, 1.9)])
     (2.0, 1.0, 16.0)
     """

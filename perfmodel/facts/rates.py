@@ -18,27 +18,16 @@ from types import MappingProxyType
 
 from perfmodel.facts.device_facts import DeviceFacts
 
-SECTOR = 32
-"""Bytes that the second-level cache moves at least."""
+SECTOR = 32  # bytes that the second-level cache moves at least
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A time [s] that follows from facts.
+    """A time [s] that follows from facts."""
 
-    Parameters
-    ----------
-    words
-        What takes this time.
-    formula
-        Function from facts to the time; its arguments have the keys of the facts.
-    otherwise
-        Name of the rate that is used where a device lacks one of them; "" if there is none.
-    """
-
-    words: str
-    formula: Callable[..., float]
-    otherwise: str = ""
+    words: str  #: what takes this time
+    formula: Callable[..., float]  #: from facts to the time; its arguments have the keys of the facts
+    otherwise: str = ""  #: the rate that is used where a device lacks a fact; "" if there is none
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -50,19 +39,7 @@ class Rate:
         return tuple(key for key in self.keys if key not in facts or not facts.value(key))
 
     def seconds(self, facts: DeviceFacts) -> float:
-        """Return the time [s] on a device.
-
-        Raises
-        ------
-        FactsError
-            If it lacks a fact.
-
-        Examples
-        --------
-        >>> from perfmodel.facts import published
-        >>> RATES["memory_byte"].seconds(published("radeon-r9-fury"))
-        1.953125e-12
-        """
+        """Return the time [s] on a device; a FactsError if it lacks a fact."""
         return float(self.formula(**{key: float(facts.value(key)) for key in self.keys}))
 
 
@@ -73,45 +50,33 @@ RATES: Mapping[str, Rate] = MappingProxyType(
         "launch": Rate("a launch", lambda launch_s: launch_s, "same"),
         # of a compute unit
         "cycle": Rate("a cycle of a unit, in which local memory serves one wavefront", lambda clock_hz: 1 / clock_hz),
-        "issue": Rate(
-            "an instruction of a sub-group on a unit",
-            lambda subgroup_size, lanes_per_unit, clock_hz: subgroup_size / (lanes_per_unit * clock_hz),
-        ),
-        "single": Rate(
-            "a float32 multiply-add of a sub-group on a unit",
-            lambda subgroup_size, compute_units, peak_flops_float32:
-                2 * subgroup_size * compute_units / peak_flops_float32,
-        ),
-        "double": Rate(
-            "a float64 multiply-add of a sub-group on a unit",
-            lambda subgroup_size, compute_units, peak_flops_float64:
-                2 * subgroup_size * compute_units / peak_flops_float64,
-        ),
-        "l2": Rate(
-            f"{SECTOR} bytes from the second-level cache to a unit",
-            lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
-            "cycle",
-        ),
-        "memory": Rate(
-            "a byte of global memory for a unit",
-            lambda compute_units, memory_bandwidth_bytes_per_s: compute_units / memory_bandwidth_bytes_per_s,
-        ),
+        "issue": Rate("an instruction of a sub-group on a unit",
+                      lambda subgroup_size, lanes_per_unit, clock_hz: subgroup_size / (lanes_per_unit * clock_hz)),
+        "single": Rate("a float32 multiply-add of a sub-group on a unit",
+                       lambda subgroup_size, compute_units, peak_flops_float32:
+                       2 * subgroup_size * compute_units / peak_flops_float32),
+        "double": Rate("a float64 multiply-add of a sub-group on a unit",
+                       lambda subgroup_size, compute_units, peak_flops_float64:
+                       2 * subgroup_size * compute_units / peak_flops_float64),
+        "l2": Rate(f"{SECTOR} bytes from the second-level cache to a unit",
+                   lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
+                   "cycle"),
+        "memory": Rate("a byte of global memory for a unit",
+                       lambda compute_units, memory_bandwidth_bytes_per_s:
+                       compute_units / memory_bandwidth_bytes_per_s),
         "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s, "cycle"),
         "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s, "cycle"),
         "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s, "cycle"),
         # of the device
-        "unit_cycle": Rate(
-            "a cycle of a unit, where all units work", lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)
-        ),
-        "lane_cycle": Rate(
-            "an operation of a work-item, where all lanes work",
-            lambda compute_units, lanes_per_unit, clock_hz: 1 / (compute_units * lanes_per_unit * clock_hz),
-        ),
+        "unit_cycle": Rate("a cycle of a unit, where all units work",
+                           lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)),
+        "lane_cycle": Rate("an operation of a work-item, where all lanes work",
+                           lambda compute_units, lanes_per_unit, clock_hz:
+                           1 / (compute_units * lanes_per_unit * clock_hz)),
         "single_operation": Rate("a float32 operation", lambda peak_flops_float32: 1 / peak_flops_float32),
         "double_operation": Rate("a float64 operation", lambda peak_flops_float64: 1 / peak_flops_float64),
-        "memory_byte": Rate(
-            "a byte of global memory", lambda memory_bandwidth_bytes_per_s: 1 / memory_bandwidth_bytes_per_s
-        ),
+        "memory_byte": Rate("a byte of global memory",
+                            lambda memory_bandwidth_bytes_per_s: 1 / memory_bandwidth_bytes_per_s),
     }
 )  # fmt: skip
 
@@ -119,8 +84,6 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 def known_rate(name: str, *devices: DeviceFacts) -> str:
     """Return the name of a rate, or of its replacement where a device lacks a fact.
 
-    Examples
-    --------
     >>> from perfmodel.facts import published
     >>> known_rate("launch", published("titan-v")), known_rate("launch", published("titan-v"), published("h100"))
     ('launch', 'same')

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, lru_cache, partial, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,7 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-#: Characters of an exception's text that a message shows.
-LONGEST = 300
+LONGEST = 300  # characters of an exception's text that a message shows
 DEFINE = (
     "define one (kernel() returns a loopy.TranslationUnit, variants() a dict of name to TranslationUnit, KERNEL is a "
     "perfmodel.kernels.KernelClass)"
@@ -41,11 +40,8 @@ DEFINE = (
 def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     """Return the ``KERNEL`` values of the Python files in `folder`, sorted by name.
 
-    Raises
-    ------
-    KernelFileError
-        If `folder` does not exist or has no Python file, if a file has no ``KERNEL`` or one that is not a
-        :class:`KernelClass`, or if two classes have the same name.
+    Raises a KernelFileError if `folder` has no Python file, a file has no ``KERNEL`` that is a :class:`KernelClass`, or
+    two classes have the same name.
     """
     paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
     if not paths:
@@ -65,17 +61,12 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
 
 @dataclass(frozen=True, eq=False)
 class KernelFile(FrozenValue):
-    """The definitions of a user's kernel file.
+    """The definitions of a user's kernel file."""
 
-    `builders` holds a function without arguments for each variant name; it returns the translation unit. `arguments`
-    and `reference` are the file's functions of these names, and `space` is the space that all variants form; each is
-    None where the file has none, and the space where variants are left out.
-    """
-
-    builders: Mapping[str, Callable[[], TranslationUnit]]
-    arguments: Callable[..., Mapping[str, Any]] | None = None
-    space: Space | None = None
-    reference: Callable[..., Any] | None = None
+    builders: Mapping[str, Callable[[], TranslationUnit]]  #: by variant name, functions that build the unit
+    arguments: Callable[..., Mapping[str, Any]] | None = None  #: the file's function of this name
+    space: Space | None = None  #: the space that all variants form; None where some are left out
+    reference: Callable[..., Any] | None = None  #: the file's function of this name
 
     @cached_property
     def variants(self) -> dict[str, TranslationUnit]:
@@ -87,19 +78,15 @@ class KernelFile(FrozenValue):
         names = self.builders if names is None else names
         for name in names:
             if name not in self.builders:
-                raise UnknownNameError(
-                    f"the kernel file has no variant '{name}'", f"choose among {listed(self.builders)}"
-                )
+                advice = f"choose among {listed(self.builders)}"
+                raise UnknownNameError(f"the kernel file has no variant '{name}'", advice)
         chosen = {name: build for name, build in self.builders.items() if name in names}
         space = self.space if len(chosen) == len(self.builders) else None
         return KernelFile(chosen, self.arguments, space, self.reference)
 
 
 def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
-    """Return the translation unit of a variant, built where it is a function as in :class:`KernelFile`, or its counts.
-
-    Raises a TrialError if a function returns something else.
-    """
+    """Return the translation unit of a variant, or its counts; a TrialError if its function returns something else."""
     if isinstance(variant, KernelCounts):
         return variant
     from loopy import TranslationUnit
@@ -120,13 +107,9 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     dict of name to TranslationUnit. Or ``kernel(tile, ...)`` takes parameters, and ``space()`` returns a dict of the
     values of each; ``allowed(tile, ...)``, if there is one, leaves out the configurations for which it returns false.
 
-    Raises
-    ------
-    KernelFileError
-        If there is no such file, it is not Python, it raises, it defines neither function, or a function returns
-        something else. The message has the line.
-    SpaceError
-        If ``space()`` is not well defined, or ``kernel()`` takes parameters without it.
+    Raises a KernelFileError, with the line, if there is no such file, it is not Python, it raises, it defines neither
+    function, or a function returns something else. Raises a SpaceError if ``space()`` is not well defined, or
+    ``kernel()`` takes parameters without it.
     """
     return dict(load_kernel_file(path).variants)
 
@@ -178,14 +161,12 @@ def _wrong_type(path: Path, name: str, found: object, allowed: str) -> KernelFil
 
 
 def _required(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the parameters of a function that have no default."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return tuple(one.name for one in parameters if one.default is one.empty and one.kind not in kinds)
 
 
 def _space(path: Path, names: Mapping[str, Any]) -> Space:
-    """Return the space of a file with ``kernel(tile, ...)``, ``space()`` and perhaps ``allowed(tile, ...)``."""
     kernel = names["kernel"]  # alone, because all that a variant's function refers to is pickled with it
 
     def build(**configuration: Any) -> TranslationUnit:
@@ -207,7 +188,6 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
 
 
 def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of a user's file that runs as the file does; its parameters stay visible."""
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -218,7 +198,6 @@ def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _checked_arguments(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
-    """Return a user's ``arguments()`` as a function of all sizes that returns a dict with names as keys."""
 
     @wraps(function)
     def arguments(**sizes: Any) -> Mapping[str, Any]:
@@ -257,8 +236,7 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
 
 # {{{ running a file
 
-#: Modules next to kernel files: their folders by their names.
-_neighbours: dict[str, Path] = {}
+_neighbours: dict[str, Path] = {}  # folders of the modules next to kernel files, by their names
 
 
 @dataclass(frozen=True)
@@ -269,8 +247,7 @@ class Source:
     content: bytes
 
 
-#: The kernel files that ran in this process, by the names of their modules.
-_executed: dict[str, Source] = {}
+_executed: dict[str, Source] = {}  # the kernel files that ran in this process, by the names of their modules
 
 
 def execute(path: Path) -> dict[str, Any]:
@@ -312,8 +289,7 @@ def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
 def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
     """Return the error for a kernel file, or a function of it, that raised `cause`.
 
-    ``place`` is the last line that ran of the file, or of a file next to it; ``raised`` is the cause as text, since
-    another process may not have its class.
+    ``place`` is the last line that ran of the file, or of a file next to it; ``raised`` is the cause as text.
     """
     folder, last = Path(path).absolute().parent, None
     for frame, number in traceback.walk_tb(cause.__traceback__):
@@ -333,7 +309,6 @@ def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
 
 
 def _text(cause: BaseException) -> str:
-    """Return an exception's text in one line of limited length."""
     try:
         text = " ".join(str(cause).split())
     except Exception:  # its __str__ is the user's own too
@@ -345,12 +320,11 @@ def _text(cause: BaseException) -> str:
 def surroundings(path: Path) -> Iterator[None]:
     """Run a block of a kernel file: it can import modules next to it, and its prints go to standard error.
 
-    An exception in the block becomes a KernelFileError, or a VersionError where a library outside of its range raised
-    it. An interrupt is raised as it is.
+    An exception in it becomes a KernelFileError, or a VersionError where a library outside of its range raised it.
     """
     folder, arguments = path.absolute().parent, sys.argv
     _forget_namesakes(folder)
-    known = _loaded()
+    before = len(sys.modules)
     sys.path.insert(0, str(folder))
     sys.argv = [str(path)]
     try:
@@ -368,18 +342,9 @@ def surroundings(path: Path) -> Iterator[None]:
         sys.argv = arguments
         with suppress(ValueError):
             sys.path.remove(str(folder))
-        if (loaded := _loaded()) is not known:
-            _neighbours.update((name, folder) for name in loaded - known if _is_in(folder, sys.modules.get(name)))
-
-
-def _loaded() -> frozenset[str]:
-    """Return the names of all loaded modules, as the same object until another one is loaded."""
-    return _loaded_up_to(len(sys.modules), next(reversed(sys.modules)))
-
-
-@lru_cache(maxsize=1)  # a restriction runs for each configuration of a space, and thousands of modules may be loaded
-def _loaded_up_to(number: int, last: str) -> frozenset[str]:
-    return frozenset(sys.modules)
+        if len(sys.modules) > before:  # a restriction runs for each configuration of a space, and rarely loads modules
+            new = [*sys.modules][before:]
+            _neighbours.update((name, folder) for name in new if _is_in(folder, sys.modules.get(name)))
 
 
 def _module_name(path: Path) -> str:
@@ -408,21 +373,17 @@ def _is_in(folder: Path, module: ModuleType | None) -> bool:
 
 #: Every process has these modules in the same versions, so their definitions are pickled by name.
 _EVERYWHERE = frozenset({"builtins", "perfmodel", *sys.stdlib_module_names})
-
-#: The byte before the length of a string of less than 256 bytes in a pickle.
-SHORT_TEXT = 0x8C
+SHORT_TEXT = 0x8C  # in a pickle the byte before the length of a string of less than 256 bytes
 
 
 def sources_in(pickled: bytes) -> tuple[Source, ...]:
     """Return the kernel files that ran here and that a pickle names, or that are next to a module that it names."""
     folders = {folder for name, folder in _neighbours.items() if _pickled(name) in pickled}
-    return tuple(
-        source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in folders
-    )
+    executed = _executed.items()
+    return tuple(source for name, source in executed if _pickled(name) in pickled or source.path.parent in folders)
 
 
 def _pickled(name: str) -> bytes:
-    """Return a module's name as a pickle has it: after its length."""
     text = name.encode()
     return bytes((SHORT_TEXT, len(text))) + text if len(text) < 256 else text
 
@@ -449,7 +410,6 @@ def pickled_by_value(value: Any) -> bytes:
 
 
 def _own_modules(value: Any) -> list[ModuleType]:
-    """Return the modules of the functions in a value, and modules next to them, without installed ones."""
     names = {name for function in _functions(value) if (name := getattr(function, "__module__", None))}
     names |= {other for name in names for other in _modules_next_to(name)}
     modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
@@ -457,7 +417,6 @@ def _own_modules(value: Any) -> list[ModuleType]:
 
 
 def _modules_next_to(name: str) -> tuple[str, ...]:
-    """Return the names of modules next to a module's file that a kernel file there imported."""
     file = getattr(sys.modules.get(name), "__file__", None)
     folder = Path(file).absolute().parent if isinstance(file, str) else None
     return tuple(sorted(name for name, home in _neighbours.items() if home == folder))
@@ -478,11 +437,8 @@ def _functions(value: Any) -> Iterator[Callable[..., Any]]:
     elif is_dataclass(value):
         for item in fields(value):
             yield from _functions(getattr(value, item.name))
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _functions(item)
-    elif hasattr(value, "items"):
-        for item in value.values():
+    elif isinstance(value, tuple | list) or hasattr(value, "items"):
+        for item in value if isinstance(value, tuple | list) else value.values():
             yield from _functions(item)
 
 # }}}

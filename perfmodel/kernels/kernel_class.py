@@ -20,27 +20,14 @@ Parameters: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Ladder:
-    """Sizes from small to large: rung t is ``at(p + step*t)``, with p chosen for each device.
+    """Sizes from small to large: rung t is ``at(p + step*t)``, with p chosen for each device."""
 
-    Parameters
-    ----------
-    at : callable
-        From an exponent to the parameter sets of one rung, several where shapes are compared.
-    start : int
-        The smallest exponent to try.
-    step : int
-        Distance of two rungs: 1 for the paper's ``2**(p+t)``, 2 for ``2**(p+2*t)``.
-    rungs : int
-        Number of rungs in the paper.
-    longest : int, optional
-        If given, the sets of a rung are in the order of their times, and only the last `longest`
-        of those that are short enough are measured.
-    """
-
-    at: Callable[[int], tuple[Parameters, ...]]
-    start: int
-    step: int = 1
-    rungs: int = 4
+    at: Callable[[int], tuple[Parameters, ...]]  #: from an exponent to the parameter sets of one rung
+    start: int  #: the smallest exponent to try
+    step: int = 1  #: distance of two rungs: 1 for the paper's ``2**(p+t)``, 2 for ``2**(p+2*t)``
+    rungs: int = 4  #: number of rungs in the paper
+    #: If given, the sets of a rung are in the order of their times, and of those that are short enough only the last
+    #: `longest` are measured.
     longest: int | None = None
 
     def exponents(self, p: int, rungs: int | None = None) -> tuple[int, ...]:
@@ -52,27 +39,18 @@ WorkGroup: TypeAlias = tuple[int, ...]
 
 #: Four of the paper's six sets of work-group shapes (section 4.1), by dimensions and size. The large ones are left out:
 #: the paper gives them to one of two cards that have the same limits.
-WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
-    {
-        (1, "small"): ((192,), (224,), (256,)),
-        (1, "medium"): ((128,), (256,), (384,)),
-        (2, "small"): ((16, 12), (16, 14), (16, 16)),
-        (2, "medium"): ((16, 12), (16, 16), (32, 16)),
-    }
-)
+WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType({
+    (1, "small"): ((192,), (224,), (256,)), (1, "medium"): ((128,), (256,), (384,)),
+    (2, "small"): ((16, 12), (16, 14), (16, 16)), (2, "medium"): ((16, 12), (16, 16), (32, 16)),
+})  # fmt: skip
 
 
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
     """Return the work-group shapes for a device with this limit [work-items], the paper's where they fit.
 
-    The medium sets are for devices that allow 512 work-items, the small sets for devices that allow 256 (as the
-    paper's R9 Fury). Below that, the shape is the largest power of two. Without dimensions it is the empty shape of a
-    class that sets its own.
+    The medium sets are for devices that allow 512 work-items, the small sets for 256 (as the paper's R9 Fury). Below
+    that, the shape is the largest power of two. Without dimensions it is the empty shape of a class that sets its own.
 
-    Examples
-    --------
-    >>> work_groups(2, 4096)
-    ((16, 12), (16, 16), (32, 16))
     >>> work_groups(2, 64)
     ((8, 8),)
     """
@@ -92,8 +70,6 @@ def assume(**multiples: WorkGroup) -> str:
     Sizes are powers of two, so a tile of 16 needs no guard and a tile of 12 does (the paper's sizes "are not multiples"
     of such groups; guards are counted).
 
-    Examples
-    --------
     >>> assume(n=(16, 12), m=())
     'n >= 1 and n mod 16 = 0 and m >= 1'
     """
@@ -111,70 +87,35 @@ Variant: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class KernelClass:
-    """One class of kernels: how to build them, their sizes, and their expected output.
+    """One class of kernels: how to build them, their sizes, and their expected output."""
 
-    Parameters
-    ----------
-    name : str
-        Unique in its folder; by convention the file's name.
-    group : str
-        Classes of one group are left out together when models are judged (matmul, stencil, ...).
-    build : callable
-        ``build(**variant)`` returns the transformed :class:`loopy.TranslationUnit`.
-    sizes : Ladder
-        Parameter sets; they do not change the code.
-    reference : callable
-        ``reference(arguments, **variant)``: arguments by name (arrays, scalars, sizes) to
-        the expected output arrays by name.
-    variants : tuple of mappings
-        Keyword arguments of `build` that change the code, without the work-group.
-    dimensions : int
-        Axes of the work-group (1 or 2), passed to `build` as ``work_group``; 0 for none.
-    scalars : callable
-        ``scalars(**variant)``: the kernel's floating-point arguments by name.
-    tags : tuple of str
-        Words by which a user chooses classes.
-    isolates : str or callable, optional
-        The feature that dominates the time, or a function of the variant that names it.
-    covers : callable, optional
-        ``covers(**variant)`` is an operation and its type that kernels may need, such as ``exp float64``, or None. A
-        campaign that leaves variants out still measures one of each name, at one size.
-    doubles : str, optional
-        The size parameter that doubles the isolated feature's count when it is doubled, for tests of the isolation.
-    raises : float
-        The least relative rise of the time in such a test [1]; 1 is in proportion.
-    contents : mapping
-        From array name to ``draw(generator, shape)``, for arrays whose contents are not numbers in [0.5, 2), such as
-        the index array of a gather.
-    statistics : mapping or callable
-        Statistics for :func:`perfmodel.counts.count`: mean trip counts and probabilities [1] of loops and tests that
-        depend on data, or a function from the variant to these.
-    tolerance : float
-        Largest relative difference from `reference` [1].
-    ranked : bool
-        Whether the variants are choices for one computation, to be ranked by their predicted times. All have the same
-        arrays. A campaign measures all at sizes where the fastest exceeds the launch overhead and the slowest is short
-        enough.
-    """
-
-    name: str
-    group: str
-    build: Callable[..., TranslationUnit]
-    sizes: Ladder
+    name: str  #: unique in its folder; by convention the file's name
+    group: str  #: classes of one group are left out together when models are judged (matmul, stencil, ...)
+    build: Callable[..., TranslationUnit]  #: ``build(**variant)`` returns the transformed translation unit
+    sizes: Ladder  #: parameter sets; they do not change the code
+    #: ``reference(arguments, **variant)``: from arguments by name (arrays, scalars, sizes) to the expected outputs.
     reference: Callable[..., Mapping[str, Any]]
-    variants: tuple[Variant, ...] = (MappingProxyType({}),)
-    dimensions: int = 0
-    scalars: Callable[..., Mapping[str, float]] = field(default=lambda **_: {})
-    tags: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = (MappingProxyType({}),)  #: arguments of `build`, without the work-group
+    dimensions: int = 0  #: axes of the work-group (1 or 2) that `build` gets as ``work_group``; 0 for none
+    scalars: Callable[..., Mapping[str, float]] = field(default=lambda **_: {})  #: a variant's floating-point arguments
+    tags: tuple[str, ...] = ()  #: words by which a user chooses classes
+    #: The feature that dominates the time, or a function of the variant that names it.
     isolates: str | Callable[..., str | None] | None = None
+    #: Of a variant an operation and its type that kernels may need, such as ``exp float64``, or None. A campaign that
+    #: leaves variants out still measures one of each name, at one size.
     covers: Callable[..., str | None] = field(default=lambda **_: None)
+    #: The size parameter that doubles the isolated feature's count when it is doubled, for tests of the isolation.
     doubles: str | None = None
-    raises: float = 0.5
+    raises: float = 0.5  #: least relative rise of the time in such a test [1]; 1 is in proportion
+    #: From array name to ``draw(generator, shape)``, for arrays whose contents are not numbers in [0.5, 2).
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    #: Mean trip counts and probabilities [1] for :func:`perfmodel.counts.count`, or a function of the variant.
     statistics: Mapping[str, float] | Callable[..., Mapping[str, float]] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    tolerance: float = 1e-4
+    tolerance: float = 1e-4  #: largest relative difference from `reference` [1]
+    #: Whether the variants are choices for one computation, to be ranked by their predicted times. All have the same
+    #: arrays. A campaign measures all at sizes where the fastest exceeds the launch overhead and the slowest is short.
     ranked: bool = False
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:

@@ -1,7 +1,6 @@
 """Random kernels that ship with their generated code and counts, on which fits are judged.
 
-They are not written for a purpose, so their errors are like those of users' kernels. Loopy does not schedule them or
-generate code again, so a calibration can measure many.
+Loopy does not schedule them or generate code again, so a calibration can measure many.
 """
 
 from __future__ import annotations
@@ -24,17 +23,12 @@ from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.sample/1"
 TAG = "samples"
-"""The tag of all samples."""
-RUNG = 2
-"""Number of sizes that double from one rung of a sample's ladder to the next."""
+RUNG = 2  # sizes that double from one rung of a sample's ladder to the next
 
 
 @dataclass(frozen=True, eq=False)
 class KeptKernel(FrozenValue):
-    """A kernel with its generated code and counts: a line of the file of samples, of :data:`SCHEMA`.
-
-    A campaign compiles, checks and times it in place of generated code.
-    """
+    """A kernel with its generated code and counts: a line of the file of samples, of :data:`SCHEMA`."""
 
     document: Mapping[str, Any]
 
@@ -45,7 +39,7 @@ class KeptKernel(FrozenValue):
 
     @cached_property
     def hash(self) -> str:
-        """As of :func:`code_hash`."""
+        """The hash of :func:`code_hash`."""
         return code_hash(self)
 
     @property
@@ -71,18 +65,12 @@ class KeptKernel(FrozenValue):
         )
 
     def counts(self, subgroup_size: int) -> KernelCounts:
-        """Return the counts for a device with this sub-group size.
-
-        The stored tables are of work-items, groups and launches; counts of sub-groups are computed on request.
-        """
+        """Return the counts for a device with this sub-group size."""
         return replace(KernelCounts.from_json(self.document["counts"]), subgroup_size=subgroup_size)
 
 
 def code_hash(generated: Any) -> str:
-    """Return the SHA-256 of OpenCL code and of Loopy's host function, which has the grid [hexadecimal].
-
-    A hash of the compiler's options follows after a dash.
-    """
+    """Return the SHA-256 of OpenCL code and Loopy's host function, and after a dash that of the compiler's options."""
     parts = [generated.text, *generated.host_function], [*generated.kernel.options.build_options]
     digests = [hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part]
     return "-".join(digests)
@@ -91,7 +79,7 @@ def code_hash(generated: Any) -> str:
 def kept_document(
     generated: Any, counts: KernelCounts, sizes: Parameters, grow: tuple[str, ...], near: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the document of a kernel: generated code, counts, smallest sizes, and the sizes that grow.
+    """Return the document of a kernel with its smallest sizes and the sizes that grow.
 
     `near` maps an index array to the largest distance of its entries from their own position [cells]; 0 is anywhere.
     """
@@ -99,8 +87,7 @@ def kept_document(
 
     arrays = [
         [a.name, a.dtype.numpy_dtype.name, [*map(str, a.shape)], [*map(str, get_strides(a))]]
-        for a in generated.kernel.args
-        if isinstance(a, ArrayBase)
+        for a in generated.kernel.args if isinstance(a, ArrayBase)
     ]
     return {
         "schema": SCHEMA, "name": generated.kernel.name, "code": generated.text, "host": [*generated.host_function],
@@ -112,13 +99,9 @@ def sample_class(document: Mapping[str, Any]) -> KernelClass:
     """Return the kernel class of a sample, which is its own group and has no reference output."""
     kept = KeptKernel(document)
     return KernelClass(
-        name=document["name"],
-        group=document["name"],
-        build=partial(_same, kept),
-        sizes=Ladder(partial(_grown, document["sizes"], document["grow"]), start=0),
-        reference=_unchecked,
-        contents={name: partial(_pointers, reach) for name, reach in document["near"].items()},
-        tags=(TAG,),
+        name=document["name"], group=document["name"], build=partial(_same, kept),
+        sizes=Ladder(partial(_grown, document["sizes"], document["grow"]), start=0), reference=_unchecked,
+        contents={name: partial(_pointers, reach) for name, reach in document["near"].items()}, tags=(TAG,),
     )
 
 

@@ -23,32 +23,17 @@ if TYPE_CHECKING:
 Configuration = dict[str, Any]
 Check = Callable[[Configuration], bool]
 
-MOST = 10**7
-"""Most configurations of a space before restrictions; this many take about ten seconds."""
-MOST_KEPT = 10**6
-"""Most configurations that satisfy all restrictions; this many take a gigabyte of memory."""
+MOST = 10**7  # configurations of a space before restrictions: about ten seconds
+MOST_KEPT = 10**6  # configurations that satisfy all restrictions: a gigabyte of memory
 
 
 @dataclass(frozen=True, eq=False)
 class Space(FrozenValue):
     """All variants of a kernel that a function builds from parameters.
 
-    Parameters
-    ----------
-    build
-        Takes the parameters by name and returns a Loopy ``TranslationUnit``.
-    values
-        The values of each parameter.
-    restrictions
-        Functions that take some of the parameters by their names, or one argument of another name: the whole
-        configuration as a dict. A configuration is left out where one returns false.
-
-    Raises
-    ------
-    SpaceError
-        If a parameter's name is not a string, it has no values or one value twice, there are more than :data:`MOST`
-        configurations, a restriction has an unknown parameter or does not return true or false, or no configuration
-        satisfies all restrictions.
+    Raises a SpaceError if a parameter's name is not a string, it has no values or one value twice, there are more than
+    :data:`MOST` configurations, a restriction has an unknown parameter or does not return true or false, or no
+    configuration satisfies all restrictions.
 
     Examples
     --------
@@ -58,8 +43,10 @@ class Space(FrozenValue):
     ['tile=8 unroll=1', 'tile=16 unroll=1', 'tile=16 unroll=16']
     """
 
-    build: Callable[..., TranslationUnit]
-    values: Mapping[str, Sequence[Any]]
+    build: Callable[..., TranslationUnit]  #: takes the parameters by name
+    values: Mapping[str, Sequence[Any]]  #: the values of each parameter
+    #: Functions that take some of the parameters by their names, or one argument of another name: the whole
+    #: configuration as a dict. A configuration is left out where one returns false.
     restrictions: Iterable[Callable[..., bool]] = ()
 
     def __post_init__(self) -> None:
@@ -82,8 +69,8 @@ class Space(FrozenValue):
             known = max(known, *map([*self.values].index, taken))
             checks[known].append(check)
         allowed: Iterable[Configuration] = [{}]
-        for place, (name, values) in enumerate(self.values.items()):
-            allowed = _extended(allowed, name, values, checks[place])
+        for position, (name, values) in enumerate(self.values.items()):
+            allowed = _extended(allowed, name, values, checks[position])
         return tuple(islice(allowed, MOST_KEPT + 1))
 
     @cached_property
@@ -103,10 +90,9 @@ class Space(FrozenValue):
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
-        """The position of each variant in the space, shape (n_variants, n_coordinates).
+        """The position of each variant in the space, shape (n_variants, n_coordinates), with distances of at most 1.
 
-        A number is at its rank, scaled to [0, 1]; other values are corners at distance 1 from each other. Positions are
-        divided by the square root of the number of parameters, so that distances are at most 1.
+        A number is at its rank, scaled to [0, 1]; other values are corners at distance 1 from each other.
         """
         columns: list[list[float]] = []
         for name, values in self.values.items():
@@ -114,15 +100,12 @@ class Space(FrozenValue):
                 ordered, last = sorted(values), max(len(values) - 1, 1)
                 columns.append([ordered.index(configuration[name]) / last for configuration in self.configurations])
             else:
-                columns += [
-                    [float(configuration[name] == value) / np.sqrt(2) for configuration in self.configurations]
-                    for value in values
-                ]
-        places: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
-        return places
+                taken = [configuration[name] for configuration in self.configurations]
+                columns += [[float(one == value) / np.sqrt(2) for one in taken] for value in values]
+        positions: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
+        return positions
 
     def _check(self, restriction: Callable[..., bool]) -> tuple[Check, tuple[str, ...]]:
-        """Return a restriction as a function of a configuration, and its parameters."""
         try:
             parameters = inspect.signature(restriction).parameters
         except (TypeError, ValueError) as error:
@@ -143,7 +126,6 @@ class Space(FrozenValue):
 def _extended(
     configurations: Iterable[Configuration], name: str, values: Sequence[Any], checks: Sequence[Check]
 ) -> Iterator[Configuration]:
-    """Yield configurations with each value of one more parameter that the checks allow."""
     for configuration in configurations:
         for value in values:
             extended = {**configuration, name: value}
@@ -152,7 +134,6 @@ def _extended(
 
 
 def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
-    """Return the values of each parameter as tuples, under names of Python's own type."""
     for name, values in given.items():
         if not isinstance(name, str):
             raise SpaceError(f"a parameter's name is {name!r}, not a string", "give names such as 'tile'")

@@ -13,8 +13,9 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.builders.tiles import SOURCE, register_tiled_product, tiled_stencil
+from perfmodel.kernels.builders.tiles import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
+from test_kernels.papers.gemm import register_tiled_product
 
 Config = dict[str, Any]
 SIDES = {"none": "", "a": "a", "b": "b", "ab": "ab"}

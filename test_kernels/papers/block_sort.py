@@ -11,15 +11,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import (
-    EXCHANGED,
-    MERGE,
-    MERGING,
-    SEARCH,
-    odd_even,
-    rows_in_order,
-    sorting_kernel,
-)
+from test_kernels.papers._sorting import EXCHANGED, MERGE, MERGING, SEARCH, odd_even, rows_in_order, sorting_kernel
 
 GROUP = 128
 ROUNDS = GROUP.bit_length() - 1

@@ -15,10 +15,100 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.tiles import product, register_tiled_product
+from perfmodel.kernels.builders.tiles import product
 
 SIDE = 384  # a multiple of every tile
 LENGTHS = (64, 128, 256, 512)  # k
+STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
+SWEEPS = {"a": ["i_in", "k_in"], "b": ["k_in", "j_in"]}
+
+
+def register_tiled_product(
+    t_unit: lp.TranslationUnit,
+    width: int,
+    height: int,
+    rows: int,
+    columns: int,
+    depth: int,
+    prefetch: str = "ab",
+    unroll: bool = False,
+    order: str = "ij",
+    compact: bool = False,
+    wide: int = 0,
+) -> lp.TranslationUnit:
+    """Tile c[i, j] = sum(k, a[i, k] b[k, j]) over work-groups, and each work-group's tile over its work-items.
+
+    A group of `width` by `height` work-items forms a tile of c, each of them `rows` by `columns` elements, from
+    numbers that it holds in registers. The loop over k goes in steps of `depth`, unrolled on demand. `prefetch` names
+    the factors ("", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring work-items,
+    and groups, take neighbouring columns, with "ji" neighbouring rows. Where an axis of a factor's tile is shorter than
+    the group, work-items are idle while it is loaded. With `compact` an array of registers has no element that is not
+    used (a tile then has an axis for the elements of one work-item); compilers take the others out as well.
+
+    With `wide`, a multiple of `width`, the work-items are grouped anew to load a tile: so many neighbours load
+    neighbouring elements, where a row of the tile has as many.
+    """
+    across, along = ("j", "i") if order == "ij" else ("i", "j")
+    items = {across: width, along: height}
+    tiles = {"i": items["i"] * rows, "j": items["j"] * columns}
+    for axis, place in ((across, 0), (along, 1)):
+        t_unit = lp.split_iname(t_unit, axis, tiles[axis], inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
+    t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
+    for array in prefetch:
+        row = depth if array == "a" else tiles["j"]
+        t_unit = _keep_tile(t_unit, array, width, height, wide // width if wide and row % wide == 0 else 1)
+    for axis, place in ((across, 0), (along, 1)):
+        outer = {"i": "row", "j": "column"}[axis]
+        t_unit = lp.split_iname(
+            t_unit, f"{axis}_in", items[axis], outer_iname=outer, inner_iname=f"{axis}_item",
+            inner_tag=f"l.{place}", outer_tag="ilp.unr",
+        )  # fmt: skip
+    for array, number, axis in (("a", 0, "i"), ("b", 1, "j")):
+        if compact and array in prefetch:
+            t_unit = lp.split_array_axis(t_unit, f"{array}_tile", number, items[axis])
+    return _hold_in_registers(t_unit, prefetch, rows, columns) if rows * columns > 1 else t_unit
+
+
+def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int = 1) -> lp.TranslationUnit:
+    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements.
+
+    So many `rows` of the group's work-items fetch elements of one row.
+    """
+    axes = [f"{array}_row", f"{array}_column"]
+    t_unit = lp.add_prefetch(
+        t_unit,
+        array,
+        SWEEPS[array],
+        fetch_outer_inames=STEPS,
+        temporary_name=f"{array}_tile",
+        dim_arg_names=axes,
+        default_tag=None,
+    )
+    if rows == 1:
+        for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
+            t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
+        return t_unit
+    row, column = axes
+    t_unit = lp.split_iname(t_unit, row, height // rows, inner_iname=f"{row}_in")
+    t_unit = lp.split_iname(t_unit, column, rows * width, inner_iname=f"{column}_in")
+    t_unit = lp.split_iname(t_unit, f"{column}_in", width, outer_iname=f"{column}_part", inner_tag="l.0")
+    t_unit = lp.join_inames(t_unit, [f"{row}_in", f"{column}_part"], f"{row}_lane")
+    return lp.tag_inames(t_unit, {f"{row}_lane": "l.1"})
+
+
+def _hold_in_registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
+    """Each work-item reads an element of either factor once for all the products that it takes part in."""
+    for array, sweep in (("a", ["row"] if rows > 1 else []), ("b", ["column"] if columns > 1 else [])):
+        t_unit = lp.add_prefetch(
+            t_unit,
+            f"{array}_tile" if array in prefetch else array,
+            sweep,
+            fetch_outer_inames=STEPS | {"k_in", "i_item", "j_item"},
+            temporary_name=f"{array}_registers",
+            temporary_address_space=lp.AddressSpace.PRIVATE,
+            default_tag="unr",
+        )
+    return t_unit
 
 
 def build(tile: int, depth: int, group: tuple[int, int], wide: int = 0) -> lp.TranslationUnit:

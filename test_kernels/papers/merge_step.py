@@ -14,7 +14,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import MERGE, MERGING, SEARCH, rows_in_order, sorting_kernel
+from test_kernels.papers._sorting import MERGE, MERGING, SEARCH, rows_in_order, sorting_kernel
 
 GROUP = 128
 #: Divides by each number of elements that a work-item merges.

@@ -16,7 +16,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import EXCHANGED, bitonic_merge, sorting_kernel
+from test_kernels.papers._sorting import EXCHANGED, bitonic_merge, sorting_kernel
 
 WARP = 32
 WAYS = (8, 4, 16, 2)

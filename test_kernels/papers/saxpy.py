@@ -7,23 +7,44 @@ numbers of all magnitudes, so that two rungs span the whole range.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import loopy as lp
+import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import saxpy_of, strided_saxpy
 
 GROUP = 128
 MAGNITUDES = (0, 4, 8, 12)
 
 
-def build(stride: int) -> lp.TranslationUnit:
-    return strided_saxpy(stride, GROUP)
+def strided_saxpy(stride: int, group: int) -> lp.TranslationUnit:
+    """Y = a x + y with a stride in x, in groups of so many work-items: section 3.2 of Wang and Lou (2017)."""
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        f"y[i] = alpha*x[{stride}*i] + y[i]",
+        [
+            lp.GlobalArg("x", np.float32, shape=f"{stride}*n"),
+            lp.GlobalArg("y", np.float32, shape="n"),
+            lp.ValueArg("alpha", np.float32),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1",
+        name="saxpy",
+        lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def saxpy_of(arguments: dict[str, Any], stride: int, **variant: Any) -> dict[str, Any]:
+    return {"y": arguments["alpha"] * arguments["x"][::stride] + arguments["y"]}
 
 
 KERNEL = KernelClass(
     name="saxpy",
     group="saxpy",
-    build=build,
+    build=partial(strided_saxpy, group=GROUP),
     variants=tuple({"stride": s} for s in (1, 4, 8, 16)),
     sizes=Ladder(lambda e: tuple({"n": GROUP * 2 ** (e + at)} for at in MAGNITUDES), start=0, rungs=4),
     reference=saxpy_of,

@@ -7,7 +7,7 @@ group at once; a GPU holds as many groups as fit.
 from __future__ import annotations
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import saxpy_of, strided_saxpy
+from test_kernels.papers.saxpy import saxpy_of, strided_saxpy
 
 KERNEL = KernelClass(
     name="saxpy_groups",

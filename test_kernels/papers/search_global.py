@@ -15,7 +15,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.search import (
+from test_kernels.papers._search import (
     ITEMS,
     WARP,
     WARPS,

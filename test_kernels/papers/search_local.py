@@ -14,16 +14,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.search import (
-    ITEMS,
-    LEAST,
-    MOST,
-    WARP,
-    nothing_found,
-    random_queries,
-    searched,
-    spaced_keys,
-)
+from test_kernels.papers._search import ITEMS, LEAST, MOST, WARP, nothing_found, random_queries, searched, spaced_keys
 
 BITS = 5
 TURNS = 64

@@ -11,7 +11,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.sorting import EXCHANGED, bitonic_sort, rows_in_order, sorting_kernel
+from test_kernels.papers._sorting import EXCHANGED, bitonic_sort, rows_in_order, sorting_kernel
 
 WARP = 32
 TURNS = WARP.bit_length() - 1

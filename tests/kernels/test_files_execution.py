@@ -10,7 +10,7 @@ import cloudpickle
 import pytest
 
 from perfmodel.errors import KernelFileError
-from perfmodel.kernels import discover, files
+from perfmodel.kernels import discover
 from perfmodel.kernels.files import execute, pickled_by_value, surroundings
 from tests.machine import ROOT
 
@@ -35,14 +35,6 @@ def test_a_function_may_import_what_lies_beside_it_when_it_is_called(tmp_path):
     found = names(tmp_path, "def kernel():\n    from later import value\n    return value\n")
     with surroundings(tmp_path / "mine.py"):
         assert 3 == found["kernel"]()
-
-
-def test_modules_are_listed_anew_only_where_one_was_loaded(monkeypatch):
-    """A restriction runs for each configuration of a space, and thousands of modules may be loaded."""
-    known = files._loaded()
-    assert known is files._loaded()
-    monkeypatch.setitem(sys.modules, "loaded_since", sys)
-    assert {"loaded_since"} == files._loaded() - known
 
 
 def test_what_a_file_defines_is_a_module_of_its_own(tmp_path):

@@ -27,15 +27,12 @@ def write_program(program: Program) -> Json:
     domains = {statement.domain: None for statement in (*program.statements, *program.decisions)}
     numbers = {domain: number for number, domain in enumerate(domains)}
     return {
-        "name": program.name,
-        "parameters": list(program.parameters),
-        "assumptions": str(program.assumptions),
+        "name": program.name, "parameters": list(program.parameters), "assumptions": str(program.assumptions),
         "launches": [_by_field(launch) for launch in program.launches],
         "domains": [_by_field(domain) for domain in domains],
         "statements": [_write_statement(statement, numbers) for statement in program.statements],
         "barriers": [_by_field(site) for site in program.barriers],
-        "schedule": [_write_node(node) for node in program.schedule],
-        "dataflow": write_dataflow(program.dataflow),
+        "schedule": [_write_node(node) for node in program.schedule], "dataflow": write_dataflow(program.dataflow),
         **({"statistics": _plain(tuple(map(tuple, program.statistics)))} if program.statistics else {}),
         **({"decisions": [_write_statement(each, numbers) for each in program.decisions]} if program.decisions else {}),
     }

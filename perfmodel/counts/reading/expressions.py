@@ -40,15 +40,10 @@ Copy = tuple[Any, tuple[Condition, ...]]  # an index in the code, and the iterat
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: Real operations of pyopencl's complex helpers, by the kind and by whether the left and the right operand are complex.
 COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
-    ("add", True, True): (("add", 2),),
-    ("add", True, False): (("add", 1),),
-    ("add", False, True): (("add", 1),),
-    ("mul", True, True): (("mul", 4), ("add", 2)),
-    ("mul", True, False): (("mul", 2),),
-    ("mul", False, True): (("mul", 2),),
-    ("div", True, True): (("div", 3), ("mul", 4), ("add", 3)),
-    ("div", True, False): (("div", 2),),
-    ("div", False, True): (("div", 3), ("mul", 3), ("add", 1)),
+    ("add", True, True): (("add", 2),), ("add", True, False): (("add", 1),), ("add", False, True): (("add", 1),),
+    ("mul", True, True): (("mul", 4), ("add", 2)), ("mul", True, False): (("mul", 2),),
+    ("mul", False, True): (("mul", 2),), ("div", True, True): (("div", 3), ("mul", 4), ("add", 3)),
+    ("div", True, False): (("div", 2),), ("div", False, True): (("div", 3), ("mul", 3), ("add", 1)),
 }
 
 

@@ -498,9 +498,7 @@ def _constant(extent: Any) -> int:
     pieces = [piece for _, piece in extent.get_pieces()]
     numbers = {piece.get_constant_val().to_python() for piece in pieces}
     if len(numbers) != 1 or not all(piece.is_cst() for piece in pieces):
-        raise CountError(
-            f"the shape of the work-group depends on a size: an extent is {extent}", "fix the local sizes",
-        )
+        raise CountError(f"the shape of the work-group depends on a size: an extent is {extent}", "fix the local sizes")
     return int(numbers.pop())
 
 

@@ -19,9 +19,7 @@ import pymbolic.primitives as p
 from loopy.kernel.array import VectorArrayDimTag
 from loopy.schedule import CallKernel
 from loopy.schedule.tools import (
-    supporting_temporary_names,
-    temporaries_read_in_subkernel,
-    temporaries_written_in_subkernel,
+    supporting_temporary_names, temporaries_read_in_subkernel, temporaries_written_in_subkernel,
 )
 from pymbolic.mapper.stringifier import PREC_NONE
 

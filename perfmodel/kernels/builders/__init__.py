@@ -1,4 +1,1 @@
-"""Loopy kernels that several kernel classes share.
-
-What goes in: what differs between the classes. What comes out: the kernel, and what its output must be.
-"""
+"""Loopy kernels that several kernel classes share, with their correct outputs."""

@@ -1,8 +1,8 @@
 """Arithmetic on private values: chains, independent terms, and N-body sums.
 
-In one chain each operation waits for the one before: the time is that of latency. With several chains, or terms of
-which only the sum is a chain, operations overlap: the time is that of throughput. The N-body kernel is that of Stevens
-and Klöckner, section 5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
+In one chain each operation waits for the one before, which measures latency. Several chains, or terms of which only the
+sum is a chain, overlap, which measures throughput. The N-body kernel is of Stevens and Klöckner, section 5: positions
+are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SCALE = 2.0**-13
 
 def chain_steps(expressions: Sequence[str]) -> list[str]:
     """Statements that set ``acc[u]`` to each expression, one after another, the first one after ``first``."""
-    before = ["first", *(f"s{place}" for place in range(len(expressions)))]
-    return [f"acc[u] = {step} {{id=s{place}, dep={before[place]}}}" for place, step in enumerate(expressions)]
+    before = ["first", *(f"s{k}" for k in range(len(expressions)))]
+    return [f"acc[u] = {step} {{id=s{k}, dep={before[k]}}}" for k, step in enumerate(expressions)]
 
 
 def chain_kernel(
@@ -69,15 +69,10 @@ def chain_kernel(
 #: The term at the point x, as Loopy and as NumPy write it.
 TERMS: Mapping[str, tuple[str, Callable[..., Any]]] = MappingProxyType(
     {
-        "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
-        "sqrt": ("sqrt(x)", np.sqrt),
-        "exp": ("exp(-1*x)", lambda x: np.exp(-x)),
-        "div": ("1.5/x", lambda x: 1.5 / x),
-        "mul": ("x*x*x*x*x", lambda x: x**5),
-        "log": ("log(x)", np.log),
-        "sin": ("sin(x)", np.sin),
-        "cos": ("cos(x)", np.cos),
-        "tanh": ("tanh(x)", np.tanh),
+        "rsqrt": ("rsqrt(x)", lambda x: x**-0.5), "sqrt": ("sqrt(x)", np.sqrt),
+        "exp": ("exp(-1*x)", lambda x: np.exp(-x)), "div": ("1.5/x", lambda x: 1.5 / x),
+        "mul": ("x*x*x*x*x", lambda x: x**5), "log": ("log(x)", np.log), "sin": ("sin(x)", np.sin),
+        "cos": ("cos(x)", np.cos), "tanh": ("tanh(x)", np.tanh),
     }
 )
 TYPES = ("float32", "float64")
@@ -115,7 +110,7 @@ def summed(arguments: dict[str, Any], term: str, **variant: Any) -> dict[str, An
 
 
 def term_feature(term: str, dtype: str, **variant: object) -> str:
-    """Name of the feature that such a sum isolates."""
+    """Return the feature that such a sum isolates."""
     return f"op_{dtype}_{term if term in ('div', 'mul') else 'special'}"
 
 
@@ -133,40 +128,26 @@ def potentials_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
         potential[i] = sum(j, rsqrt(softening + distance2(j)))
         """,
         [
-            lp.GlobalArg("x", np.float32, shape="3, n", order="F"),
-            lp.GlobalArg("potential", np.float32, shape="n"),
-            lp.ValueArg("softening", np.float32),
-            lp.ValueArg("n", np.int32),
+            lp.GlobalArg("x", np.float32, shape="3, n", order="F"), lp.GlobalArg("potential", np.float32, shape="n"),
+            lp.ValueArg("softening", np.float32), lp.ValueArg("n", np.int32),
         ],
-        assumptions=assumptions,
-        name=name,
-        lang_version=(2018, 2),
+        assumptions=assumptions, name=name, lang_version=(2018, 2),
     )
 
 
 def prefetch_block(t_unit: lp.TranslationUnit, lane: str) -> lp.TranslationUnit:
     """Hold the positions of a block of points in local memory; the iname `lane` runs over the block."""
     return lp.precompute(
-        t_unit,
-        "there",
-        ["c", lane],
-        precompute_inames=["part", "lane"],
-        precompute_outer_inames=frozenset({"i_outer", "j_outer"}),
-        temporary_name="x_tile",
-        default_tag=None,
+        t_unit, "there", ["c", lane], precompute_inames=["part", "lane"],
+        precompute_outer_inames=frozenset({"i_outer", "j_outer"}), temporary_name="x_tile", default_tag=None,
     )
 
 
 def hold_own_position(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Hold the position of the work-item's own point in private memory."""
     return lp.precompute(
-        t_unit,
-        "here",
-        ["c"],
-        precompute_inames=["axis"],
-        precompute_outer_inames=frozenset({"i_outer", "i_inner"}),
-        temporary_name="x_here",
-        default_tag=None,
+        t_unit, "here", ["c"], precompute_inames=["axis"], precompute_outer_inames=frozenset({"i_outer", "i_inner"}),
+        temporary_name="x_here", default_tag=None,
     )
 
 

@@ -11,8 +11,7 @@ from perfmodel.kernels.kernel_class import WorkGroup
 
 WIDTH, CELLS = 256, 1024
 STEPS = {
-    "register": "acc[u] = acc[u]*q + p",
-    "local": "acc[u] = acc[u] + tile[l + t + 256*u]",
+    "register": "acc[u] = acc[u]*q + p", "local": "acc[u] = acc[u] + tile[l + t + 256*u]",
     "global": "acc[u] = acc[u] + a[i, u, t, m]",
 }
 

@@ -1,8 +1,8 @@
 """Kernels that move data: sums over tiles, guarded and strided accesses, and copies through local memory.
 
-Tiled sums are those of Stevens and Klöckner, section 4.1. A guard leaves out the last place of an axis, with as many
-work-items as without it. Strided arrays have the shape (stride, n, k), column-major: work-item i finds its cells at
-stride*i, stride*i + 1, ... Each cell of a copy is one of the tile, loaded by another work-item.
+Tiled sums are of Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have
+the shape (stride, n, k), column-major: work-item i reads cells stride*i, stride*i + 1, ... In a copy, another work-item
+loads each cell of the tile.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 
 from perfmodel.kernels.kernel_class import WorkGroup, assume
 
-#: Columns that each work-item adds up.
-TILES = 256
+TILES = 256  # columns that each work-item adds up
 
 
 def filled_stride(rows: int, work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
@@ -28,22 +27,14 @@ def filled_stride(rows: int, work_group: WorkGroup = (256,)) -> lp.TranslationUn
         f"out[{width}*g + lane] = sum(k, {' + '.join(terms)})",
         [
             lp.GlobalArg("a", np.float32, shape=(rows, TILES * width), order="F"),
-            lp.GlobalArg("out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32),
+            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
         ],
-        assumptions=assume(n=work_group),
-        name=f"filled_stride{rows}",
-        lang_version=(2018, 2),
+        assumptions=assume(n=work_group), name=f"filled_stride{rows}", lang_version=(2018, 2),
     )
     t_unit = lp.tag_inames(t_unit, {"g": "g.0", "lane": "l.0"})
     t_unit = lp.add_prefetch(
-        t_unit,
-        "a",
-        ["lane"],
-        dim_arg_names=["part", "fetch_lane"],
-        fetch_outer_inames=frozenset({"g", "k"}),
-        temporary_name="a_tile",
-        default_tag=None,
+        t_unit, "a", ["lane"], dim_arg_names=["part", "fetch_lane"], fetch_outer_inames=frozenset({"g", "k"}),
+        temporary_name="a_tile", default_tag=None,
     )
     return lp.tag_inames(t_unit, {"part": "unr", "fetch_lane": "l.0"})
 
@@ -56,7 +47,7 @@ def tile_sums(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) 
 
 
 def end(size: str, guarded: bool) -> str:
-    """Return where an axis ends, as Loopy writes it: ``n``, or ``n - 1`` where its last place is left out."""
+    """Return where an axis ends, as Loopy writes it: ``n``, or ``n - 1`` without its last element."""
     return f"{size} - 1" if guarded else size
 
 
@@ -74,48 +65,20 @@ def strided(
 ) -> lp.TranslationUnit:
     """Run `statement` for each work-item i, slice r and cell o < `cells`; `arguments` leave out n and k."""
     t_unit = lp.make_kernel(
-        f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {cells}}}",
-        statement,
-        [*arguments, lp.ValueArg("n, k", np.int32)],
-        assumptions=assume(n=work_group, k=()),
-        name=name,
+        f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {cells}}}", statement,
+        [*arguments, lp.ValueArg("n, k", np.int32)], assumptions=assume(n=work_group, k=()), name=name,
         lang_version=(2018, 2),
     )
     t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
     return lp.prioritize_loops(t_unit, "r, o")
 
 
-def strided_saxpy(stride: int, group: int) -> lp.TranslationUnit:
-    """Y = a x + y with a stride in x, in groups of so many work-items: section 3.2 of Wang and Lou (2017)."""
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        f"y[i] = alpha*x[{stride}*i] + y[i]",
-        [
-            lp.GlobalArg("x", np.float32, shape=f"{stride}*n"),
-            lp.GlobalArg("y", np.float32, shape="n"),
-            lp.ValueArg("alpha", np.float32),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1",
-        name="saxpy",
-        lang_version=(2018, 2),
-    )
-    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
-
-
-def saxpy_of(arguments: dict[str, Any], stride: int, **variant: Any) -> dict[str, Any]:
-    """What :func:`strided_saxpy` computes."""
-    return {"y": arguments["alpha"] * arguments["x"][::stride] + arguments["y"]}
-
-
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
-    """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number."""
+    """Return variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number."""
     longest = max(map(len, uses.values()))
     return tuple(
-        {"stride": stride, "offsets": cells[place]}
-        for place in range(longest)
-        for stride, cells in uses.items()
-        if place < len(cells)
+        {"stride": stride, "offsets": cells[turn]}
+        for turn in range(longest) for stride, cells in uses.items() if turn < len(cells)
     )
 
 

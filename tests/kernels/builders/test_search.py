@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.kernels.builders.search import (
+from test_kernels.papers._search import (
     LEAST,
     MOST,
     keys_of,

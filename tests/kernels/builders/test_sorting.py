@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.kernels.builders.sorting import MERGE, SEARCH, bitonic_merge, bitonic_sort, odd_even
+from test_kernels.papers._sorting import MERGE, SEARCH, bitonic_merge, bitonic_sort, odd_even
 
 
 def run(text, names, loops):
