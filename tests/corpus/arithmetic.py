@@ -18,50 +18,6 @@ def _each(statement: str, dtypes: dict[str, type], size: int = 16) -> Callable[[
     return build
 
 
-def vector_lanes() -> lp.TranslationUnit:
-    """float4 loads, stores and arithmetic."""
-    unit = make(
-        "{[i,v]: 0<=i<n and 0<=v<4}",
-        "c[i, v] = 2*a[i, v] + b[i, v]",
-        [lp.GlobalArg("a,b,c", F32, shape="n,4", dim_tags="N0,vec"), ...],
-        assumes="n>=1",
-    )
-    return line(lp.tag_inames(unit, {"v": "vec"}), size=8)
-
-
-def vector_uniform() -> lp.TranslationUnit:
-    """A vector times a scalar that is loaded once for all lanes."""
-    unit = make(
-        "{[i,v]: 0<=i<n and 0<=v<4}",
-        "c[i, v] = a[i, v]*b[i]",
-        [lp.GlobalArg("a,c", F32, shape="n,4", dim_tags="N0,vec"), lp.GlobalArg("b", F32, shape="n"), ...],
-        assumes="n>=1",
-    )
-    return line(lp.tag_inames(unit, {"v": "vec"}), size=8)
-
-
-def vector_double2() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,v]: 0<=i<n and 0<=v<2}",
-        "c[i, v] = a[i, v]*a[i, v]",
-        [lp.GlobalArg("a,c", F64, shape="n,2", dim_tags="N0,vec"), ...],
-        assumes="n>=1",
-    )
-    return line(lp.tag_inames(unit, {"v": "vec"}), size=8)
-
-
-def scalar_arguments() -> lp.TranslationUnit:
-    return line(
-        make(
-            "{[i]: 0<=i<n}",
-            "c[i] = alpha*a[i] + beta",
-            [lp.ValueArg("alpha,beta", F64), ...],
-            assumes="n>=1",
-            dtypes={"a": F64},
-        )
-    )
-
-
 def minimum_of_integers() -> lp.TranslationUnit:
     """``min`` in a kernel's text is a reduction, so the expression is built by hand."""
     i = prim.Variable("i")
@@ -90,11 +46,22 @@ def typed_constants() -> lp.TranslationUnit:
 
 
 _N = at(n=(16, 21))
+
+
 KERNELS = (
-    CorpusKernel("vector_lanes", vector_lanes, at(n=(8, 11))),
-    CorpusKernel("vector_uniform", vector_uniform, at(n=(8, 11))),
-    CorpusKernel("vector_double2", vector_double2, at(n=(8, 11))),
-    CorpusKernel("scalar_arguments", scalar_arguments, _N),
+    # float4 loads, stores and arithmetic.
+    CorpusKernel("vector_lanes", lambda: line(lp.tag_inames(make("{[i,v]: 0<=i<n and 0<=v<4}",
+        "c[i, v] = 2*a[i, v] + b[i, v]", [lp.GlobalArg("a,b,c", F32, shape="n,4", dim_tags="N0,vec"), ...],
+        assumes="n>=1"), {"v": "vec"}), size=8), at(n=(8, 11))),
+    # A vector times a scalar that is loaded once for all lanes.
+    CorpusKernel("vector_uniform", lambda: line(lp.tag_inames(make("{[i,v]: 0<=i<n and 0<=v<4}",
+        "c[i, v] = a[i, v]*b[i]", [lp.GlobalArg("a,c", F32, shape="n,4", dim_tags="N0,vec"),
+        lp.GlobalArg("b", F32, shape="n"), ...], assumes="n>=1"), {"v": "vec"}), size=8), at(n=(8, 11))),
+    CorpusKernel("vector_double2", lambda: line(lp.tag_inames(make("{[i,v]: 0<=i<n and 0<=v<2}",
+        "c[i, v] = a[i, v]*a[i, v]", [lp.GlobalArg("a,c", F64, shape="n,2", dim_tags="N0,vec"), ...], assumes="n>=1"),
+        {"v": "vec"}), size=8), at(n=(8, 11))),
+    CorpusKernel("scalar_arguments", lambda: line(make("{[i]: 0<=i<n}", "c[i] = alpha*a[i] + beta",
+        [lp.ValueArg("alpha,beta", F64), ...], assumes="n>=1", dtypes={"a": F64})), _N),
     CorpusKernel("add_and_subtract", _each("c[i] = a[i] - b[i] + 2 - a[i]", {"a,b": F32}), _N),
     CorpusKernel("five_kinds", _each("c[i] = (a[i] + b[i])*a[i]/b[i] + a[i]**1.5", {"a,b": F32}), _N),
     CorpusKernel("small_powers", _each("c[i] = a[i]**2 + a[i]**3 + a[i]**0.5", {"a": F32}), _N),
@@ -128,4 +95,4 @@ KERNELS = (
     CorpusKernel("index_as_value", _each("c[i] = a[i]*i", {"a": F32}), _N),
     CorpusKernel("negated", _each("c[i] = -a[i]*b[i] - (a[i] - b[i])", {"a,b": F32}), _N),
     CorpusKernel("negated_twice", _each("c[i] = -(-1*a[i])*b[i]", {"a,b": F32}), _N),
-)
+)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,12 +17,10 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
 @dataclass(frozen=True)
 class CorpusKernel:
-    """A kernel to count: how to build it and where to compare.
+    """A kernel to count, at the sizes *parameters*; *realistic* ones are timed by benchmarks of the counters.
 
-    *parameters* are the sizes at which it is executed. *arrays* makes the contents that steer its execution for given
-    parameters; *statistics* says what a counter must be told about those contents: the mean trip count of a loop by
-    its variable, the probability of a predicate by its text. *realistic* marks what a benchmark of the counters
-    should time.
+    *arrays* returns the contents that decide what is executed, and *statistics* what a counter needs of them: the mean
+    trip count of a loop by its variable, the probability of a predicate by its text.
     """
 
     name: str
@@ -32,26 +30,17 @@ class CorpusKernel:
     theme: str = ""
     statistics: Callable[[Mapping[str, int]], Mapping[str, Fraction]] | None = None
     realistic: bool = False
-    note: str = field(default="", compare=False)
 
     def build(self) -> lp.TranslationUnit:
-        """The kernel, without what Loopy warns of while it is transformed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.builder()
 
     @property
     def cases(self) -> tuple[dict[str, int], ...]:
-        """The parameter sets as dictionaries."""
         return tuple(dict(case) for case in self.parameters)
 
-    @property
-    def data_dependent(self) -> bool:
-        """Whether its counts depend on what arrays hold."""
-        return self.statistics is not None
-
     def contents(self, parameters: Mapping[str, int]) -> Arrays:
-        """Array contents at *parameters* (empty where they don't matter)."""
         return self.arrays(parameters) if self.arrays is not None else {}
 
 
@@ -66,23 +55,14 @@ NONE = ((),)  # a kernel without size parameters
 
 
 def make(
-    domains: str | list[str],
-    statements: str | list[Any],
-    arguments: list[Any] | None = None,
-    assumes: str | None = None,
-    dtypes: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> lp.TranslationUnit:
+    domains: str | list[str], statements: str | list[Any], arguments: list[Any] | None = None,
+    assumes: str | None = None, dtypes: Mapping[str, Any] | None = None, **options: Any,
+) -> lp.TranslationUnit:  # fmt: skip
     """`lp.make_kernel` in the language version used here, *dtypes* by comma-separated names."""
     if assumes is not None:  # Loopy's main branch takes no None
         options["assumptions"] = assumes
-    unit = lp.make_kernel(
-        domains, statements, arguments if arguments is not None else [...], lang_version=LANGUAGE, **options
-    )
-    if dtypes:
-        by_name = {name.strip(): dtype for names, dtype in dtypes.items() for name in names.split(",")}
-        unit = lp.add_dtypes(unit, by_name)
-    return unit
+    unit = lp.make_kernel(domains, statements, arguments or [...], lang_version=LANGUAGE, **options)
+    return lp.add_dtypes(unit, {name: kind for names, kind in (dtypes or {}).items() for name in names.split(",")})
 
 
 def line(unit: lp.TranslationUnit, iname: str = "i", size: int = 16, axis: int = 0) -> lp.TranslationUnit:

@@ -18,63 +18,10 @@ def stencil_1d() -> lp.TranslationUnit:
     return line(unit)
 
 
-def stencil_1d_prefetched() -> lp.TranslationUnit:
-    return lp.add_prefetch(stencil_1d(), "u", ["i_inner"], default_tag="l.auto")
-
-
-def stencil_5_point() -> lp.TranslationUnit:
-    unit = make("{[i,j]: 0<=i<n and 0<=j<m}", FIVE, _arrays("n+2,m+2"), assumes="n,m>=1")
-    return plane(unit)
-
-
 def _prefetched(assumes: str, bounding_box: bool) -> lp.TranslationUnit:
     unit = plane(make("{[i,j]: 0<=i,j<n}", FIVE, _arrays("n+2,n+2"), assumes=assumes))
-    return lp.add_prefetch(
-        unit,
-        "u",
-        ["i_inner", "j_inner"],
-        fetch_outer_inames="i_outer,j_outer",
-        fetch_bounding_box=bounding_box,
-        default_tag="l.auto",
-    )
-
-
-def stencil_box_halo() -> lp.TranslationUnit:
-    return _prefetched("n>=8 and n mod 8 = 0", True)
-
-
-def stencil_box_halo_remainder() -> lp.TranslationUnit:
-    return _prefetched("n>=1", True)
-
-
-def stencil_cross_halo() -> lp.TranslationUnit:
-    return _prefetched("n>=8 and n mod 8 = 0", False)
-
-
-def stencil_9_point() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
-        "v[i, j] = sum((p, q), w[p, q]*u[i+p, j+q])",
-        [
-            lp.GlobalArg("u", F32, shape="n+2,n+2"),
-            lp.GlobalArg("v", F32, shape="n,n"),
-            lp.GlobalArg("w", F32, shape=(3, 3)),
-            ...,
-        ],
-        assumes="n>=1",
-    )
-    return plane(unit)
-
-
-def stencil_7_point_3d() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j,k]: 1<=i,j,k<n-1}",
-        "v[i, j, k] = c0*u[i, j, k] + c1*(u[i-1, j, k] + u[i+1, j, k] + u[i, j-1, k] + u[i, j+1, k] + u[i, j, k-1]"
-        " + u[i, j, k+1])",
-        [*_arrays("n,n,n", dtype=F64)[:-1], lp.ValueArg("c0,c1", F64), ...],
-        assumes="n>=3",
-    )
-    return plane(unit, "j", "k", (4, 8))
+    return lp.add_prefetch(unit, "u", ["i_inner", "j_inner"], fetch_outer_inames="i_outer,j_outer",
+        fetch_bounding_box=bounding_box, default_tag="l.auto")
 
 
 def stencil_25_point_3d() -> lp.TranslationUnit:
@@ -84,87 +31,54 @@ def stencil_25_point_3d() -> lp.TranslationUnit:
         f" + u[i+4, j+{4 + p}, k+4] + u[i+4, j+4, k+{4 - p}] + u[i+4, j+4, k+{4 + p}])"
         for p in range(1, 5)
     )
-    unit = make(
-        "{[i,j,k]: 0<=i,j,k<n}",
-        f"v[i, j, k] = w0*u[i+4, j+4, k+4] + {terms}",
-        [
-            lp.GlobalArg("u", F32, shape="n+8,n+8,n+8"),
-            lp.GlobalArg("v", F32, shape="n,n,n"),
-            lp.ValueArg("w0,w1,w2,w3,w4", F32),
-            ...,
-        ],
-        assumes="n>=1",
-    )
+    unit = make("{[i,j,k]: 0<=i,j,k<n}", f"v[i, j, k] = w0*u[i+4, j+4, k+4] + {terms}",
+        [lp.GlobalArg("u", F32, shape="n+8,n+8,n+8"), lp.GlobalArg("v", F32, shape="n,n,n"),
+        lp.ValueArg("w0,w1,w2,w3,w4", F32), ...], assumes="n>=1")
     return line(line(unit, "k", 8, 0), "j", 4, 1)
-
-
-def convolution_2d() -> lp.TranslationUnit:
-    """Several images, a 5x5 filter unrolled in one direction, from global memory."""
-    unit = make(
-        "{[b,i,j,p,q]: 0<=b<images and 0<=i,j<n and 0<=p,q<5}",
-        "out[b, i, j] = sum((p, q), img[b, i+p, j+q]*f[p, q])",
-        [
-            lp.GlobalArg("img", F32, shape="images,n+4,n+4"),
-            lp.GlobalArg("out", F32, shape="images,n,n"),
-            lp.GlobalArg("f", F32, shape=(5, 5)),
-            ...,
-        ],
-        assumes="n,images>=1",
-    )
-    return lp.tag_inames(plane(unit), {"b": "g.2", "q": "unr"})
-
-
-def convolution_prefetched() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
-        "out[i, j] = sum((p, q), img[i+p, j+q]*f[p, q])",
-        [
-            lp.GlobalArg("img", F32, shape="n+2,n+2"),
-            lp.GlobalArg("out", F32, shape="n,n"),
-            lp.GlobalArg("f", F32, shape=(3, 3)),
-            ...,
-        ],
-        assumes="n>=8 and n mod 8 = 0",
-    )
-    unit = plane(unit)
-    return lp.add_prefetch(
-        unit, "img", ["i_inner", "j_inner", "p", "q"], fetch_outer_inames="i_outer,j_outer", default_tag="l.auto"
-    )
-
-
-def stencil_time_stepped() -> lp.TranslationUnit:
-    """A fixed number of steps inside the kernel on one group's local memory."""
-    unit = make(
-        "{[i,t]: 0<=i<16 and 0<=t<steps}",
-        """
-        <> x[i] = u[i] {id=load}
-        for t
-            ... lbarrier {id=before, dep=load}
-            <> new = 0.5*x[i] + 0.5*x[(i+1) % 16] {id=new, dep=before}
-            ... lbarrier {id=after, dep=new}
-            x[i] = new {id=write, dep=after}
-        end
-        v[i] = x[i] {dep=write}
-        """,
-        [lp.GlobalArg("u,v", F32, shape=(16,)), lp.ValueArg("steps", I32), ...],
-        assumes="steps>=1",
-        seq_dependencies=False,
-    )
-    unit = lp.set_temporary_address_space(unit, "x", "local")
-    return lp.tag_inames(unit, {"i": "l.0"})
 
 
 KERNELS = (
     CorpusKernel("stencil_1d", stencil_1d, at(n=(16, 21))),
-    CorpusKernel("stencil_1d_prefetched", stencil_1d_prefetched, at(n=(16, 21))),
-    CorpusKernel("stencil_5_point", stencil_5_point, at(n=(8, 11), m=(16, 5))),
-    CorpusKernel("stencil_box_halo", stencil_box_halo, at(n=(8, 16)), realistic=True),
-    CorpusKernel("stencil_box_halo_remainder", stencil_box_halo_remainder, at(n=(8, 13))),
-    CorpusKernel("stencil_cross_halo", stencil_cross_halo, at(n=(8, 16)), realistic=True),
-    CorpusKernel("stencil_9_point", stencil_9_point, at(n=(8, 11))),
-    CorpusKernel("stencil_7_point_3d", stencil_7_point_3d, at(n=(6, 10))),
+    CorpusKernel("stencil_1d_prefetched", lambda: lp.add_prefetch(stencil_1d(), "u", ["i_inner"], default_tag="l.auto"),
+        at(n=(16, 21))),
+    CorpusKernel("stencil_5_point", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", FIVE, _arrays("n+2,m+2"),
+        assumes="n,m>=1")), at(n=(8, 11), m=(16, 5))),
+    CorpusKernel("stencil_box_halo", lambda: _prefetched("n>=8 and n mod 8 = 0", True), at(n=(8, 16)), realistic=True),
+    CorpusKernel("stencil_box_halo_remainder", lambda: _prefetched("n>=1", True), at(n=(8, 13))),
+    CorpusKernel("stencil_cross_halo", lambda: _prefetched("n>=8 and n mod 8 = 0", False), at(n=(8, 16)),
+        realistic=True),
+    CorpusKernel("stencil_9_point", lambda: plane(make("{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
+        "v[i, j] = sum((p, q), w[p, q]*u[i+p, j+q])", [lp.GlobalArg("u", F32, shape="n+2,n+2"),
+        lp.GlobalArg("v", F32, shape="n,n"), lp.GlobalArg("w", F32, shape=(3, 3)), ...], assumes="n>=1")),
+        at(n=(8, 11))),
+    CorpusKernel("stencil_7_point_3d", lambda: plane(make("{[i,j,k]: 1<=i,j,k<n-1}",
+        "v[i, j, k] = c0*u[i, j, k] + c1*(u[i-1, j, k] + u[i+1, j, k] + u[i, j-1, k] + u[i, j+1, k] + u[i, j, k-1]"
+        " + u[i, j, k+1])",
+        [*_arrays("n,n,n", dtype=F64)[:-1], lp.ValueArg("c0,c1", F64), ...], assumes="n>=3"), "j", "k", (4, 8)),
+        at(n=(6, 10))),
     CorpusKernel("stencil_25_point_3d", stencil_25_point_3d, at(n=(4, 9)), realistic=True),
-    CorpusKernel("convolution_2d", convolution_2d, at(images=(1, 2), n=(8, 9)), realistic=True),
-    CorpusKernel("convolution_prefetched", convolution_prefetched, at(n=(8, 16)), realistic=True),
-    CorpusKernel("stencil_time_stepped", stencil_time_stepped, at(steps=(1, 3))),
-)
+    # Several images, a 5x5 filter unrolled in one direction, from global memory.
+    CorpusKernel("convolution_2d", lambda: lp.tag_inames(plane(make(
+        "{[b,i,j,p,q]: 0<=b<images and 0<=i,j<n and 0<=p,q<5}",
+        "out[b, i, j] = sum((p, q), img[b, i+p, j+q]*f[p, q])", [lp.GlobalArg("img", F32, shape="images,n+4,n+4"),
+        lp.GlobalArg("out", F32, shape="images,n,n"), lp.GlobalArg("f", F32, shape=(5, 5)), ...],
+        assumes="n,images>=1")), {"b": "g.2", "q": "unr"}), at(images=(1, 2), n=(8, 9)), realistic=True),
+    CorpusKernel("convolution_prefetched", lambda: lp.add_prefetch(plane(make("{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
+        "out[i, j] = sum((p, q), img[i+p, j+q]*f[p, q])", [lp.GlobalArg("img", F32, shape="n+2,n+2"),
+        lp.GlobalArg("out", F32, shape="n,n"), lp.GlobalArg("f", F32, shape=(3, 3)), ...],
+        assumes="n>=8 and n mod 8 = 0")), "img", ["i_inner", "j_inner", "p", "q"], fetch_outer_inames="i_outer,j_outer",
+        default_tag="l.auto"), at(n=(8, 16)), realistic=True),
+    # A fixed number of steps inside the kernel on one group's local memory.
+    CorpusKernel("stencil_time_stepped", lambda: lp.tag_inames(lp.set_temporary_address_space(make(
+        "{[i,t]: 0<=i<16 and 0<=t<steps}", """
+            <> x[i] = u[i] {id=load}
+            for t
+                ... lbarrier {id=before, dep=load}
+                <> new = 0.5*x[i] + 0.5*x[(i+1) % 16] {id=new, dep=before}
+                ... lbarrier {id=after, dep=new}
+                x[i] = new {id=write, dep=after}
+            end
+            v[i] = x[i] {dep=write}
+        """, [lp.GlobalArg("u,v", F32, shape=(16,)), lp.ValueArg("steps", I32), ...], assumes="steps>=1",
+        seq_dependencies=False), "x", "local"), {"i": "l.0"}), at(steps=(1, 3))),
+)  # fmt: skip

@@ -16,180 +16,12 @@ def _strided(statement: str, shape: str, dtype: type = F32) -> Callable[[], lp.T
     return build
 
 
-def copy_stride_1_unguarded() -> lp.TranslationUnit:
-    return line(make("{[i]: 0<=i<n}", "b[i] = a[i]", assumes="n>=16 and n mod 16 = 0", dtypes={"a": F32}))
-
-
-def column_access() -> lp.TranslationUnit:
-    """Lane stride n: a parameter."""
-    unit = make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i] = sum(j, a[j]*d[i, j])", assumes="n,m>=1", dtypes={"a,d": F32})
-    return line(unit)
-
-
-def column_access_scaled() -> lp.TranslationUnit:
-    """Lane stride 2*m+1."""
-    unit = make(
-        "[n, m] -> {[i]: 0<=i<n}",
-        "c[i] = d[2*i, 3] + d[2*i, 4]",
-        [lp.GlobalArg("d", F32, shape="2*n,m"), ...],
-        assumes="n>=1 and m>=5",
-    )
-    return line(unit)
-
-
-def fortran_order() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j]: 0<=i<n and 0<=j<m}",
-        "c[i, j] = a[i, j] + b[j]",
-        [lp.GlobalArg("a,c", F32, shape="n,m", order="F"), lp.GlobalArg("b", F32, shape="m"), ...],
-        assumes="n,m>=1",
-    )
-    return plane(unit, slow="j", fast="i")
-
-
-def fortran_order_across() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j]: 0<=i<n and 0<=j<m}",
-        "c[i, j] = a[i, j]",
-        [lp.GlobalArg("a", F32, shape="n,m", order="F"), lp.GlobalArg("c", F32, shape="n,m", order="C"), ...],
-        assumes="n,m>=1",
-    )
-    return plane(unit)
-
-
-def explicit_strides() -> lp.TranslationUnit:
-    """Rows padded to a leading dimension."""
-    unit = make(
-        "[n, m, lda] -> {[i,j]: 0<=i<n and 0<=j<m}",
-        "c[i, j] = 3*a[i, j]",
-        [
-            lp.GlobalArg("a", F32, shape="n,m", strides="lda,1"),
-            lp.GlobalArg("c", F32, shape="n,m"),
-            lp.ValueArg("lda", I32),
-            ...,
-        ],
-        assumes="n>=1 and m>=1 and lda>=m",
-    )
-    return plane(unit)
-
-
-def array_offset() -> lp.TranslationUnit:
-    unit = make(
-        "{[i]: 0<=i<n}", "c[i] = a[i+3] + a[i]", [lp.GlobalArg("a", F32, shape="n+3", offset=5), ...], assumes="n>=1"
-    )
-    return line(unit)
-
-
-def flattened_by_hand() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j]: 0<=i<n and 0<=j<m}",
-        "c[m*i+j] = 2*a[m*i+j]",
-        [lp.GlobalArg("a,c", F32, shape="n*m"), ...],
-        assumes="n,m>=1",
-    )
-    return plane(unit)
-
-
-def flattened_columns_by_hand() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,j]: 0<=i<n and 0<=j<m}",
-        "c[m*i+j] = a[m*i+j]",
-        [lp.GlobalArg("a,c", F32, shape="n*m"), ...],
-        assumes="n,m>=1",
-    )
-    return plane(unit, slow="j", fast="i")
-
-
-def uniform() -> lp.TranslationUnit:
-    """Every lane reads the same element; another depends on the group only."""
-    return line(
-        make(
-            "{[i]: 0<=i<n}",
-            "c[i] = a[0]*b[i // 16] + a[1]",
-            [lp.GlobalArg("a", F32, shape=(2,)), lp.GlobalArg("b", F32, shape="n"), ...],
-            assumes="n>=1",
-        )
-    )
-
-
-def uniform_in_loop() -> lp.TranslationUnit:
-    unit = make(
-        "{[i,k]: 0<=i<n and 0<=k<m}",
-        "c[i] = sum(k, a[k])",
-        [lp.GlobalArg("c", F32, shape="n"), ...],
-        assumes="n,m>=1",
-        dtypes={"a": F32},
-    )
-    return line(unit)
-
-
-def zero_dimensional() -> lp.TranslationUnit:
-    return line(
-        make(
-            "{[i]: 0<=i<n}",
-            "c[i] = s*a[i] + t[0]",
-            [lp.GlobalArg("s", F32, shape=()), lp.GlobalArg("t", F32, shape=(1,)), ...],
-            assumes="n>=1",
-            dtypes={"a": F32},
-        )
-    )
-
-
-def strided_two_axes() -> lp.TranslationUnit:
-    """Even columns of even rows."""
-    unit = make(
-        "{[i,j]: 0<=i<n and 0<=j<m}",
-        "c[i, j] = a[2*i, 2*j]",
-        [lp.GlobalArg("a", F32, shape="2*n,2*m"), ...],
-        assumes="n,m>=1",
-    )
-    return plane(unit)
-
-
-def diagonal() -> lp.TranslationUnit:
-    return line(make("{[i]: 0<=i<n}", "c[i] = a[i, i]", [lp.GlobalArg("a", F32, shape="n,n"), ...], assumes="n>=1"))
-
-
-def shifted_overlap() -> lp.TranslationUnit:
-    """Each lane reads a window of four elements, windows overlap by three."""
-    unit = make(
-        "{[i,k]: 0<=i<n and 0<=k<4}",
-        "c[i] = sum(k, a[i+k])",
-        [lp.GlobalArg("a", F32, shape="n+3"), ...],
-        assumes="n>=1",
-    )
-    return line(unit)
-
-
-def array_of_structures() -> lp.TranslationUnit:
-    """Three components each: stride 3, all of them used by a loop."""
-    unit = make("{[i,k]: 0<=i<n and 0<=k<3}", "c[i] = sum(k, a[i, k])", assumes="n>=1", dtypes={"a": F32})
-    return line(unit)
-
-
-def wide_groups() -> lp.TranslationUnit:
-    """A group of 12x3 items: sub-groups of 32 wrap around l.0 and the last one is partly empty."""
-    unit = make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[i, j] + 1", assumes="n,m>=1", dtypes={"a": F64})
-    return plane(unit, size=(3, 12))
-
-
-def group_only() -> lp.TranslationUnit:
-    """No local axis at all: groups of one work-item."""
-    return lp.tag_inames(make("{[i]: 0<=i<n}", "c[i] = 2*a[i]", assumes="n>=1", dtypes={"a": F32}), {"i": "g.0"})
-
-
-def sequential() -> lp.TranslationUnit:
-    """No parallel axis at all."""
-    return make("{[i]: 0<=i<n}", "c[i] = 2*a[i]", assumes="n>=1", dtypes={"a": F32})
-
-
-def fixed_size() -> lp.TranslationUnit:
-    return line(make("{[i]: 0<=i<50}", "c[i] = 2*a[i]", dtypes={"a": F32}))
-
-
 _SIZES = at(n=(16, 32, 21))
+
+
 KERNELS = (
-    CorpusKernel("copy_stride_1_unguarded", copy_stride_1_unguarded, at(n=(16, 48))),
+    CorpusKernel("copy_stride_1_unguarded", lambda: line(make("{[i]: 0<=i<n}", "b[i] = a[i]",
+        assumes="n>=16 and n mod 16 = 0", dtypes={"a": F32})), at(n=(16, 48))),
     CorpusKernel("copy_stride_1", _strided("b[i] = a[i]", "n"), _SIZES),
     CorpusKernel("copy_stride_1_int8", _strided("b[i] = a[i]", "n", I8), _SIZES),
     CorpusKernel("copy_stride_1_float64", _strided("b[i] = a[i]", "n", F64), _SIZES),
@@ -207,23 +39,56 @@ KERNELS = (
     CorpusKernel("divided_index", _strided("b[i] = a[i // 2]", "n"), _SIZES),
     CorpusKernel("cyclic_and_divided", _strided("b[i] = a[(i // 4)*8 + i % 4]", "2*n+8"), _SIZES),
     CorpusKernel("same_element_twice", _strided("b[i] = a[i]*a[i]", "n"), _SIZES),
-    CorpusKernel("column_access", column_access, at(n=(16, 19), m=(4, 5))),
-    CorpusKernel("column_access_scaled", column_access_scaled, at(n=(16, 19), m=(5, 8))),
-    CorpusKernel("fortran_order", fortran_order, at(n=(8, 11), m=(8, 6))),
-    CorpusKernel("fortran_order_across", fortran_order_across, at(n=(8, 11), m=(8, 6))),
-    CorpusKernel("explicit_strides", explicit_strides, at(n=(8, 11), m=(8, 6), lda=(8, 9))),
-    CorpusKernel("array_offset", array_offset, _SIZES),
-    CorpusKernel("flattened_by_hand", flattened_by_hand, at(n=(8, 11), m=(8, 6))),
-    CorpusKernel("flattened_columns_by_hand", flattened_columns_by_hand, at(n=(8, 11), m=(8, 6))),
-    CorpusKernel("uniform", uniform, _SIZES),
-    CorpusKernel("uniform_in_loop", uniform_in_loop, at(n=(16, 21), m=(3, 5))),
-    CorpusKernel("zero_dimensional", zero_dimensional, _SIZES),
-    CorpusKernel("strided_two_axes", strided_two_axes, at(n=(8, 11), m=(8, 6))),
-    CorpusKernel("diagonal", diagonal, _SIZES),
-    CorpusKernel("shifted_overlap", shifted_overlap, _SIZES),
-    CorpusKernel("array_of_structures", array_of_structures, _SIZES),
-    CorpusKernel("wide_groups", wide_groups, at(n=(6, 7), m=(24, 17))),
-    CorpusKernel("group_only", group_only, at(n=(1, 5))),
-    CorpusKernel("sequential", sequential, at(n=(1, 5))),
-    CorpusKernel("fixed_size", fixed_size, NONE),
-)
+    # Lane stride n: a parameter.
+    CorpusKernel("column_access", lambda: line(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i] = sum(j, a[j]*d[i, j])",
+        assumes="n,m>=1", dtypes={"a,d": F32})), at(n=(16, 19), m=(4, 5))),
+    # Lane stride 2*m+1.
+    CorpusKernel("column_access_scaled", lambda: line(make("[n, m] -> {[i]: 0<=i<n}", "c[i] = d[2*i, 3] + d[2*i, 4]",
+        [lp.GlobalArg("d", F32, shape="2*n,m"), ...], assumes="n>=1 and m>=5")), at(n=(16, 19), m=(5, 8))),
+    CorpusKernel("fortran_order", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[i, j] + b[j]",
+        [lp.GlobalArg("a,c", F32, shape="n,m", order="F"), lp.GlobalArg("b", F32, shape="m"), ...], assumes="n,m>=1"),
+        slow="j", fast="i"), at(n=(8, 11), m=(8, 6))),
+    CorpusKernel("fortran_order_across", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[i, j]",
+        [lp.GlobalArg("a", F32, shape="n,m", order="F"), lp.GlobalArg("c", F32, shape="n,m", order="C"), ...],
+        assumes="n,m>=1")), at(n=(8, 11), m=(8, 6))),
+    # Rows padded to a leading dimension.
+    CorpusKernel("explicit_strides", lambda: plane(make("[n, m, lda] -> {[i,j]: 0<=i<n and 0<=j<m}",
+        "c[i, j] = 3*a[i, j]", [lp.GlobalArg("a", F32, shape="n,m", strides="lda,1"),
+        lp.GlobalArg("c", F32, shape="n,m"), lp.ValueArg("lda", I32), ...], assumes="n>=1 and m>=1 and lda>=m")),
+        at(n=(8, 11), m=(8, 6), lda=(8, 9))),
+    CorpusKernel("array_offset", lambda: line(make("{[i]: 0<=i<n}", "c[i] = a[i+3] + a[i]",
+        [lp.GlobalArg("a", F32, shape="n+3", offset=5), ...], assumes="n>=1")), _SIZES),
+    CorpusKernel("flattened_by_hand", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[m*i+j] = 2*a[m*i+j]",
+        [lp.GlobalArg("a,c", F32, shape="n*m"), ...], assumes="n,m>=1")), at(n=(8, 11), m=(8, 6))),
+    CorpusKernel("flattened_columns_by_hand", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[m*i+j] = a[m*i+j]",
+        [lp.GlobalArg("a,c", F32, shape="n*m"), ...], assumes="n,m>=1"), slow="j", fast="i"), at(n=(8, 11), m=(8, 6))),
+    # Every lane reads the same element; another depends on the group only.
+    CorpusKernel("uniform", lambda: line(make("{[i]: 0<=i<n}", "c[i] = a[0]*b[i // 16] + a[1]",
+        [lp.GlobalArg("a", F32, shape=(2,)), lp.GlobalArg("b", F32, shape="n"), ...], assumes="n>=1")), _SIZES),
+    CorpusKernel("uniform_in_loop", lambda: line(make("{[i,k]: 0<=i<n and 0<=k<m}", "c[i] = sum(k, a[k])",
+        [lp.GlobalArg("c", F32, shape="n"), ...], assumes="n,m>=1", dtypes={"a": F32})), at(n=(16, 21), m=(3, 5))),
+    CorpusKernel("zero_dimensional", lambda: line(make("{[i]: 0<=i<n}", "c[i] = s*a[i] + t[0]",
+        [lp.GlobalArg("s", F32, shape=()), lp.GlobalArg("t", F32, shape=(1,)), ...], assumes="n>=1",
+        dtypes={"a": F32})), _SIZES),
+    # Even columns of even rows.
+    CorpusKernel("strided_two_axes", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[2*i, 2*j]",
+        [lp.GlobalArg("a", F32, shape="2*n,2*m"), ...], assumes="n,m>=1")), at(n=(8, 11), m=(8, 6))),
+    CorpusKernel("diagonal", lambda: line(make("{[i]: 0<=i<n}", "c[i] = a[i, i]", [lp.GlobalArg("a", F32, shape="n,n"),
+        ...], assumes="n>=1")), _SIZES),
+    # Each lane reads a window of four elements, windows overlap by three.
+    CorpusKernel("shifted_overlap", lambda: line(make("{[i,k]: 0<=i<n and 0<=k<4}", "c[i] = sum(k, a[i+k])",
+        [lp.GlobalArg("a", F32, shape="n+3"), ...], assumes="n>=1")), _SIZES),
+    # Three components each: stride 3, all of them used by a loop.
+    CorpusKernel("array_of_structures", lambda: line(make("{[i,k]: 0<=i<n and 0<=k<3}", "c[i] = sum(k, a[i, k])",
+        assumes="n>=1", dtypes={"a": F32})), _SIZES),
+    # A group of 12x3 items: sub-groups of 32 wrap around l.0 and the last one is partly empty.
+    CorpusKernel("wide_groups", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[i, j] + 1",
+        assumes="n,m>=1", dtypes={"a": F64}), size=(3, 12)), at(n=(6, 7), m=(24, 17))),
+    # No local axis at all: groups of one work-item.
+    CorpusKernel("group_only", lambda: lp.tag_inames(make("{[i]: 0<=i<n}", "c[i] = 2*a[i]", assumes="n>=1",
+        dtypes={"a": F32}), {"i": "g.0"}), at(n=(1, 5))),
+    # No parallel axis at all.
+    CorpusKernel("sequential", lambda: make("{[i]: 0<=i<n}", "c[i] = 2*a[i]", assumes="n>=1", dtypes={"a": F32}),
+        at(n=(1, 5))),
+    CorpusKernel("fixed_size", lambda: line(make("{[i]: 0<=i<50}", "c[i] = 2*a[i]", dtypes={"a": F32})), NONE),
+)  # fmt: skip
