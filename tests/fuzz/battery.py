@@ -42,14 +42,13 @@ NOT_OURS = re.compile(r"Traceback|\b(?!Syntax)\w*Warning\b")
 ODD = (
     "", " ", "-", "--", "0", "-1", "1", "2", "0.5", "1e999", "-1e999", "nan", "inf", "1e-400", "9" * 17, "9" * 400,
     "9" * 5000, "n", "n=", "=1", "n=0", "n=-1", "n=1", "n=1.5", "n=1e3", "n=9007199254740993", "n=" + "9" * 5000,
-    "n = 7",
-    "m=1", "n=7,m=8", "n=1:2", "n=2:1", "n=0:0", "n=-5:5", "n=1:" + "9" * 30, "i=0.5", "i=-1", "i=nan", "i=inf",
-    "a=float32", "a=float99", "a=", "é", "\udcff", "a\nb", "a\tb", "x" * 300, "x" * 5000, "..", ".", "/", "store",
-    "kernel.py", "weights.json", "missing/x",
-    "expr:", "expr:1", "expr:w_a", "expr:w_a*launches", "expr:" + "(" * 500 + "w_a" + ")" * 500, "expr:w_a*launches/0",
-    "expr:w_a**launches**launches**99", "expr:" + "9" * 400, "family.py", "kernel.py:1", "id:*", "id:(", "not",
-    "writes:out", "x.png", "x.dot", "x.svg", "x.unknown", ".png", "é.dot", "gtx-480", "facts.yaml", "paper", "stride1",
-    "101%", "25%", "1%", "{}", "'; DROP", "%s", "{0}", "*", "?", "~", "$HOME", "NaN", "None", "true",
+    "n = 7", "m=1", "n=7,m=8", "n=1:2", "n=2:1", "n=0:0", "n=-5:5", "n=1:" + "9" * 30, "i=0.5", "i=-1", "i=nan",
+    "i=inf", "a=float32", "a=float99", "a=", "é", "\udcff", "a\nb", "a\tb", "x" * 300, "x" * 5000, "..", ".", "/",
+    "store", "kernel.py", "weights.json", "missing/x", "expr:", "expr:1", "expr:w_a", "expr:w_a*launches",
+    "expr:" + "(" * 500 + "w_a" + ")" * 500, "expr:w_a*launches/0", "expr:w_a**launches**launches**99",
+    "expr:" + "9" * 400, "family.py", "kernel.py:1", "id:*", "id:(", "not", "writes:out", "x.png", "x.dot", "x.svg",
+    "x.unknown", ".png", "é.dot", "gtx-480", "facts.yaml", "paper", "stride1", "101%", "25%", "1%", "{}", "'; DROP",
+    "%s", "{0}", "*", "?", "~", "$HOME", "NaN", "None", "true"
 )  # fmt: skip
 NAMES = (
     "k é.{}", "a\nb.{}", "k\udcff.{}", "-k.{}", "K.{}", "'\".{}", "x" * 240 + ".{}", ".{}", "k.{}.{}", "{{0}}.{}",
@@ -197,9 +196,7 @@ def _made(path: Path) -> str:
     return str(synthesise(text).isolated({"work_group": ()}))
 
 
-READERS: dict[str, Callable[[Path], str]] = {
-    "facts": _facts, "plans": _plans, "entry": _entry, "made": _made,
-}  # fmt: skip
+READERS: dict[str, Callable[[Path], str]] = {"facts": _facts, "plans": _plans, "entry": _entry, "made": _made}
 
 
 def problems(one: Trial, folder: Path) -> list[str]:

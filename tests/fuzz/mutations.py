@@ -12,43 +12,10 @@ Place = tuple[Any, Any]  # a list or an object, and the index or key of a value 
 
 #: Numbers and other values that readers misjudge.
 ODD: tuple[Any, ...] = (
-    0,
-    -1,
-    1,
-    2**31,
-    2**53 + 1,
-    2**63,
-    2**64,
-    10**30,
-    10**400,
-    0.0,
-    -0.0,
-    0.5,
-    -2.5,
-    1e-320,
-    1e308,
-    float("nan"),
-    float("inf"),
-    float("-inf"),
-    True,
-    False,
-    None,
-    "",
-    "x",
-    "1",
-    "1e-9",
-    "nan",
-    "\u0000",
-    "\ud800",
-    "a\nb",
-    "é" * 3,
-    "x" * 100_000,
-    [],
-    {},
-    [[]],
-    {"": {}},
-    [0] * 10_000,
-)
+    0, -1, 1, 2**31, 2**53 + 1, 2**63, 2**64, 10**30, 10**400, 0.0, -0.0, 0.5, -2.5, 1e-320, 1e308, float("nan"),
+    float("inf"), float("-inf"), True, False, None, "", "x", "1", "1e-9", "nan", "\u0000", "\ud800", "a\nb", "é" * 3,
+    "x" * 100_000, [], {}, [[]], {"": {}}, [0] * 10_000
+)  # fmt: skip
 #: Numbers as text that Python's writer cannot make.
 LITERALS = ("1e999", "-1e999", "9" * 400, "9" * 5000, "NaN", "Infinity", "01", "1.", ".5", "0x10", "+1", "1_000", "'1'")
 
@@ -154,61 +121,21 @@ def change_yaml(content: bytes, rng: random.Random) -> bytes:
     text = content.decode()
     bomb = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 30))
     values = (
-        *LITERALS,
-        ".inf",
-        ".nan",
-        "1:30",
-        "0",
-        "-1",
-        "1e400",
-        "[1, 2]",
-        "{a: 1}",
-        "*x",
-        "&x 1",
-        "!!python/name:os.system",
-        "!!int 3",
-        "yes",
-        "null",
-        "2020-01-01",
-        "'",
-        '"',
-        "x" * 1000,
-        "0o7",
-        "1e308",
-        "1e-320",
-        "0.5",
-        "7.5",
-    )
-    key = rng.choice(
-        (
-            "clock_hz: {value: 1, unit: Hz, source: x}",
-            "subgroup_size: {value: 0, unit: work-items, source: x}",
-            "banks: {value: 32, unit: '', source: x}",
-            "? [a]\n: 1",
-            "1: 2",
-            "<<: {}",
-            "facts: 1",
-        )
-    )
+        *LITERALS, ".inf", ".nan", "1:30", "0", "-1", "1e400", "[1, 2]", "{a: 1}", "*x", "&x 1",
+        "!!python/name:os.system", "!!int 3", "yes", "null", "2020-01-01", "'", '"', "x" * 1000, "0o7", "1e308",
+        "1e-320", "0.5", "7.5"
+    )  # fmt: skip
+    key = rng.choice((
+        "clock_hz: {value: 1, unit: Hz, source: x}", "subgroup_size: {value: 0, unit: work-items, source: x}",
+        "banks: {value: 32, unit: '', source: x}", "? [a]\n: 1", "1: 2", "<<: {}", "facts: 1"
+    ))  # fmt: skip
     units = (
-        ("clock_hz", "Hz"),
-        ("memory_bandwidth_bytes_per_s", "B/s"),
-        ("compute_units", ""),
-        ("banks", ""),
-        ("lanes_per_unit", ""),
-        ("l2_miss_ratio", "share"),
-        ("memory_latency_s", "s"),
-        ("launch_s", "s"),
-        ("max_items_per_unit", "work-items"),
-        ("subgroup_size", "work-items"),
-        ("cache_line_bytes", "B"),
-        ("global_transaction_bytes", "B"),
-        ("peak_flops_float32", "operation/s"),
-        ("registers_per_unit", "registers"),
-        ("cache_bandwidth_bytes_per_s", "B/s"),
-        ("max_groups_per_unit", ""),
-        ("issue_s", "s"),
-    )
+        ("clock_hz", "Hz"), ("memory_bandwidth_bytes_per_s", "B/s"), ("compute_units", ""), ("banks", ""),
+        ("lanes_per_unit", ""), ("l2_miss_ratio", "share"), ("memory_latency_s", "s"), ("launch_s", "s"),
+        ("max_items_per_unit", "work-items"), ("subgroup_size", "work-items"), ("cache_line_bytes", "B"),
+        ("global_transaction_bytes", "B"), ("peak_flops_float32", "operation/s"), ("registers_per_unit", "registers"),
+        ("cache_bandwidth_bytes_per_s", "B/s"), ("max_groups_per_unit", ""), ("issue_s", "s")
+    )  # fmt: skip
     name, unit = rng.choice(units)
     one = f"  {name}: {{value: {rng.choice(values)}, unit: '{unit}', source: x}}\n"
     return rng.choice(

@@ -71,9 +71,8 @@ def test_a_dozen_processes_end_well(folder):
     for one in chosen:
         battery.place(folder, one.files)
         done = subprocess.run(
-            [sys.executable, "-c", RUN, *one.arguments], cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=False, timeout=battery.WALL_S, preexec_fn=limited,
+            [sys.executable, "-c", RUN, *one.arguments], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=False, timeout=battery.WALL_S, preexec_fn=limited
         )  # fmt: skip
         ended = battery.Ended(done.returncode, done.stdout, done.stderr)
         assert [] == battery.judged(one, ended, folder), one

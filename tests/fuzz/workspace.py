@@ -59,13 +59,10 @@ facts:
 PLAN = {"schema": "perfmodel.plan/2", "key": "[]", "parameters": [{"n": 2048}, {"n": 4096}], "seconds": [1e-4, 2e-4]}
 #: Features of the kernel of kernel.py, by hand: n loads, additions and stores in n/128 groups of one launch.
 FEATURES = {
-    "launches": lambda n: 1,
-    "work_groups": lambda n: n // 128,
-    "op_float32_add": lambda n: n,
-    "global_load_32_stride1": lambda n: n,
-    "global_store_32_stride1": lambda n: n,
-    "global_minloadstore_32_stride1": lambda n: n,
-}
+    "launches": lambda n: 1, "work_groups": lambda n: n // 128, "op_float32_add": lambda n: n,
+    "global_load_32_stride1": lambda n: n, "global_store_32_stride1": lambda n: n,
+    "global_minloadstore_32_stride1": lambda n: n
+}  # fmt: skip
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scripts.lab.curves import MOST_TICKS, Panel, Series, curves_figure, shares_figure
+from scripts.lab.curves import Panel, Series, curves_figure, shares_figure
 from tests.report.drawn import check_legible
 
 MEASURED = Series("S_D = 8", (1, 2, 4), (3.0, 2.0, 1.0))
@@ -24,26 +24,6 @@ def test_what_is_measured_and_predicted_of_one_thing_has_one_colour():
     check_legible(axes)
 
 
-def test_few_points_of_a_logarithmic_axis_are_named_one_by_one():
-    (axes,) = curves_figure([PANEL]).axes
-    assert ["1", "2", "4"] == [text.get_text() for text in axes.get_xticklabels()]
-    assert [] == [text.get_text() for text in axes.get_xticklabels(minor=True)]
-    many = tuple(range(1, MOST_TICKS + 2))
-    (axes,) = curves_figure([Panel((Series("many", many, many),), "n", "s", scales=("log", "linear"))]).axes
-    assert len(axes.get_xticklabels()) != len(many)
-
-
-def test_one_legend_names_the_series_of_all_panels_in_their_colours():
-    other = Panel((Series("S_D = 16", (1, 2), (1.0, 2.0), "points"), Series("fit", (1, 2), (1, 1), "fit")), "T", "s")
-    first, second = curves_figure([PANEL, other]).axes
-    texts = [text.get_text() for text in second.get_legend().get_texts()]
-    assert {"S_D = 8", "S_D = 8, predicted", "S_D = 16", "fit"} == {*texts}
-    drawn = {line.get_label(): line.get_color() for line in second.get_lines()}
-    assert first.get_lines()[0].get_color() == drawn["S_D = 8"] != drawn["S_D = 16"]
-    assert first.get_legend() is None
-    check_legible(second)
-
-
 def test_shares_are_stacked_and_small_ones_are_drawn_together():
     bars = {"E = 4": {"global": 2.0, "shared": 1.0, "barrier": 0.01}, "E = 8": {"global": 1.0, "launch": 0.02}}
     (axes,) = shares_figure(bars, "time [s]").axes
@@ -53,12 +33,3 @@ def test_shares_are_stacked_and_small_ones_are_drawn_together():
     } == heights  # fmt: skip
     assert 3 == len({patch.get_facecolor() for c in axes.containers for patch in c.patches[:1]})
     check_legible(axes)
-
-
-def test_names_stand_below_their_places():
-    named = Panel((Series("a", range(3), (1.0, 2.0, 3.0)),), "", "speedup", names=("base", "+rsqrt", "+ujam"))
-    (axes,) = curves_figure([named]).axes
-    assert ["base", "+rsqrt", "+ujam"] == [text.get_text() for text in axes.get_xticklabels()]
-    assert [0, 1, 2] == list(axes.get_xticks())
-    many = Panel(named.series, "", "speedup", names=tuple("abcdefghij" * 6))
-    assert curves_figure([many]).get_size_inches()[0] > curves_figure([named]).get_size_inches()[0]

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from perfmodel.display import percent
-from scripts.lab.families_page import BEGIN, SIMULATED, families_page
+from scripts.lab.families_page import families_page
 from tests.compare.test_contenders_side_by_side import contenders
 
 
 def cells(line: str) -> list[str]:
     return [cell.strip(" `") for cell in line.strip("|").split("|")]
-
-
-def test_one_table_for_each_device_below_the_marker() -> None:
-    own = contenders()
-    page = families_page(f"# Kept\n\n{BEGIN}\n\nold", [own, own])
-    kept, _, drawn = page.partition(BEGIN)
-    assert "# Kept\n\n" == kept
-    assert "old" not in drawn
-    assert 2 == drawn.count(f"### {own[0].device}\n")
 
 
 def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out() -> None:
@@ -33,12 +24,3 @@ def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out()
     assert percent((1e-3**4 * 0.5) ** 0.2) == table[2][1]
     assert [str(one.weights) for one in (exact, blind)] == [row[-1] for row in table[2:]]
     assert "5 cases that every family predicts." in drawn
-
-
-def test_simulated_devices_have_a_part_of_their_own() -> None:
-    own = contenders()
-    page = families_page("", [own], [own])
-    devices, _, simulated = page.partition("## Simulated devices\n")
-    assert (1, 1) == (devices.count(f"### {own[0].device}\n"), simulated.count(f"### {own[0].device}\n"))
-    assert SIMULATED in simulated
-    assert SIMULATED not in families_page("", [own])

@@ -5,26 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.kernels.files import load_file
 from perfmodel.store import Measurement
-from scripts.lab.gallery import (
-    DEVICES,
-    EXAMPLES,
-    Pair,
-    draw_gallery,
-    fastest_text,
-    measure_gallery,
-    page,
-    summary,
-    times_of,
-)
+from scripts.lab.gallery import DEVICES, EXAMPLES, Pair, draw_gallery, summary, times_of
 from tests.shadow import ROOT
 
 GALLERY = ROOT / "docs" / "lab" / "gallery"
@@ -79,32 +67,9 @@ def made_up(folder: Path) -> Path:
     return folder
 
 
-def test_three_sizes_are_timed_the_last_that_of_the_table():
-    """The smallest drawn is a sixteenth, and between both the mean of their powers: a quarter."""
-    assert [256, 1024, 4096] == FFT.timed_sizes()["m"].tolist()
-    for example in EXAMPLES:
-        timed, drawn = (sizes[example.across] for sizes in (example.timed_sizes(), example.sizes()))
-        assert (drawn[0], example.at[example.across]) == (timed[0], timed[-1])
-        assert np.all(timed % 256 == 0)
-        assert np.all(np.diff(timed) > 0)
-
-
 def test_the_times_of_a_store_are_those_at_the_timed_sizes(tmp_path):
     assert MADE_UP == times_of(made_up(tmp_path / "d"), FFT)
     assert {} == times_of(tmp_path / "nothing", FFT)
-
-
-def test_each_kernel_is_measured_by_a_command_of_its_own(tmp_path):
-    """The command is a program that writes down its arguments."""
-    told = tmp_path / "told.txt"
-    program = ("/bin/sh", "-c", f'echo "$@" >> {told}', "sh")
-    sparse = next(example for example in EXAMPLES if example.statistics)
-    measure_gallery(GALLERY, "pocl", made_up(tmp_path / "s"), (FFT, sparse), program)
-    where = f"--device=pocl --keep={tmp_path / 's'}"
-    assert [
-        f"time {GALLERY}/fft_stage.py -pm=256,1024,4096 -ps=256 {where}",
-        f"time {GALLERY}/sparse_product.py -pn=16384,65536,262144 --statistics=j=16 {where}",
-    ] == told.read_text().splitlines()
 
 
 def test_a_summary_has_the_mean_factor_either_way():
@@ -114,16 +79,6 @@ def test_a_summary_has_the_mean_factor_either_way():
         "D: 2 measured times, 1 of them inside of the interval; predictions are off by a factor of 4.00 (geometric "
         "mean) and at most 8.00."
     )
-
-
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [([], "a"), ([Pair("a", 1, 2.0, 1.0, True), Pair("b", 1, 4.0, 2.0, True)], "a, as measured"),
-     ([Pair("a", 1, 3.0, 1.0, True), Pair("b", 1, 2.0, 2.0, True)], "a; measured: b, 1.50 times as fast")],
-)  # fmt: skip
-def test_the_fastest_predicted_beside_the_fastest_measured(monkeypatch, pairs, expected):
-    monkeypatch.setattr("scripts.lab.gallery.fastest", lambda point: ("a", 1.0))
-    assert expected == fastest_text({}, pairs)
 
 
 def test_a_page_has_its_code_its_picture_and_the_times_on_each_device(tmp_path):
@@ -146,12 +101,3 @@ def test_a_page_has_its_code_its_picture_and_the_times_on_each_device(tmp_path):
     index = (tmp_path / "index.md").read_text()
     assert "[An FFT stage](fft_stage.md) | along; measured: across, 2.00 times as fast |" in index
     assert f"- {words}: 6 measured times, " in index
-
-
-def test_a_page_without_measured_times_says_so():
-    """Its prediction is made up: 2 ms, of 1 to 3 ms."""
-    points = {"D": {"along": SimpleNamespace(seconds=2e-3, interval=(1e-3, 3e-3), terms={"near": 1e-3})}}
-    drawn = page(FFT, (GALLERY / "fft_stage.py").read_text(), points)
-    assert "Nothing here was run" in drawn
-    assert "Measurements" not in drawn
-    assert "| `along` | **2 ms**<br>1 ms to 3 ms |" in drawn

@@ -7,16 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.errors import StoreError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
 from perfmodel.progress import Silent
 from scripts.lab import isolation
-from scripts.lab.isolation import ROUNDS, isolation_summary, isolation_table, prove_isolation
+from scripts.lab.isolation import ROUNDS, prove_isolation
 from tests.campaigns import SCALE
-from tests.store.test_files_isolation import isolation as proof
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16,
            "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
@@ -76,23 +74,6 @@ def test_what_does_not_rise_is_visited_again_after_all_others(tmp_path, runs):
     assert [3] * turn + [2] * turn + [3] * turn == [factor for factor, _ in runs]
 
 
-def test_stopped_before_the_second_visit_it_goes_on_with_that(tmp_path, runs):
-    class Stops(Hears):
-        def start(self, task, total, seconds=0.0):
-            if "again" in task:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        prove(tmp_path, progress=Stops())
-    runs.clear()
-    proofs = prove(tmp_path)
-    assert {3} == {factor for factor, _ in runs}
-    assert [ROUNDS, 2 * ROUNDS] == [len(row.rounds_s) for row in proofs]
-    runs.clear()
-    assert proofs == prove(tmp_path)
-    assert [] == runs
-
-
 def test_both_sizes_take_turns_and_the_first_turn_does_not_count(tmp_path, runs):
     (first, _) = prove(tmp_path)
     n = first.parameters["n"]
@@ -106,38 +87,3 @@ def test_what_is_proved_is_not_measured_again_but_changed_code_is(tmp_path, runs
     assert [] == runs
     prove(tmp_path, replace(KERNEL, build=lambda factor: SCALE.build(factor + 2)))
     assert runs
-
-
-def test_a_class_of_short_runs_is_proved_where_it_stands_out_too(tmp_path, runs):
-    assert "overhead" in KERNEL.tags
-    assert {32 * 8} == {row.parameters["n"] for row in prove(tmp_path)}  # 2**8 us is above 20 launches of 1 us
-
-
-def test_what_cannot_be_proved_says_why(tmp_path, runs):
-    (made, _) = prove(tmp_path, replace(KERNEL, doubles=None))
-    assert ("constraint", "its class names no parameter to double") == (made.status, made.message)
-    assert not made.proved
-    assert () == prove(tmp_path / "none", replace(KERNEL, isolates=None))
-
-
-def test_another_devices_proofs_are_left_alone(tmp_path, runs):
-    prove(tmp_path)
-    before = (tmp_path / "isolation.jsonl").read_bytes()
-    with pytest.raises(StoreError):
-        prove(tmp_path, facts=replace(FACTS, name="another"))
-    assert before == (tmp_path / "isolation.jsonl").read_bytes()
-
-
-FAILED = proof(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")
-
-
-def test_a_table_names_what_is_not_proved() -> None:
-    proved, failed = isolation_table([proof(), FAILED]).splitlines()[2:]
-    assert ["adds", "form=chain", "op_float32_add", "k = 8"] == [cell.strip() for cell in proved.split("|")[1:5]]
-    assert failed.endswith("| **not proved**: too large |")
-    assert "1 of 2 variants proved; not all proved: waits." == isolation_summary([proof(), FAILED])
-
-
-def test_the_command_refuses_an_unknown_class(capsys) -> None:
-    assert 2 == isolation.main(["--class", "gone"])
-    assert "no kernel class is called 'gone'" in capsys.readouterr().err

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.descriptions import term_words
 from perfmodel.fitting import FittedWeight
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
-from scripts.lab.outliers import FEWEST, MOST, explained_outliers, explaining_factor, main, outliers_text
+from scripts.lab.outliers import MOST, explained_outliers, main
 from tests.machine import ROOT
 from tests.priced import MODEL
 from tests.standins import Counts, Operation, Row, Rows, count
@@ -34,10 +33,6 @@ def measured(*cases, name="k"):
     counts = {f"{name}{i}": kernel(adds, muls) for i, (adds, muls, _) in enumerate(cases)}
     rows = tuple(Row(name, {"n": i}, case[2], f"{name}{i}") for i, case in enumerate(cases))
     return Rows(rows, counts)
-
-
-def joined(one, other):
-    return Rows((*one.rows, *other.rows), {**one.counts, **other.counts})
 
 
 def numbers(one):
@@ -79,20 +74,6 @@ def test_a_term_that_cannot_make_up_for_it_has_no_factor():
     assert {MUL: None} == {one.term: one.factor for one in few.terms if one.term == MUL}
 
 
-def test_others_are_of_all_kernels_where_the_kernel_has_few():
-    few = measured(*WELL[: FEWEST - 1], ODD, name="few")
-    alone = explained_outliers(MODEL, few, factor=2.0).found[0]
-    assert (FEWEST - 1, False) == (alone.others, alone.same_kernel)
-    both = explained_outliers(MODEL, joined(few, measured(*WELL, name="many")), factor=2.0).found[0]
-    assert (FEWEST - 1 + len(WELL), False) == (both.others, both.same_kernel)
-
-
-def test_without_others_nothing_is_held_against_a_term_and_none_disagrees():
-    (found,) = explained_outliers(MODEL, measured(ODD), factor=2.0).found
-    assert (0, ()) == (found.others, found.disagreeing)
-    assert all(one.spoiled is None and math.isnan(one.usual_share) for one in found.terms)
-
-
 def test_by_default_tukeys_fences_decide():
     found = explained_outliers(MODEL, measured(*WELL, ODD))
     errors = sorted(math.log((adds + muls) / time) for adds, muls, time in (*WELL, ODD))
@@ -115,21 +96,6 @@ def test_terms_under_a_maximum():
     assert {"multiplied": 8.0, "added": 4.0} == pytest.approx({one.term: one.factor for one in found.terms})
     # Multiplications at eight times the price take 0.8 and 1.6 s in the others, below what adding takes.
     assert {"multiplied": 0.0, "added": 1.0} == {one.term: one.spoiled for one in found.terms}
-
-
-def test_a_factor_lies_between_nothing_and_the_most():
-    assert 0.5 == pytest.approx(explaining_factor(lambda r: r, 0.5))
-    assert explaining_factor(lambda r: r, MOST + 1) is None
-    assert explaining_factor(lambda r: 3.0, 3.0) is None
-    assert explaining_factor(lambda r: math.nan, 3.0) is None
-
-
-def test_a_row_has_times_factor_and_the_term():
-    text = outliers_text(explained_outliers(MODEL, measured(*WELL, ODD), factor=2.0), MODEL)
-    expected = ["k", "", "n=5", "7 s", "3 s", "0.429", MUL, "66.7 %", "0.0 %", "3 times", "0.0 %", "yes"]
-    (row,) = (line for line in text.splitlines() if line.startswith("| k "))
-    assert expected == [cell.strip() for cell in row.split("|")[1:-1]]
-    assert f"{MUL}: {term_words(MODEL.family, MUL)}\n" in text
 
 
 def test_the_command_on_a_recorded_device(capsys):

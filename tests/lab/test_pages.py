@@ -7,12 +7,10 @@ import shutil
 from pathlib import Path
 
 from perfmodel.store import read
-from perfmodel.store.files import ISOLATION_FILE as FILE, append_probe
-from scripts.lab.isolation_page import BEGIN, draw_isolation
-from scripts.lab.pages import draw_probes, trial_seconds
-from tests.facts.test_probed import capacity
+from perfmodel.store.files import ISOLATION_FILE as FILE
+from scripts.lab.isolation_page import draw_isolation
+from scripts.lab.pages import trial_seconds
 from tests.recorded import DEVICES, POCL
-from tests.store.test_files_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -30,23 +28,6 @@ def test_the_committed_page_and_table_are_what_the_committed_proofs_give(tmp_pat
     assert (tmp_path / "isolation.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_all_devices_of_a_folder_are_drawn(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(BEGIN)
-    for name in ("one", "two"):
-        keep(tmp_path / name, isolation(device=name))
-    draw_isolation(tmp_path, page, tmp_path / "table.csv", tmp_path / "picture.png")
-    assert ["- one,", "- two,"] == [line[:6] for line in page.read_text().splitlines() if line.startswith("- ")]
-    assert 3 == len((tmp_path / "table.csv").read_text().splitlines())
-
-
-def test_every_probed_device_has_a_picture(tmp_path):
-    append_probe(tmp_path / "devices" / "one", capacity())
-    (tmp_path / "devices" / "two").mkdir()
-    draw_probes(tmp_path / "devices", tmp_path)
-    assert ["probes-one.png"] == [path.name for path in tmp_path.glob("*.png")]
-
-
 def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):
     plan = {
         "schema": "perfmodel.plan/2",
@@ -62,10 +43,6 @@ def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):
         ("d", "p", "adds", '{"form":"tree"}', '{"n":32}', "1", "h2"): 0.5,
     }
     assert expected == trial_seconds(tmp_path)
-
-
-def test_without_plans_there_are_no_trials(tmp_path):
-    assert {} == trial_seconds(tmp_path)
 
 
 def test_committed_plans_belong_to_committed_records():

@@ -11,7 +11,6 @@ import pytest
 from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Dataflow
-from perfmodel.errors import StoreError
 from perfmodel.measuring.subject import Subject
 from scripts.lab.recounting import main, recount, recount_lines, write
 from tests.campaigns import SCALE
@@ -105,43 +104,6 @@ def test_code_that_was_not_measured_gets_no_counts(tmp_path, subject, counts):
     assert "other code" == one.status
     assert [("2*n", "n")] == [(change.old, change.new) for change in one.changes]
     assert 0 == write([one])
-
-
-@pytest.mark.parametrize(("others", "reason"), [
-    ({"kernel": "lost"}, "it is in no folder of kernel classes any more"),
-    ({"variant": {"factor": 7, **GROUP}}, "it has no such variant any more"),
-])
-def test_a_kernel_whose_source_is_gone_is_marked(tmp_path, subject, counts, others, reason):
-    (one,) = recount([stored(tmp_path, subject, counts, **others)], [SCALE])
-    assert ("gone", reason, None) == (one.status, one.message, one.new)
-    assert 0 == write([one])
-
-
-def test_a_kernel_that_cannot_be_built_any_more_says_why(tmp_path, subject, counts):
-    def broken(**variant):
-        raise ValueError("no such transform")
-
-    (one,) = recount([stored(tmp_path, subject, counts)], [replace(SCALE, build=broken)])
-    assert ("failed", "ValueError: no such transform") == (one.status, one.message)
-
-
-def test_test_kernels_are_counted_with_the_folder_and_a_file_alone(tmp_path, subject, counts):
-    stored(tmp_path, subject, counts)
-    stored(tmp_path / "test.jsonl", subject, counts)
-    assert 2 == len(recount([tmp_path], [SCALE]))
-    assert 1 == len(recount([tmp_path / "test.jsonl"], [SCALE]))
-
-
-def test_sizes_of_one_kernel_are_counted_once_and_uncounted_records_not(tmp_path, subject, counts):
-    for n in (256, 512):
-        stored(tmp_path, subject, counts, parameters={"n": n})
-    store.append(tmp_path, measurement(counts_hash="", status="compile"))
-    assert 1 == len(recount([tmp_path], [SCALE]))
-
-
-def test_no_store_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="no measurements"):
-        recount([tmp_path], [SCALE])
 
 
 def test_the_command_shows_a_change_and_writes_it_when_asked(tmp_path, subject, counts, capsys):

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-import pickle
 
 import pytest
 
 from scripts.lab import same_results
-from scripts.lab.same_results import (
-    compare,
-    differs,
-    main,
-    record_captured,
-    record_counts,
-    record_predictions,
-    weights_files,
-)
+from scripts.lab.same_results import compare, differs, main, record_counts, record_predictions
 from tests.corpus import kernels
-from tests.recorded import INTEL, POCL
+from tests.recorded import POCL
 
 
 def test_counts_of_a_kernel_at_each_of_its_sizes():
@@ -32,18 +23,6 @@ def test_counts_of_a_kernel_at_each_of_its_sizes():
     assert not [value for value in numbers.values() if "Error" in str(value)]
 
 
-def test_kernels_of_others_are_counted_as_those_of_the_corpus(tmp_path):
-    kernel = next(kernel for kernel in kernels() if kernel.name == "banks_stride_2")
-    unit = kernel.build()
-    for name, content in {"a": unit, "b": "no kernel"}.items():
-        (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps({"unit": content, "source": f"file.py::test_{name}"}))
-    recorded = {name: numbers for part in record_captured(tmp_path) for name, numbers in part}
-    counted, refused = recorded.values()
-    assert [f"{tmp_path.name} test_a#1", f"{tmp_path.name} test_b#1"] == list(recorded)
-    assert next(iter(dict(record_counts(kernel)).values()))["hash"] == counted["hash"]
-    assert {"refused"} == refused.keys()
-
-
 def test_predictions_of_every_model_with_terms_and_intervals(monkeypatch):
     monkeypatch.setattr(same_results, "ROWS", 1)
     monkeypatch.setattr(same_results, "weights_files", lambda folder: [folder / "roofline.json"])
@@ -51,12 +30,6 @@ def test_predictions_of_every_model_with_terms_and_intervals(monkeypatch):
     assert name.startswith(f"{POCL.name} roofline ")
     assert numbers["low"] < numbers["seconds"] < numbers["high"]
     assert numbers["term memory"] > 0
-
-
-def test_the_files_of_weights_are_found():
-    names = {path.name for path in weights_files(INTEL)}
-    assert "bottleneck.json" in names
-    assert not {"device.json", "recommended.json"} & names
 
 
 @pytest.mark.parametrize(
@@ -83,9 +56,3 @@ def test_every_difference_is_listed(tmp_path, capsys):
     assert 1 == main(["compare", *map(str, files)])
     assert 0 == main(["compare", str(files[0]), str(files[0])])
     assert "2 different" in capsys.readouterr().out
-
-
-def test_a_record_needs_a_fixed_hash_seed(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONHASHSEED", "1")
-    with pytest.raises(SystemExit):
-        main(["record", str(tmp_path / "out.json")])

@@ -13,7 +13,6 @@ from perfmodel.predicting.model import fit
 from perfmodel.store import read
 from perfmodel.store.measurement import canonical
 from scripts.lab.shares import shares
-from scripts.redraw import main
 from tests.recorded import POCL
 
 CLASSES = (
@@ -61,14 +60,6 @@ def test_rows_times_and_draws(found, folder):
     assert 8 == np.searchsorted(found.points[1].random, found.points[1].quantile(0.5)) + 1
 
 
-def test_seeds_change_the_draws_and_nothing_else(found, folder):
-    measured, tests = read(folder), read(folder / "test.jsonl")
-    same, other = (shares(measured, tests, {}, wanted=(0.25,), draws=15, seed=seed).points[0] for seed in (4, 5))
-    assert same.random != other.random
-    assert (same.rows, same.chosen, same.time) == (other.rows, other.chosen, other.time)
-    assert same.chosen == found.points[1].chosen
-
-
 def test_residuals_are_split_by_what_rows_share(found, folder):
     measured = read(folder)
     model = fit(measured)
@@ -89,22 +80,3 @@ def test_residuals_are_split_by_what_rows_share(found, folder):
         of_variant.setdefault((kernel, variant), []).append(residual)
     left = [residual - np.mean(own) for own in of_variant.values() for residual in own]
     assert pytest.approx(np.std(left), rel=1e-6) == found.deviations["within a variant"]
-
-
-def test_the_script_draws_a_picture_and_tables(folder, tmp_path, capsys):
-    page = tmp_path / "lab" / "choosing.md"
-    page.parent.mkdir()
-    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/redraw choice -->\n\nold\n")
-    picture = tmp_path / "lab" / "choice.png"
-    assert 0 == main(["choice", "--devices", str(folder.parent), "--draws", "3", "--out", str(tmp_path)])
-    text = page.read_text()
-    assert text.startswith("# Kept\n")
-    assert "old" not in text
-    assert 9 == sum(line.startswith("| ") and "%" in line.split("|")[1] for line in text.splitlines())
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert capsys.readouterr().out.strip() in text
-
-
-def test_the_script_names_a_folder_without_measurements(tmp_path, capsys):
-    assert 2 == main(["choice", "--devices", str(tmp_path)])
-    assert str(tmp_path) in capsys.readouterr().err

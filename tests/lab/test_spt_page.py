@@ -11,37 +11,11 @@ import pytest
 from perfmodel.compare.contenders import Contenders
 from perfmodel.display import percent
 from perfmodel.fitting.device_folder import measured_folders
-from perfmodel.fitting.throughput import BANDWIDTH_BOUND, LATENCY_BOUND, NOT_HIDDEN, ONE_MULTIPLICITY, Throughput
-from scripts.lab.spt_page import LINEAR, MEASURED, SPT, draw_spt, errors_table, throughput_table
+from scripts.lab.spt_page import LINEAR, MEASURED, SPT, draw_spt, errors_table
 from tests.compare.test_contenders_side_by_side import contenders
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "lab" / "spt.md"
-
-
-def fit(operation: str, note: str) -> Throughput:
-    return Throughput(operation, 1.25e-8, 2.5e9, 0.937, 18, False, note)
-
-
-@pytest.mark.parametrize(
-    ("note", "latency", "rate"),
-    [
-        ("", "12.5", "2.5"), (f"{BANDWIDTH_BOUND}; {NOT_HIDDEN}", "12.5 (at most)", "2.5"),
-        (LATENCY_BOUND, "12.5", "2.5 (at least)"), (ONE_MULTIPLICITY, "12.5 (at most)", "2.5 (at least)"),
-    ],
-)  # fmt: skip
-def test_a_bound_is_said_to_be_one(note, latency, rate):
-    line = throughput_table([("cpu", [fit("local", note)])]).splitlines()[-1]
-    assert f"| cpu | local | {latency} | {rate} | 0.94 | 18 |" == line
-
-
-def test_a_launch_has_no_bandwidth():
-    assert "| cpu | launch | 12.5 |  | 0.94 | 18 |" in throughput_table([("cpu", [fit("launch", "")])])
-
-
-def test_thousands_of_nanoseconds_are_written_out():
-    slow = replace(fit("launch", ""), latency_s=3.5942e-6)
-    assert "| launch | 3594 |" in throughput_table([("cpu", [slow])])
 
 
 def test_errors_are_of_protocol_a():

@@ -62,28 +62,6 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
     assert [study] == study_pages.examined(tmp_path, "one", [study, other])
 
 
-def test_findings_that_differ_are_in_the_section_of_each_device(tmp_path, study):
-    for name, agrees in (("one", True), ("two", False)):
-        found = replace(CLAIM, agrees=agrees, found=f"b of {name}")
-        study_pages.write(tmp_path, name, study, Data(DeviceFacts(name, "P", "1", ())), findings(found, FORMULA))
-    claims, first, second = (tmp_path / "lab" / "experiments" / "apsp.md").read_text().split("\n## ")[1:]
-    assert "| Fig. 2: a &lt; b \\| c | by device | does not agree |" in claims
-    assert "| Fig. 2 | b of one | agrees |" in first
-    assert "| Fig. 2 | b of two | does not agree |" in second
-    assert "Eq. 1" in claims
-    assert "Eq. 1" not in second
-
-
-def test_the_index_shows_how_each_family_chooses(tmp_path, study):
-    for one in (study, Study("fmm", "", "", "kim-2012", (), study.examine)):
-        study_pages.write(tmp_path, "here", one, Data(DeviceFacts("D", "P", "1", ())), findings())
-    lines = (tmp_path / "lab" / "experiments" / "index.md").read_text().splitlines()
-    assert "### here" in lines
-    assert "| family | apsp: 4 variants, 2 choices | fmm: 4 variants, 2 choices |" in lines
-    assert "| `f` | 1.25, 2.0 | 1.25, 2.0 |" in lines
-    assert "| `g` | withheld | withheld |" in lines
-
-
 def test_the_index_counts_a_claim_once_for_each_paper(tmp_path, study):
     """Two devices were asked: one agrees with figure 2, one does not. The slip is not measured."""
     for name, agrees in (("one", True), ("two", False)):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.compare import compare
-from perfmodel.errors import StoreError, WeightsError
 from perfmodel.predicting.model import load
 from perfmodel.store import read
 from scripts.lab import study_runs
@@ -34,13 +33,6 @@ def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
     model = load(POCL / "overlap.json")
     assert [row.predicted for row in compare(model, data.measured)] == [row.predicted for row in data.cases("overlap")]
     assert data.facts.value("compute_units") == data.measured.facts.value("compute_units")
-
-
-def test_without_measurements_or_weights(tmp_path, study):
-    with pytest.raises(StoreError, match="scaling"):
-        study_runs.study_data(study, tmp_path, INTEL)
-    with pytest.raises(WeightsError, match="holds no weights"):
-        study_runs.study_data(study, tmp_path, tmp_path)
 
 
 def test_a_study_without_kernels_looks_at_the_devices_test_kernels(tmp_path, study):

@@ -8,20 +8,17 @@ import pytest
 
 import perfmodel as pm
 from scripts.lab import transfers
-from scripts.lab.transfers import Row, errors_by_family, priors, read_rows, transfers_section, write_rows
+from scripts.lab.transfers import Row, errors_by_family, priors
 from test_kernels.recorded import recorded
 from tests.recorded import SIMULATED
 from tests.test_arguments import UNIT
 
 E = math.e
 ROWS = (
-    Row("a", "gemm", "x=1", 1.0, {"roofline": 1.0}),
-    Row("a", "gemm", "x=2", 2.0, {"roofline": 4.0}),
-    Row("a", "gemm", "x=3", 4.0, {"roofline": 2.0}),
-    Row("b", "gemm", "x=1", E, {"roofline": 1.0}),
-    Row("b", "gemm", "x=2", E, {"roofline": 1.0}),
-    Row("b", "gemm", "x=4", E, {"roofline": math.nan}),
-)
+    Row("a", "gemm", "x=1", 1.0, {"roofline": 1.0}), Row("a", "gemm", "x=2", 2.0, {"roofline": 4.0}),
+    Row("a", "gemm", "x=3", 4.0, {"roofline": 2.0}), Row("b", "gemm", "x=1", E, {"roofline": 1.0}),
+    Row("b", "gemm", "x=2", E, {"roofline": 1.0}), Row("b", "gemm", "x=4", E, {"roofline": math.nan})
+)  # fmt: skip
 
 
 def test_errors_of_a_family():
@@ -48,22 +45,6 @@ def test_choices_by_facts_and_by_another_card():
     # b has x=1 and x=2 of a; whichever it takes is the best
     assert (1, 1.0) == (by["b", "table of a"].figures.choices, by["b", "table of a"].figures.regret)
     assert "-" == by["b", "table of a"].cells[3]
-
-
-def test_the_section():
-    head, _, first, *_ = transfers_section(ROWS).splitlines()
-    assert ["card", "space", "by"] == [cell.strip() for cell in head.split("|")[1:4]]
-    assert ["a", "gemm", "`roofline` of titan-v", "0.10", "0.33", "100%", "1.00", "2.00"] == [
-        cell.strip() for cell in first.split("|")[1:-1]
-    ]
-
-
-def test_rows_written_and_read(tmp_path):
-    write_rows(ROWS, tmp_path / "rows.csv.gz")
-    again = read_rows(tmp_path / "rows.csv.gz")
-    assert [row.seconds for row in again] == pytest.approx([row.seconds for row in ROWS], rel=1e-5)
-    assert 4.0 == again[1].predicted["roofline"]
-    assert math.isnan(again[0].predicted["multithreaded"])
 
 
 def test_the_same_configurations_on_every_card():

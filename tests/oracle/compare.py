@@ -133,20 +133,18 @@ def _lines(executed: Executed, counts: Any, rows: Mapping[str, int], line_bytes:
 def _banks(executed: Executed, counts: Any, banks: int) -> Iterator[Pair]:
     for array in sorted({array for array, _ in executed.arrays("local")}):
         yield (
-            f"bank conflicts of {array}",
-            executed.bank_conflicts(array, banks),
-            partial(_ask, counts, "bank_conflicts", array, banks=banks),
-        )
+            f"bank conflicts of {array}", executed.bank_conflicts(array, banks),
+            partial(_ask, counts, "bank_conflicts", array, banks=banks)
+        )  # fmt: skip
 
 
 def _operations(executed: Executed, counts: Any) -> Iterator[Pair]:
     counted = {(row.dtype, row.kind) for row in counts.operation_table}
     for dtype, kind in sorted(counted | set(executed.operations)):
         yield (
-            f"{dtype} {kind}",
-            executed.operations.get((dtype, kind), 0),
-            partial(counts.operations, dtype=dtype, kind=kind),
-        )
+            f"{dtype} {kind}", executed.operations.get((dtype, kind), 0),
+            partial(counts.operations, dtype=dtype, kind=kind)
+        )  # fmt: skip
 
 
 def _accesses(executed: Executed, counts: Any) -> Iterator[Pair]:

@@ -6,29 +6,12 @@ import re
 from dataclasses import dataclass
 
 SCALARS: dict[str, str] = {
-    "char": "int8",
-    "signed char": "int8",
-    "uchar": "uint8",
-    "unsigned char": "uint8",
-    "bool": "int8",
-    "short": "int16",
-    "ushort": "uint16",
-    "unsigned short": "uint16",
-    "int": "int32",
-    "uint": "uint32",
-    "unsigned int": "uint32",
-    "unsigned": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "unsigned long": "uint64",
-    "size_t": "uint64",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "cfloat_t": "complex64",
-    "cdouble_t": "complex128",
-    "void": "void",
-}
+    "char": "int8", "signed char": "int8", "uchar": "uint8", "unsigned char": "uint8", "bool": "int8",
+    "short": "int16", "ushort": "uint16", "unsigned short": "uint16", "int": "int32", "uint": "uint32",
+    "unsigned int": "uint32", "unsigned": "uint32", "long": "int64", "ulong": "uint64", "unsigned long": "uint64",
+    "size_t": "uint64", "half": "float16", "float": "float32", "double": "float64", "cfloat_t": "complex64",
+    "cdouble_t": "complex128", "void": "void"
+}  # fmt: skip
 REAL_OF_COMPLEX = {"complex64": "float32", "complex128": "float64"}
 VECTOR = re.compile(r"^(char|uchar|short|ushort|int|uint|long|ulong|float|double)(2|3|4|8|16)$")
 

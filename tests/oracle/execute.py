@@ -144,9 +144,7 @@ class _Execution:
         for index, group in enumerate(groups):
             for memory in shared.values():
                 memory.clear()
-            lanes = _run_group(
-                function, code.barriers, launch.items, group, lambda: sum(hits[site] for site in sites)
-            )
+            lanes = _run_group(function, code.barriers, launch.items, group, lambda: sum(hits[site] for site in sites))
             found = list(_instances(code, log, number, index))
             busy += len(lanes | {lane for instance in found for lane, _ in instance.touched})
             self.instances.extend(found)

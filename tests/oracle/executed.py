@@ -179,11 +179,9 @@ class Executed:
             place = (instance.launch, instance.group)
             for subgroup, addresses in instance.subgroups(self.subgroup_size):
                 owner = {
-                    "instance": (number, subgroup),
-                    "subgroup": (*place, subgroup),
-                    "workgroup": place,
-                    "launch": (instance.launch,),
-                }[per]
+                    "instance": (number, subgroup), "subgroup": (*place, subgroup), "workgroup": place,
+                    "launch": (instance.launch,)
+                }[per]  # fmt: skip
                 width = instance.occurrence.type.bits // 8
                 seen.update((owner, line) for line in _lines(addresses, width, line_bytes, row))
         return len(seen)

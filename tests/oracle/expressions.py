@@ -19,35 +19,18 @@ from .source import UnsupportedCode
 
 VALUE, BOUND, INDEX = "value", "bound", "index"  # where arithmetic on integers counts, is left out, is noted apart
 _KINDS = {
-    "+": "add",
-    "-": "add",
-    "*": "mul",
-    "/": "div",
-    "%": "div",
-    "<<": "shift",
-    ">>": "shift",
-    "&": "bitwise",
-    "|": "bitwise",
-    "^": "bitwise",
-}
+    "+": "add", "-": "add", "*": "mul", "/": "div", "%": "div", "<<": "shift", ">>": "shift", "&": "bitwise",
+    "|": "bitwise", "^": "bitwise"
+}  # fmt: skip
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _LOGICAL = {"&&": "and", "||": "or"}
 _FLOAT, _DOUBLE = CType("float32"), CType("float64")
 _CONSTANTS = {
-    "INFINITY": ("inf", _FLOAT),
-    "NAN": ("nan", _FLOAT),
-    "HUGE_VALF": ("inf", _FLOAT),
-    "HUGE_VAL": ("inf", _DOUBLE),
-    "FLT_MAX": ("3.4028234663852886e38", _FLOAT),
-    "DBL_MAX": ("1.7976931348623157e308", _DOUBLE),
-    "M_PI": ("3.141592653589793", _DOUBLE),
-    "INT_MIN": (str(-(2**31)), INT),
-    "INT_MAX": (str(2**31 - 1), INT),
-    "LONG_MIN": (str(-(2**63)), LONG),
-    "LONG_MAX": (str(2**63 - 1), LONG),
-    "true": ("1", INT),
-    "false": ("0", INT),
-}
+    "INFINITY": ("inf", _FLOAT), "NAN": ("nan", _FLOAT), "HUGE_VALF": ("inf", _FLOAT), "HUGE_VAL": ("inf", _DOUBLE),
+    "FLT_MAX": ("3.4028234663852886e38", _FLOAT), "DBL_MAX": ("1.7976931348623157e308", _DOUBLE),
+    "M_PI": ("3.141592653589793", _DOUBLE), "INT_MIN": (str(-(2**31)), INT), "INT_MAX": (str(2**31 - 1), INT),
+    "LONG_MIN": (str(-(2**63)), LONG), "LONG_MAX": (str(2**63 - 1), LONG), "true": ("1", INT), "false": ("0", INT)
+}  # fmt: skip
 
 Translated = tuple[str, CType]
 

@@ -15,26 +15,15 @@ DTYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32}
 
 # What a third loop runs over, given i and j.
 INNER_DOMAINS = (
-    "0 <= k < 5",
-    "0 <= k < n",
-    "0 <= k <= i",
-    "i <= k < n",
-    "0 <= k < n - i",
-    "0 <= k and 2*k <= i",
-    "0 <= k < n and i - 2 <= k <= i + 2",
-    "0 <= k < n and k mod 3 = 0",
-    "0 <= k < m",
-    "i <= k < i + m",
-    "3 <= k < i - 1",
-)
+    "0 <= k < 5", "0 <= k < n", "0 <= k <= i", "i <= k < n", "0 <= k < n - i", "0 <= k and 2*k <= i",
+    "0 <= k < n and i - 2 <= k <= i + 2", "0 <= k < n and k mod 3 = 0", "0 <= k < m", "i <= k < i + m",
+    "3 <= k < i - 1"
+)  # fmt: skip
 OUTER_DOMAINS = (
-    "0 <= i < n and 0 <= j < m",
-    "0 <= i < n and 0 <= j <= i",
-    "0 <= i < n and i <= j < n",
-    "0 <= i < n and 0 <= j < n and i mod 2 = 0",
-    "1 <= i < n and 0 <= j < 6",
-    "0 <= i < n and 0 <= j < m and j <= i + 1",
-)
+    "0 <= i < n and 0 <= j < m", "0 <= i < n and 0 <= j <= i", "0 <= i < n and i <= j < n",
+    "0 <= i < n and 0 <= j < n and i mod 2 = 0", "1 <= i < n and 0 <= j < 6",
+    "0 <= i < n and 0 <= j < m and j <= i + 1"
+)  # fmt: skip
 # Subscripts: never negative, never beyond 9*(n + m) + 40 for i, j, k below n + m. Several accesses
 # to one array are of the shared kind; the others go to an array each, because the union of unlike
 # lattices takes isl for ever.
@@ -47,26 +36,10 @@ OWN_ARRAYS = tuple(f"q{number}" for number in range(10))
 FETCHED = ("i", "i + 1", "j", "j + 2", "i + j", "2*i", "n - 1 - i", "3*j + 1")
 INNER_FETCHED = (*FETCHED, "k", "k", "k + i", "k + 2", "2*k")
 AFFINE_CONDITIONS = (
-    "i >= 2",
-    "i + j < n",
-    "i < j",
-    "j == 1",
-    "i >= 1 and j >= 1",
-    "i < 2 or j > 3",
-    "2*i < n",
-    "i != j",
-)
+    "i >= 2", "i + j < n", "i < j", "j == 1", "i >= 1 and j >= 1", "i < 2 or j > 3", "2*i < n", "i != j"
+)  # fmt: skip
 CONDITIONS = (*AFFINE_CONDITIONS, "i % 3 == 1")
-TAGGINGS = (
-    "lanes_i",
-    "lanes_j",
-    "plane_ij",
-    "plane_ji",
-    "group_i",
-    "sequential",
-    "lanes_i_group_j",
-    "ilp_i",
-)
+TAGGINGS = ("lanes_i", "lanes_j", "plane_ij", "plane_ji", "group_i", "sequential", "lanes_i_group_j", "ilp_i")
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,13 +213,9 @@ def build(recipe: Recipe) -> lp.TranslationUnit:
         if recipe.prefetch and swept:
             outer = sorted(unit.default_entrypoint.all_inames() - set(swept) - {"k"})
             unit = lp.add_prefetch(
-                unit,
-                "p",
-                [name for name in swept if name in _used(unit)],
-                fetch_outer_inames=frozenset(outer),
-                default_tag="l.auto",
-                fetch_bounding_box=True,
-            )
+                unit, "p", [name for name in swept if name in _used(unit)], fetch_outer_inames=frozenset(outer),
+                default_tag="l.auto", fetch_bounding_box=True
+            )  # fmt: skip
         return unit
 
 

@@ -39,13 +39,9 @@ def interpreted(names: list[str], python: str = sys.executable) -> Mapping[str, 
     """Run the corpus kernels *names* at their last parameters in an interpreter that has Oclgrind installed."""
     environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
-        [python, "-m", "tests.oracle.oclgrind", *names],
-        env=environment,
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+        [python, "-m", "tests.oracle.oclgrind", *names], env=environment, cwd=ROOT, check=False, capture_output=True,
+        text=True
+    )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"Oclgrind's interpreter ended with status {done.returncode}:\n{done.stderr[-2000:]}")
     return parse(done.stdout)

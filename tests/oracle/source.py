@@ -62,21 +62,12 @@ class Program:
 
 
 _QUALIFIERS = {
-    r"\b__kernel\b": "",
-    r"\b__global\b": "",
-    r"\b__private\b": "",
-    r"\b__constant\b": "const",
-    r"\b__local\b": "volatile",
-    r"\b__restrict__\b": "",
-    r"\binline\b": "",
-    r"\bstatic\b": "",
-}
+    r"\b__kernel\b": "", r"\b__global\b": "", r"\b__private\b": "", r"\b__constant\b": "const",
+    r"\b__local\b": "volatile", r"\b__restrict__\b": "", r"\binline\b": "", r"\bstatic\b": ""
+}  # fmt: skip
 
 
-_RANDOM123 = (
-    r"typedef union\s*\{.*?\}\s*\w+;",
-    r"^\w+ (?:philox|threefry)\w+\([^{]*\)\s*\{.*?^\}",
-)
+_RANDOM123 = (r"typedef union\s*\{.*?\}\s*\w+;", r"^\w+ (?:philox|threefry)\w+\([^{]*\)\s*\{.*?^\}")
 
 
 def _plain_c(text: str) -> str:

@@ -43,17 +43,13 @@ def test_matrix_product(n: int) -> None:
     result = executed("matmul_naive", n=n)
     assert {("float32", "add"): n**3, ("float32", "mul"): n**3} == result.operations
     assert {
-        ("global", "load", "a", "float32", 32): n**3,
-        ("global", "load", "b", "float32", 32): n**3,
-        ("global", "store", "c", "float32", 32): n**2,
-    } == result.accesses
+        ("global", "load", "a", "float32", 32): n**3, ("global", "load", "b", "float32", 32): n**3,
+        ("global", "store", "c", "float32", 32): n**2
+    } == result.accesses  # fmt: skip
     groups = (-(-n // 8)) ** 2
     assert (1, groups, 64 * groups, 2 * groups) == (
-        result.launches,
-        result.work_groups,
-        result.work_items,
-        result.sub_groups,
-    )
+        result.launches, result.work_groups, result.work_items, result.sub_groups
+    )  # fmt: skip
     assert 64 * groups - n**2 == result.idle_work_items
     assert n**2 == result.footprint("a")
 

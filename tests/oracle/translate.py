@@ -119,13 +119,6 @@ def kernel_code(program: Program, name: str) -> KernelCode:
     lines.extend(statements.lines or ["    pass"])
     text = "\n".join(lines)
     return KernelCode(
-        name,
-        tuple(parameters),
-        tuple(notes.occurrences),
-        tuple(notes.sites),
-        tuple(notes.local_arrays),
-        constants,
-        statements.barriers,
-        text,
-        compile(text, f"<{name}>", "exec"),
-    )
+        name, tuple(parameters), tuple(notes.occurrences), tuple(notes.sites), tuple(notes.local_arrays), constants,
+        statements.barriers, text, compile(text, f"<{name}>", "exec")
+    )  # fmt: skip

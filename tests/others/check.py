@@ -215,9 +215,7 @@ def questions(counts: KernelCounts) -> Iterator[tuple[str, Callable[[], Any]]]:
             yield f"lines({array}, {per}, {direction})", partial(counts.lines, array, per=per, direction=direction)
 
 
-def against_oracle(
-    unit: lp.TranslationUnit, counts: KernelCounts, data_loops: tuple[str, ...] = ()
-) -> tuple[str, str]:
+def against_oracle(unit: lp.TranslationUnit, counts: KernelCounts, data_loops: tuple[str, ...] = ()) -> tuple[str, str]:
     """Return ``agrees``, ``disagrees`` or ``not executed``, and why.
 
     Loops that data bounds are counted again, with the mean of the iterations that were executed.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from scripts.lab.kim.active_lanes import TRIPS_UNKNOWN, ActiveLanes, active_lanes
+from scripts.lab.kim.active_lanes import ActiveLanes, active_lanes
 from scripts.lab.kim.work_flow import work_flow
 from tests.corpus import kernels
 from tests.corpus.made import counted as corpus_counts
@@ -98,24 +98,6 @@ def test_what_a_test_of_data_lets_through_is_a_least_share_where_its_probability
         (row.by_items, row.by_subgroups, row.utilization, row.shares, row.at_least) for row in guarded
     }
     assert {"the probability of 't > 0' is not known"} == {row.unknown for row in rows_of(counted(*made), n=4)[1:]}
-
-
-def test_what_a_loop_that_data_bounds_executes_is_left_out() -> None:
-    unit = lp.make_kernel(
-        ["{ [i]: 0 <= i < n }", "{ [j]: 0 <= j < length }"],
-        "for i\n <> length = row[i]\n y[i] = sum(j, x[i, j]) {id=sum}\nend",
-        [lp.GlobalArg("row", np.int32, shape="n"), lp.GlobalArg("x", np.float32, shape="n, n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"i": "g.0"}), LANES, statistics={"j": 3}, cache=False)
-    unknown = [(row.unknown, row.by_items, row.utilization) for row in rows_of(counts, n=4) if row.unknown]
-    assert {(TRIPS_UNKNOWN, 0.0, 0.0)} == {*unknown}
-
-
-def test_what_is_not_executed_has_no_utilization() -> None:
-    counts = counted("{ [g, i]: 0 <= g < n and 0 <= i < 8 }", "if n < i\n y[g, i] = x[i]\nend", ITEMS)
-    assert {"it is not executed"} == {row.unknown for row in rows_of(counts, n=20)}
-    assert {4 / 8} == {row.utilization for row in rows_of(counts, n=3)}
 
 
 @pytest.mark.nightly

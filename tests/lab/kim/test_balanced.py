@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from scripts.lab.kim.active_lanes import ActiveLanes, active_lanes
@@ -51,10 +50,3 @@ def test_bank_conflicts_are_a_hazard_and_transactions_are_none() -> None:
     found = judged(counts, {"n": 2}, line=64, **FACTS)
     assert pytest.approx(2 / (8 + 2 + 2 + 2)) == found.structural
     assert ISSUE + 2 + 2 + ISSUE == found.compute_s
-
-
-@pytest.mark.parametrize("missing", sorted(FACTS))
-def test_a_fact_that_is_missing_is_named(missing: str) -> None:
-    known = {key: value for key, value in FACTS.items() if key != missing}
-    with pytest.raises(PerfModelError, match=missing):
-        judged(counted("{[i]: 0 <= i < n}", "y[i] = x[i] + 1"), {"n": 64}, **known)

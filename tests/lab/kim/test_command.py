@@ -61,15 +61,6 @@ def test_the_graph_without_and_with_facts(run, tmp_path: Path) -> None:
     assert (tmp_path / "graph.svg").exists()
 
 
-def test_what_data_leave_out_is_named(run, tmp_path: Path) -> None:
-    asked = ["--graph", str(tmp_path / "g.dot")]
-    _, printed, _ = run(*asked, kernel="data.py", sizes=["-p", "n=64"])
-    assert "left out: put, as the probability of 'x[i] > 0' is not known" in printed
-    _, printed, _ = run(*asked, "--statistics", "x[i] > 0=0.5", kernel="data.py", sizes=["-p", "n=64"])
-    assert "at least 1.6 %" in printed  # half of one of 32 lanes
-    assert "left out" not in printed
-
-
 def test_hit_rates(run, tmp_path: Path) -> None:
     path = tmp_path / "rates.png"
     status, printed, _ = run("--memory", str(path), "--facts", str(tmp_path / "toy.yaml"))
@@ -79,21 +70,6 @@ def test_hit_rates(run, tmp_path: Path) -> None:
     status, _, error = run("--memory", str(path))
     assert 2 == status
     assert "l1_bytes" in error
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (("--graph", "a.txt"), "let its name end in .png or .svg or .dot"),
-        (("--memory", "a.dot"), "let its name end in .png or .svg"),
-        ((), "give --graph, --memory or --search"),
-        (("--search",), "has no space of variants"),
-    ],
-)
-def test_bad_input_ends_in_one_line(run, arguments, part) -> None:
-    status, printed, error = run(*arguments)
-    assert (2, "", 1) == (status, printed, len(error.splitlines()))
-    assert part in error
 
 
 def test_the_search_runs_one_change_after_the_other() -> None:

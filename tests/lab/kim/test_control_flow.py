@@ -31,15 +31,6 @@ def test_full_sub_groups() -> None:
     assert (1, 7) == (found.executions(launch, ()), found.executions(launch, ("k",)))
 
 
-def test_idle_sub_groups_lower_the_average() -> None:
-    # 65 work-items: 2 groups of 2 sub-groups, of which 3 have a work-item
-    found = averages("y[i] = sum(k, a[k, i])", {"n": 65, "m": 8})
-    (launch,) = found.launches
-    assert 4 == found.sub_groups[0]
-    assert pytest.approx(0.75) == found.executions(launch, ())
-    assert pytest.approx(6) == found.executions(launch, ("k",))
-
-
 def test_a_guarded_statement_counts_by_its_accesses() -> None:
     # the guard lets the first 64 of 640 work-items through: 2 of 20 sub-groups; z is stored in a loop of 2 trips
     found = averages("""

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from scripts.lab.kim.trace import trace
@@ -67,16 +66,6 @@ def test_what_fits_the_caches_has_cold_misses_only() -> None:
     assert (0.0, 0.0) == (np.ptp(rates.l1), np.ptp(rates.l2))
 
 
-def test_units_share_the_second_level_on_a_gpu_only() -> None:
-    counts = counted("{[i,k]: 0 <= i < n and 0 <= k < 64}", "y[i] = sum(k, x[k])", ("i", 32, "g.0", "l.0"), x=FLOAT)
-    missed = [
-        hit_rates(counts, {"n": 32 * 4}, Hierarchy(SMALL, LARGE, units=4, shared=shared), groups=4, orders=2)
-        for shared in (True, False)
-    ]
-    rates = [{name: memory for name, _, memory in one.by_array}["x"] for one in missed]
-    assert pytest.approx(4 * rates[0]) == rates[1]  # four lines of x, once or once for each unit
-
-
 def test_equal_seeds_give_equal_rates_and_facts_name_the_ratios() -> None:
     (kernel,) = (kernel for kernel in kernels() if kernel.name == "matmul_naive")
     counts, hierarchy = count(kernel.build(), 32), Hierarchy(SMALL, LARGE)
@@ -89,22 +78,6 @@ def test_equal_seeds_give_equal_rates_and_facts_name_the_ratios() -> None:
     assert ["l1_miss_ratio", "l2_miss_ratio"] == list(rates.facts())
     assert rates.miss_ratio_l1 == rates.facts()["l1_miss_ratio"].value
     assert (0.0, 1.0) == hit_rates(counts, {"n": 64}, hierarchy, orders=1).interval("l2")
-
-
-def test_data_dependent_accesses_of_a_gather_are_drawn_at_random() -> None:
-    (kernel,) = (kernel for kernel in kernels() if kernel.name == "gather")
-    rates = hit_rates(count(kernel.build(), 32), {"n": 4096}, Hierarchy(SMALL, LARGE), orders=4)
-    assert 1 == len(rates.drawn)
-
-
-def test_hierarchy_of_a_device() -> None:
-    facts = {"l1_bytes": Fact(16384, "B", "test"), "l2_bytes": Fact(786432, "B", "test")}
-    with pytest.raises(FactsError, match="cache_line_bytes"):
-        Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
-    facts["cache_line_bytes"] = Fact(128, "B", "test")
-    assert CacheShape(16384, 128, 8) == Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).l1
-    facts["device_type"] = Fact("cpu", "", "test")
-    assert not Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).shared
 
 
 def test_ways_and_units_of_a_device_count_where_they_are_known() -> None:

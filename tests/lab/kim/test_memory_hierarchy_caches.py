@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
-from perfmodel.errors import FactsError
 from scripts.lab.kim.memory_hierarchy import CacheShape, hits
 
 LINE = 64
@@ -43,9 +41,3 @@ def test_caches_do_not_share_lines(requests: list[tuple[int, int]]) -> None:
     for one in range(4):
         mine = [line for number, line in requests if number == one]
         assert plain_hits(mine, shape) == found[cache == one].tolist()
-
-
-@pytest.mark.parametrize("numbers", [(0, 64, 1), (128, 0, 1), (128, 64, 0), (64, 64, 2)])
-def test_a_cache_without_sets_is_refused(numbers: tuple[int, int, int]) -> None:
-    with pytest.raises(FactsError, match="holds no set"):
-        CacheShape(*numbers)

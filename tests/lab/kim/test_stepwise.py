@@ -40,8 +40,3 @@ def test_parameters_of_several_values_and_what_cannot_run():
     space = [{"tile": tile, "unroll": unroll} for tile in (16, 8, 32) for unroll in (1, 4)]
     times = [3.0, 3.5, None, 1.0, 2.0, 1.5]
     assert [0, 1, 2, 4, 5] == walked(space, times)
-
-
-def test_it_ends_where_nothing_runs_or_nothing_can_be_changed():
-    assert [0] == walked([{"tile": 8}], [1.0])
-    assert [0, 1] == walked([{"tile": 8}, {"tile": 16}], [1.0, None])

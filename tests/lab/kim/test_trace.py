@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import CountError, SizeError
 from scripts.lab.kim.trace import Trace, trace
 from tests import oracle
 from tests.corpus import kernels
@@ -107,16 +106,3 @@ def test_sampled_groups_follow_one_another_in_the_middle() -> None:
     first = one.first[one.arrays.index("x")]
     lines = one.line[one.array == one.arrays.index("x")] - first
     assert list(range(48 * 4, 52 * 4)) == sorted(lines.tolist())
-
-
-def test_what_cannot_be_traced() -> None:
-    (kernel,) = (kernel for kernel in kernels() if kernel.name == "data_trip_count")
-    assert kernel.statistics
-    sizes = kernel.cases[0]
-    with pytest.raises(CountError, match="data decide"):
-        trace(count(kernel.build(), 32, kernel.statistics(sizes)), sizes)
-    with pytest.raises(SizeError, match="'n' is missing"):
-        trace(streaming(), {})
-    sequential = counted("{[i]: 0 <= i < n}", "y[i] = 2*x[i]", x=FLOAT)
-    with pytest.raises(CountError, match="take smaller sizes"):
-        trace(sequential, {"n": 10**8})

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program, Statement
 from perfmodel.errors import CountError
-from scripts.lab.kim.trace import addresses, drawn_addresses, first_lines, value_of
+from scripts.lab.kim.trace import addresses, drawn_addresses, first_lines
 
 ONE, N = isl.PwQPolynomial("{ 1 }"), isl.PwQPolynomial("[n] -> { n }")
 POINTS = isl.Set("[n] -> { [i, j] : 0 <= i, j < n }")
@@ -39,10 +39,6 @@ def test_an_offset_makes_an_array_longer() -> None:
     assert 128 == first_lines(program(at_one, replace(MATRIX, array="b")), {"n": 32}, 64)["b"]
 
 
-def test_local_arrays_have_no_place() -> None:
-    assert {} == first_lines(program(replace(MATRIX, space="local")), {"n": 40}, 64)
-
-
 def test_addresses_are_offset_plus_strides() -> None:
     # cell (i, j) of rows of 10 at offset 1: 1 + 10*i + j
     points = isl.Set("{ [i, j] : 0 <= i, j < 10 }")
@@ -50,18 +46,8 @@ def test_addresses_are_offset_plus_strides() -> None:
     assert found.is_equal(isl.Map("{ [i, j] -> [1 + 10i + j] : 0 <= i, j < 10 }"))
 
 
-def test_several_cells_at_once_are_refused() -> None:
-    several = isl.Map("[n] -> { [i, j] -> [i, k] : 0 <= k < n }")
-    with pytest.raises(CountError, match="several cells"):
-        addresses(MATRIX, several, isl.Set("{ [i, j] : 0 <= i, j < 10 }"), {"n": 10})
-
-
 def test_drawn_addresses_lie_in_the_array() -> None:
     found = drawn_addresses(MATRIX, {"n": 4}, np.random.default_rng(0), 1000)
     assert set(range(16)) == set(found.tolist())
     with pytest.raises(CountError, match="shape is not known"):
         drawn_addresses(replace(MATRIX, shape=None), {"n": 4}, np.random.default_rng(0), 1)
-
-
-def test_a_parameter_without_a_size_is_zero() -> None:
-    assert 7 == value_of(isl.PwQPolynomial("[n, offset] -> { (n + offset) }"), {"n": 7})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import loopy as lp
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import CountError
 from scripts.lab.kim.trace import trace
 
 LINE, GROUP, SUBGROUP = 64, 64, 32
@@ -70,17 +68,6 @@ def test_rows_follow_one_another_and_are_as_even_as_can_be(entries) -> None:
     gathers = one.line[one.array == one.arrays.index("y")] - one.first[one.arrays.index("y")]
     assert 0 <= gathers.min() <= gathers.max() < n * 4 // LINE
     assert (("y",), False) == (one.drawn, one.exact)
-
-
-def test_a_turn_of_the_loop_is_one_of_all_lanes() -> None:
-    (one,) = trace(listing(2), {"n": GROUP}, 1, LINE)
-    arrays = [one.arrays[array] for array, number in zip(one.array, one.subgroup, strict=True) if number == 0]
-    order = list(dict.fromkeys(zip(arrays, one.access[one.subgroup == 0].tolist(), strict=True)))
-    assert ["rowInd", "rowInd"] == [array for array, _ in order][:2]
-    assert "x" == arrays[-1]
-    turns = "".join(array[0] for array in arrays if array in ("indices", "val"))
-    assert turns in ("iiiivvvviiiivvvv", "vvvviiiivvvviiii")  # 32 rows of 2 entries: 4 lines, each in both turns
-    assert all(" in " in site for site in one.sites)
 
 
 def test_gathers_with_a_span_lie_among_so_many_neighbours() -> None:
@@ -150,41 +137,3 @@ def test_blocks_of_rows_follow_one_another_as_a_program_would_run_them(rows, ent
     traced = zip(*(part.tolist() for part in (one.group, one.subgroup, one.array, one.line)), strict=True)
     assert found == Counter((g, s, one.arrays[a], line - one.first[a]) for g, s, a, line in traced)
     assert ((), False) == (one.drawn, one.exact)
-
-
-def test_means_of_nested_loops_survive_json() -> None:
-    counts = blocks(Fraction(5, 2), 3)
-    again = KernelCounts.from_json(counts.to_json())
-    first, second = (trace(each, {"n": GROUP}, 1, LINE)[0] for each in (counts, again))
-    assert first.line.tolist() == second.line.tolist()
-    assert {(("j", Fraction(5, 2)),), (("j", Fraction(5, 2)), ("k", Fraction(3)))} == {
-        statement.domain.means for statement in again.program.statements if statement.domain.means
-    }
-
-
-def test_a_loop_along_a_row_of_a_matrix_is_refused() -> None:
-    unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"],
-        """
-        for i
-            <> length = lengths[i]
-            out[i] = sum(j, a[i, j])
-        end
-        """,
-        [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("out", np.float32, shape="n"),
-         lp.GlobalArg("lengths", np.int32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-    with pytest.raises(CountError, match="trace a variant in which they go along a flat array"):
-        trace(count(unit, SUBGROUP, {"j": 2}), {"n": GROUP})
-
-
-def test_counts_of_before_that_lack_a_mean_of_each_loop_are_refused() -> None:
-    counts = blocks(2, 3)
-    lacking = tuple(
-        replace(statement, domain=replace(statement.domain, means=())) for statement in counts.program.statements
-    )
-    old = replace(counts, source=replace(counts.program, statements=lacking))
-    with pytest.raises(CountError, match="count the kernel again, which keeps each of them"):
-        trace(old, {"n": GROUP})

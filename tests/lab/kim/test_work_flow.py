@@ -50,12 +50,6 @@ def test_an_index_in_a_temporary_is_loaded_by_its_own_statement() -> None:
     assert {(1, 2, "where"), (2, 3, "x"), (3, 4, "y")} == arcs
 
 
-def test_what_only_a_guard_loads_is_no_node() -> None:
-    graph = work_flow(counted("{[i]: 0 <= i < n}", "if x[i] > 0\n y[i] = 1\nend"), {"n": 64})
-    assert [("entry", ()), ("global", ("y",)), ("exit", ())] == [(node.kind, node.arrays) for node in graph.nodes]
-    assert () == graph.dependences
-
-
 @pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
 def test_a_linear_subscript_is_walked_once() -> None:
     """Loopy's ``x[[...]]``, an index into the flat array, once was walked without end."""
@@ -92,9 +86,3 @@ def test_transactions_and_banks_are_those_of_the_device() -> None:
     assert (8, 2) == turns(banks=32, cache_line_bytes=64)
     assert (4, 2) == turns(l2_line_bytes=128, cache_line_bytes=64)
     assert (16, 4) == turns(global_transaction_bytes=32, cache_line_bytes=64, banks=16)
-
-
-def test_operations_of_one_instruction_are_no_special_functions() -> None:
-    assert [ADD, ADD, ADD, SPECIAL, SPECIAL] == [
-        TOY.of_act(("float32", kind)) for kind in ("fabs", "floor", "isnan", "sqrt", "div")
-    ]

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.lab.real_gpus.page import CLAIMS, COMMAND, PARTS, draw_real_gpus, real_gpus_page
+from scripts.lab.real_gpus.page import CLAIMS, COMMAND, PARTS, real_gpus_page
 from tests.lab.real_gpus.test_study import recorded
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def test_every_part_is_drawn_between_its_marks_and_prose_stays():
-    page = "# Kept\n\n" + "".join(
-        f"<!-- {name}: drawn by {COMMAND} -->\nold\n<!-- end of {name} -->\nprose of {name}\n" for name in PARTS
-    )
-    drawn = real_gpus_page(page, recorded())
-    assert drawn.startswith("# Kept\n\n")
-    assert "old" not in drawn
-    assert all(f"prose of {name}\n" in drawn for name in PARTS)
-    assert drawn == real_gpus_page(drawn, recorded())
 
 
 def test_tables_have_every_family_and_random_choice():
@@ -29,16 +18,6 @@ def test_tables_have_every_family_and_random_choice():
     assert "| 2.06 | 33.3 % | 0.00 |" in rows[1]
     assert "size (+1.00)" in drawn
     assert "Not fitted: `needy`: a fact is missing." in drawn
-
-
-def test_files_are_written_below_the_folder(tmp_path):
-    lab = tmp_path / "lab"
-    lab.mkdir()
-    (tmp_path / "data").mkdir()
-    (lab / "real-gpus.md").write_text("# Page\n")
-    draw_real_gpus(recorded(), tmp_path)
-    assert 4 == len(list(lab.glob("real-gpus-*.png")))
-    assert (tmp_path / "data" / "real-gpus.csv").read_text().startswith("device,family,protocol")
 
 
 def test_the_committed_page_has_every_part_and_what_the_papers_claim_names_families():

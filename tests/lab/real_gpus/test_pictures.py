@@ -5,25 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.compare import Contenders
-from scripts.lab.real_gpus.pictures import choices_figure, families_figure, misses_figure, transforms_figure
+from scripts.lab.real_gpus.pictures import choices_figure
 from scripts.lab.real_gpus.study import Recorded
-from tests.lab.real_gpus.test_study import EXACT, ROWS, TRAITS, contender, recorded
-
-
-def test_families_have_a_row_each_and_random_choice_a_line():
-    left, right = families_figure(recorded()).axes
-    assert ["flat", "exact"] == [label.get_text() for label in left.get_yticklabels()]
-    lines = [line.get_xdata() for line in left.lines if line.get_linestyle() == "--"]
-    assert np.allclose([recorded().random.random_regret] * 2, lines[0])
-    assert (-1.05, 1.05) == right.get_xlim()
-
-
-def test_maps_of_transforms_and_of_traits():
-    left, right = transforms_figure(recorded()).axes
-    assert ["exact", "flat", "random choice"] == [label.get_text() for label in left.get_yticklabels()]
-    assert (3, 2) == left.images[0].get_array().shape == right.images[0].get_array().shape
-    (axes,) = misses_figure(recorded()).axes
-    assert ["size", "rest", "same"] == [label.get_text() for label in axes.get_xticklabels()]
+from tests.lab.real_gpus.test_study import EXACT, ROWS, TRAITS, contender
 
 
 def test_choices_are_over_the_least_of_their_space():

@@ -7,7 +7,6 @@ from itertools import count
 from perfmodel.kernels.samples import samples
 from perfmodel.measuring.subject import FailedError
 from scripts.lab.samples import archive
-from scripts.lab.samples.grammar import draw
 from tests.kernels.test_samples import kept
 
 
@@ -29,13 +28,6 @@ def test_kernels_that_run_too_short_or_too_long_or_not_at_all_are_left_out(capsy
     assert ["sample_1", "sample_5"] == [document["name"] for document in made]
     left_out = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
     assert ["2", "3", "4"] == left_out
-
-
-def test_a_document_has_the_sizes_that_were_drawn_and_the_reach_of_index_arrays():
-    drawn = next(drawn for drawn in map(draw, count(1)) if any(array.near is not None for array in drawn.arrays))
-    made = archive.document(drawn)
-    assert (drawn.sizes, [*drawn.grow]) == (made["sizes"], made["grow"])
-    assert {array.name: array.near for array in drawn.arrays if array.near is not None} == made["near"]
 
 
 def test_a_file_of_samples_is_read_as_it_was_written(tmp_path):

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from perfmodel.compare.protocols import evaluate_fits
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.models import find_family
-from scripts.lab.scoreboard.black_box import (
-    BlackBoxFits,
-    black_box,
-    choose_black_box,
-    group_error,
-    importances,
-    total_work,
-)
+from scripts.lab.scoreboard.black_box import BlackBoxFits, black_box
 from scripts.lab.scoreboard.boosted_trees import Trees
 from tests.compare.test_protocols import MEASURED, TESTS
 from tests.standins import Rows
@@ -41,14 +33,6 @@ def test_the_same_rows_give_the_same_trees(basis):
     assert (once > 0).all()
     if basis == "work":  # over exact predictions no tree has a split
         assert seconds(fits(basis, seed=1)).tolist() != once.tolist()
-
-
-def test_total_work_is_operations_accesses_and_launches():
-    found = zip(MEASURED.rows, total_work(MEASURED), strict=True)
-    own = {(row.kernel, row.parameters["n"]): work for row, work in found}
-    assert 1 == own["empty", 16]  # the launch
-    assert 1 + 1000 * 16**2 + 16**3 == own["add", 16]  # float32 additions and int32 ones
-    assert 1 + (100 + 900 + 100) * 16**2 == own["tile", 16]
 
 
 def test_over_the_predictions_of_an_exact_family_nothing_is_left_to_learn():
@@ -74,30 +58,8 @@ def test_a_group_that_is_left_out_changes_nothing():
     assert found[0] == pytest.approx(found[1], nan_ok=True)
 
 
-def test_groups_weigh_the_same():
-    balance = fits().refits.balance
-    groups = np.array([row.group for row in MEASURED.rows])
-    assert pytest.approx([1.0] * 4) == [balance[: len(groups)][groups == group].sum() for group in sorted(set(groups))]
-
-
-def test_settings_are_chosen_by_groups_left_out():
-    settings = (Trees("work", trees=20), Trees("family", trees=20))
-    readable = FamilyFits(MEASURED, LINEAR)
-    errors = [group_error(black_box(readable, one)) for one in settings]
-    assert settings[int(np.argmin(errors))] == choose_black_box(readable, settings).setting
-    assert "times over the work" == settings[0].name
-
-
 def test_it_is_judged_as_a_family_is():
     a, groups = (evaluate_fits(fits(tests=tests), None, by)[0] for tests, by in ((TESTS, ("A",)), (MEASURED, ("B",))))
     assert [row.kernel for row in a.rows] == ["adding", "adding", "copying", "copying", "other"]
     assert len(MEASURED.rows) == len(groups.rows)
     assert a.figures.withheld == 0
-
-
-def test_importances_are_of_the_columns_and_the_largest_comes_first():
-    own = fits(tests=None)
-    found = importances(own, repeats=1)
-    assert set(own.refits.table.names) == set(found)
-    assert sorted(found.values(), reverse=True) == list(found.values())
-    assert dict(found) == dict(importances(own, repeats=1))

@@ -52,16 +52,6 @@ def test_the_error_may_be_half_as_large_again_as_what_oracle_factors_leave():
     assert "at most 12.0 %" == hold(scoring(), floor=0.05)[0].goal
 
 
-def test_intervals_of_groups_left_out_have_goals_too():
-    found = met(hold(scoring(), groups=scoring(protocol="groups", kernels="measured", inside=0.99, width=1.2)))
-    assert (False, True) == (found["coverage, groups"], found["width, groups"])
-
-
-def test_without_choices_there_are_no_goals_for_them():
-    names = [one.name for one in hold(scoring(choices=0, regret=math.nan, tau=math.nan, top1_tied=math.nan))]
-    assert not {"regret", "top-1", "tau"} & set(names)
-
-
 def test_a_simulated_gpu_has_its_own_limits_for_choices():
     easier = scoring(regret=1.09, tau=0.72)
     assert (False, False) == tuple(met(hold(easier, goals=MEASURED))[name] for name in ("regret", "tau"))

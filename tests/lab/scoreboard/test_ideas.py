@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import families, find_family
-from scripts.lab.scoreboard.black_box import BlackBoxFits
 from scripts.lab.scoreboard.ideas import Idea, every_idea, read_ideas, with_measured_twins
 from tests.lab.scoreboard.scored import device
 
@@ -28,26 +24,6 @@ def test_a_file_names_families_with_options(tmp_path):
     assert "w_a*launches" == one.family.expression
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "is not valid JSON"),
-        ('{"ideas": {"a": {}}}', "ideas.a.family"),
-        ('{"ideas": {"a": {"family": "gpuperf", "options": {"lots": 1}}}}', "lots"),
-        ('{"ideas": {"a": {"family": "own.py"}}}', "files of data run nothing"),
-    ],
-)
-def test_a_file_of_no_use_is_refused_with_an_advice(tmp_path, text, said):
-    with pytest.raises(OptionError, match=said) as found:
-        read_ideas(written(tmp_path, text))
-    assert "ideas.json" in str(found.value)
-
-
-def test_a_family_that_does_not_exist(tmp_path):
-    with pytest.raises(UnknownNameError):
-        read_ideas(written(tmp_path, '{"ideas": {"a": {"family": "gone"}}}'))
-
-
 def test_the_committed_ideas_can_be_read():
     from scripts.scoreboard import ROOT
 
@@ -60,12 +36,6 @@ def test_every_family_comes_first_and_black_boxes_last(tmp_path):
     found = every_idea([Idea("mine", find_family("gpuperf"))], [str(own)], ["roofline"])
     assert [*families(), "own", "mine", "black box (roofline)"] == [one.name for one in found]
     assert [True] == [one.black_box for one in found if one.black_box]
-
-
-def test_a_black_box_chooses_its_trees_by_the_measured_rows():
-    idea = Idea("box", find_family("stevens_kloeckner_2016"), black_box=True)
-    own = device()
-    assert isinstance(idea.fits(own.plain), BlackBoxFits)
 
 
 def test_an_idea_with_a_weight_that_was_measured_has_a_twin():

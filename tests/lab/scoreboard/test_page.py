@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
-from scripts.lab.scoreboard.page import BEGIN, BEST, floor_of, scoreboard_page
+from scripts.lab.scoreboard.page import BEGIN, floor_of, scoreboard_page
 from tests.lab.scoreboard.scored import scoring
 
 
@@ -40,16 +38,6 @@ def test_models_are_in_the_order_of_groups_left_out_and_simulated_devices_come_l
     assert "gpu (simulated)" == simulated[0]
 
 
-def test_a_device_has_few_rows():
-    rows = [groups(model=f"m{number}", factor=0.1 * number) for number in range(1, BEST + 3)]
-    assert BEST == len(cells(scoreboard_page("", rows, ())))
-
-
-def test_recorded_kernels_have_choices_and_no_goals():
-    (found,) = cells(scoreboard_page("", [scoring(model="a", protocol="groups", kernels="recorded", regret=1.5)], ()))
-    assert ("-", "1.5", "-") == (found[4], found[5], found[7])
-
-
 def test_the_floor_is_what_the_best_scaling_model_leaves_and_no_black_box():
     rows = [
         scoring(oracle=0.09), scoring(model="mine", oracle=0.08), scoring(model="black box (mine)", oracle=0.01),
@@ -57,9 +45,3 @@ def test_the_floor_is_what_the_best_scaling_model_leaves_and_no_black_box():
     ]  # fmt: skip
     assert 0.08 == floor_of(rows, "B")
     assert math.isnan(floor_of([], "B"))
-
-
-@pytest.mark.parametrize("rows", [(), ROWS[-1:]])
-def test_a_page_of_nothing_counts_the_scorings_of_the_papers_kernels(rows):
-    log = [("tag v1", scoring(kernels="paper", error=0.07)), ("a trial", scoring(kernels="paper", date="2026-03-04"))]
-    assert "were scored 2 times" in scoreboard_page("", rows, log)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from scripts.lab.scoreboard.picture import MISSED, PLAIN, REACHED, picture_scoreboard, scoreboard_figure
 from tests.lab.scoreboard.scored import scoring
 
@@ -33,25 +31,6 @@ def test_the_last_scoring_is_strong_and_earlier_ones_are_hollow():
     assert (1, [0.2], "D", MISSED) == other
     assert [[1.6], [1.2], [1.02]] == [values for _, values, _, _ in marks(regret)]
     assert [(0, [0.3], "s", PLAIN)] == marks(left)
-
-
-def test_the_goals_are_lines():
-    _, error, regret = scoreboard_figure([NEW]).axes
-    assert [0.12] == [line.get_xdata()[0] for line in error.lines if line.get_linestyle() == "--"]
-    assert [1.05] == [line.get_xdata()[0] for line in regret.lines if line.get_linestyle() == "--"]
-
-
-def test_each_device_has_a_row_of_panels_and_the_simulated_one_is_last():
-    figure = scoreboard_figure([scoring(device="a gpu", simulated=True), NEW])
-    assert ["toy\n", "a gpu (simulated)\n"] == [
-        axes.get_title(loc="left").replace("error, groups left out", "") for axes in figure.axes[::3]
-    ]
-
-
-@pytest.mark.parametrize(("error", "drawn"), [(math.inf, 3.0 / 1.03), (1e-3, 0.03 * 1.03)])
-def test_what_is_beyond_stands_at_the_edge(error, drawn):
-    axes = scoreboard_figure([scoring(error=error)]).axes[1]
-    assert [round(drawn, 6)] == marks(axes)[0][1]
 
 
 def test_a_picture_is_written(tmp_path):

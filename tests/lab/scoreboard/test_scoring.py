@@ -10,10 +10,9 @@ import pytest
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from scripts.lab.scoreboard.ideas import Idea
-from scripts.lab.scoreboard.scored_device import ALL, MEASURED, OTHERS, PAPER, TESTS
+from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS
 from scripts.lab.scoreboard.scoring import SCORED, score
-from tests.lab.scoreboard.scored import IDEA, STAMP, device, tagged
-from tests.standins import Rows
+from tests.lab.scoreboard.scored import IDEA, STAMP, device
 
 NEEDY = Family(
     "needy", "by hand", quantities=lambda case: {"speed": case.fact("unheard_of")}, units={"speed": ""},
@@ -32,12 +31,6 @@ def test_the_tests_are_those_that_are_not_the_papers():
     found = rows(score(own, IDEA, STAMP))
     assert [("groups", MEASURED), *((name, TESTS) for name in SCORED)] == list(found)
     assert (16, 4, 4) == (found["groups", MEASURED].cases, found["A", TESTS].cases, found["B", TESTS].cases)
-
-
-def test_recorded_times_are_judged_by_kernels_left_out_and_have_choices():
-    found = rows(score(replace(device(), recorded=True), IDEA, STAMP))
-    assert [(name, OTHERS) for name in ("groups", "kernels", "variants")] == list(found)
-    assert found["groups", OTHERS].cases == 16
 
 
 def test_figures_by_hand():
@@ -75,28 +68,13 @@ def test_the_papers_kernels_when_they_are_asked_for():
     assert pytest.approx((1e-3**4 * 0.5) ** 0.2) == found["A", ALL].error
 
 
-def test_without_protocols_no_test_kernel_is_looked_at():
-    own = device()
-    broken = replace(own, tests=type(own.tests)(tuple(tagged(row, seconds=-1.0) for row in own.tests.rows), {}))
-    assert [("groups", MEASURED)] == list(rows(score(broken, IDEA, STAMP, ())))
-
-
 def test_a_model_that_cannot_be_fitted_has_its_problem():
     (only,) = score(device(), Idea("needy", NEEDY), STAMP)
     assert "unheard_of" in only.problem
     assert ("needy", "", True) == (only.model, only.protocol, math.isnan(only.error))
 
 
-def test_a_simulated_device_is_known_by_its_name():
-    assert device(called="GTX480 (simulated)").simulated
-    assert not device().simulated
-
-
 def test_a_black_box_has_no_weights():
     found = score(device(), Idea("box", IDEA.family, black_box=True), STAMP, ("A",))
     assert [0, 0] == [one.weights for one in found]
     assert all(math.isfinite(one.error) for one in found)
-
-
-def test_rows_are_a_stand_in():
-    assert isinstance(device().tests, Rows)

@@ -41,11 +41,6 @@ def test_of_tied_predictions_the_share_counts():
     assert 1.0 == top1_within_noise(rows((1.0, 1.0), (1.1, 1.0)), noise(0.0, 0.2))
 
 
-def test_two_choices_of_which_one_is_wrong():
-    other = [Comparison("b", {"n": 1}, 1.0, 1.0), Comparison("b", {"n": 1}, 2.0, 3.0, variant={"v": 1})]
-    assert 0.5 == top1_within_noise([*rows((1.0, 2.0), (2.0, 1.0)), *other], noise(0.1, 0.1))
-
-
 def test_noise_is_what_the_visits_tell_and_no_less_than_usual():
     shares = (0.01, 0.02, 0.09, math.nan)
     measured = Rows(

@@ -36,9 +36,6 @@ def on_the_gtx_480(n=8192, seconds=1.0, **variant):
     return configuration(Case(counts, {"n": n}, GTX480, ""), variant, seconds, {"toy": 2.0, "other": None})
 
 
-# {{{ the paper's numbers
-
-
 def test_the_run_of_section_v():
     """Its printed numbers are n = 8192, S_D = 32, B_r = 65,536, T = 4 and B_a = 4: groups of one warp."""
     found = on_the_gtx_480(sub_block=32, items=32)
@@ -62,10 +59,6 @@ def test_figure_1():
     assert tuple(range(15, 150, 15)) == minima(factors)
 
 
-# }}}
-# {{{ the kernel
-
-
 @pytest.mark.parametrize("variant", KERNEL.variants[::6], ids=str)
 def test_a_squaring_adds_and_compares_once_for_each_triple(variant):
     counts, size = count(KERNEL.build(**variant), subgroup_size=32), variant["sub_block"]
@@ -81,16 +74,6 @@ def test_the_reference_is_the_definition():
     a = np.random.default_rng(3).uniform(0.5, 2, (7, 7)).astype(np.float32)
     expected = [[min(a[i, j], min(a[i, k] + a[k, j] for k in range(7))) for j in range(7)] for i in range(7)]
     np.testing.assert_array_equal(expected, KERNEL.reference({"a": a})["c"])
-
-
-def test_one_configuration_is_too_much_for_devices():
-    (large,) = (one for one in KERNEL.variants if one["items"] > 1024)
-    assert 3 * 4 * large["sub_block"] ** 2 > 48 * 1024
-    assert len(KERNEL.variants) <= 25
-
-
-# }}}
-# {{{ lines
 
 
 def test_a_straight_line():
@@ -109,19 +92,6 @@ def test_a_level_and_a_line():
     found = bent_line(x, [50 + 3 * max(one - 4, 0) for one in x])
     assert (50.0, 3.0, 4.0, 1.0) == pytest.approx((found.level, found.slope, found.bend, found.r_squared))
     assert (50.0, 62.0) == pytest.approx((found.at(0.5), found.at(8.0)))
-
-
-def test_lines_of_nothing_to_fit():
-    assert math.isnan(straight_line([], []).level)
-    assert math.isnan(bent_line([], []).level)
-    assert (2.0, 0.0) == (bent_line([1.0, 1.0], [1.0, 3.0]).level, bent_line([1.0, 1.0], [1.0, 3.0]).slope)
-    falling = bent_line([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])
-    assert (2.0, 0.0, 0.0) == (falling.level, falling.slope, falling.r_squared)
-    assert math.isnan(bent_line([1.0, 2.0], [3.0, 3.0]).r_squared)
-
-
-# }}}
-# {{{ curves
 
 
 def one(size, threads, seconds, extra=0, items=32, requested=16.0):
@@ -145,6 +115,3 @@ def test_a_curve_is_flat_from_where_it_stays_within_a_quarter():
 def test_pairs_are_of_the_same_groups():
     few = [one(32, 4.0, 404.0), one(32, 1.0, 108.0, 1024), one(32, 2.0, 300.0, 512), one(32, 1.0, 1.0, 512, items=64)]
     assert ((few[0], few[1]), (few[0], few[2])) == asked_for_more(few)
-
-
-# }}}

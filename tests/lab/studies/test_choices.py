@@ -7,10 +7,7 @@ import math
 import pytest
 
 from perfmodel.compare import Comparison
-from perfmodel.compare.figures import Choice
-from scripts.lab.studies.choices import choice_records, rank_of_best
-
-KERNEL = {"n": 8}
+from scripts.lab.studies.choices import choice_records
 
 
 class Data:
@@ -40,8 +37,3 @@ def test_records_of_two_choices():
     assert {**second, "regret": pytest.approx(math.sqrt(3.0)), "rank": 2.0, "tau": 0.0, "withheld": 1} == second
     assert not second["recommended"]
     assert (0, None, None, 5) == tuple(third[name] for name in ("choices", "regret", "rank", "withheld"))
-
-
-def test_equal_predictions_share_the_last_place():
-    assert 3 == rank_of_best(Choice((2.0, 1.0, 3.0), (7.0, 7.0, 7.0)))
-    assert 1 == rank_of_best(Choice((2.0, 1.0, 3.0), (7.0, 6.0, 7.0)))

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from scripts.lab.studies import VERDICTS, Claim, claims_text, verdict_of_all
+from scripts.lab.studies import VERDICTS, Claim, verdict_of_all
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,3 @@ def test_a_claim_counts_once():
     assert set(VERDICTS) == set(every)
     assert 8 == every.count("does not agree")  # of the 15 sets of verdicts, those that hold it
     assert "the paper's slip" == verdict_of_all(["cannot be shown here", "the paper's slip"])
-
-
-def test_long_words_wrap_below_their_beginning():
-    text = claims_text([Claim("Fig. 2", "one two three four", "", True), Claim("Eq. 1", "b", "c", None)], width=16)
-    assert [
-        "Fig. 2: agrees", "  paper: one two", "         three four", "  found:",
-        "Eq. 1: cannot be shown here", "  paper: b", "  found: c",
-    ] == [line.rstrip() for line in text.splitlines()]  # fmt: skip

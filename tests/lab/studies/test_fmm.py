@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import isnan, nan, prod
+from math import isnan
 
 import numpy as np
 import pytest
@@ -44,9 +44,6 @@ def made(times, benefits=lambda names: told()):
     }
 
 
-# {{{ section 3.3
-
-
 def test_words_and_operations_as_printed():
     assert 116 == fmm.words_moved()  # "Q(n; Z = 8q) = 116n words"
     assert 464 == fmm.WORD_BYTES * fmm.words_moved()  # "(464 bytes)"
@@ -64,12 +61,6 @@ def test_a_box_moves_and_computes_as_counted_by_hand():
     case = Case(counts, SIZES, published("tesla-c2050"), "gpuperf")
     # every particle and potential once, and the U-list: 4 * 256 * (16 + 4) + 4 * 27 * 4 bytes
     assert 4 * 256 * 20 + 4 * 27 * 4 == global_bytes(case)
-
-
-# }}}
-
-
-# {{{ the kernel
 
 
 def test_there_are_48_combinations_without_both_pref_and_tight():
@@ -117,20 +108,6 @@ def test_neighbours_are_those_of_a_torus():
     assert (np.minimum(apart, sides - apart) <= 1).all()
 
 
-def test_the_reference_leaves_out_a_particle_itself():
-    particle = np.zeros((1, 2, 4), np.float32)
-    particle[0, 1] = (3, 4, 0, 7)
-    particle[0, 0, 3] = 5
-    found = KERNEL.reference({"particle": particle, "neighbour": np.zeros((1, 1), np.int32)})
-    np.testing.assert_allclose(found["potential"], [[7 / 5, 5 / 5]])
-
-
-# }}}
-
-
-# {{{ combinations
-
-
 def test_combinations_are_compared_at_the_largest_sizes_of_most_of_them():
     counts = counted()
     rows = [
@@ -170,26 +147,7 @@ def test_the_search_of_section_3_5_2():
     assert ["baseline", "shmem", "rsqrt+shmem", "vecpack+rsqrt+shmem"] == [fmm.named(one) for one in path]
 
 
-def test_benefits_are_shares_of_a_predicted_time():
-    base = fmm.Combination(taken(), 1.0, {}, told(20.0, itilp_s=5.0, fp_s=10.0))
-    assert (0.25, 0.5, 0.0) == tuple(fmm.share(base, name) for name in ("itilp", "fp", "serial"))
-    after = fmm.Combination(taken("ujam"), 1.0, {}, told(10.0, fp_s=4.0))
-    assert (0.4, 0.2) == (fmm.share(after, "fp"), fmm.share(after, "fp", base))
-    assert isnan(fmm.share(fmm.Combination(taken(), nan, {}, None), "fp"))
-    (row, _) = fmm.records({one.taken: one for one in (base, after)}, ("model",))
-    assert (5.0, 10.0, None) == (row["B_itilp_s"], row["B_fp_s"], row["model_s"])
-
-
 def test_the_points_of_figure_4_3():
     one = Benefits(0.003, 0.002, 0.0015, 0.001, 0.0001, itilp_s=0, memlp_s=0, fp_s=0, serial_s=0)
     memory, computation = fmm.costs(one)
     assert ((2.0, 0.5, 0.1), (3.0, 3.0, 1.0)) == tuple(tuple(round(x, 9) for x in of) for of in (memory, computation))
-
-
-def test_sizes_grow_in_both_parameters():
-    rungs = [KERNEL.sizes.at(e)[0] for e in KERNEL.sizes.exponents(KERNEL.sizes.start)]
-    assert [(4, 256), (16, 256), (32, 512), (128, 512)] == [(one["boxes"], one["q"]) for one in rungs]
-    assert [4**k * 1024 for k in range(4)] == [prod(one.values()) for one in rungs]
-
-
-# }}}

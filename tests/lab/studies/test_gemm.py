@@ -107,15 +107,6 @@ def test_rows_of_the_platforms_add_up():
     assert 1 == pytest.approx(sum(operation_shares(gpu("UHHPC")).values()))
 
 
-def test_one_variant_is_too_large_for_common_devices_and_all_fit_the_sizes():
-    (large,) = [one for one in kernel().variants if one["group"][0] * one["group"][1] > 8192]
-    assert large not in (kernel().variants[0], kernel().variants[-1])
-    for one in kernel().variants:
-        for sizes in (point for e in range(3) for point in kernel().sizes.at(e)):
-            assert [0, 0, 0] == [sizes["n"] % one["tile"], sizes["m"] % one["tile"], sizes["k"] % one["depth"]]
-            assert [0, 0] == [one["tile"] % side for side in one["group"]]
-
-
 def test_a_warp_that_is_grouped_anew_reads_half_as_many_lines():
     """Two rows of 16 lanes are two lines of 128 bytes, one row of 32 is one; the tile of a has rows of lambda = 16."""
     sizes = {"n": 192, "m": 192, "k": 64}

@@ -54,28 +54,9 @@ def test_the_closed_forms_decide_on_the_papers_platforms(exact):
     assert "1.277 s there and 1.444 s at N_TB = 96" in found
 
 
-def test_a_largest_tile_that_takes_four_times_as_long():
-    bent = verdicts(lambda one: exactly(one) * (4 if one.tile == 48 else 1), kind="gpu")
-    assert agrees(bent, "the estimate errs by") is False  # of N_TB = 48, the nearest to MAGMA's
-    assert agrees(bent, "determines the parameters") is False
-    assert agrees(bent, "significantly underestimates")
-
-
 def test_times_that_grow_as_k_and_faster():
     assert agrees(verdicts(lambda one: one.sizes["k"] * 1e-6), "in proportion to k")
     assert agrees(verdicts(lambda one: one.sizes["k"] ** 1.2 * 1e-6), "in proportion to k") is False
-
-
-def test_a_gpu_shows_whether_spilled_registers_cost_time():
-    """N_TB = 128 with 64 work-items needs (128^2 + 2*128*16)/64 = 320 registers."""
-
-    def slow_one(points):
-        return [replace(points[0], tile=128, depth=16, shape=(8, 8), measured=2 * points[0].measured)]
-
-    slow = verdicts(exactly, slow_one, "gpu")
-    assert agrees(slow, "255 registers")
-    (found,) = [one.found for paper, one in slow.items() if "255 registers" in paper]
-    assert "N_TB=128, lambda=16, b=8x8 needs more than 255; predicted over measured is 0.50 there and 1.00" in found
 
 
 @pytest.mark.parametrize("variants", [VARIANTS[:3], VARIANTS[1:2]])

@@ -34,7 +34,3 @@ def test_shared_accesses_in_words():
     written, read = 2 * work / 48, 2 * work / 3
     assert f"3 x 3 elements, and reads a number of a for 3 products and one of b for 3: {read:.4g}" in found
     assert f"{written + read:.4g} accesses for {2 * written:.4g}, {0.5 + 8:.1f} times" in found
-
-
-def test_bounds_by_latency_are_named():
-    assert "ALGOPARC barrier, GIBSON register and barrier" in claims(VARIANTS[2])[3].found

@@ -11,7 +11,6 @@ from scripts.lab.studies.gemm_points import (
     along_k,
     along_tile,
     exponent,
-    fastest,
     gemm_families,
     gemm_points,
     largest,
@@ -55,13 +54,6 @@ def test_lines_through_the_points(points):
     assert isnan(exponent([1], [1]))
 
 
-def test_the_fastest(points):
-    line = along_tile(points)
-    assert 32 == fastest(line).tile
-    assert fastest(line, SPT).seconds(SPT) == min(one.seconds(SPT) for one in line)
-    assert line[0] is fastest(line, "roofline")  # which predicts nothing
-
-
 def test_shares_are_the_terms_of_the_dissertation_s_family(points):
     one = points[0]
     shares, predicted = one.shares(), one.predicted[SPT]
@@ -71,10 +63,3 @@ def test_shares_are_the_terms_of_the_dissertation_s_family(points):
     bars = share_bars([one])
     assert ["ALGOPARC", "GIBSON", "UHHPC", f"N_TB={one.tile}"] == list(bars)
     assert [100] * 4 == pytest.approx([sum(own.values()) for own in bars.values()])
-
-
-def test_a_record_has_all_terms(data, points):
-    row = points[0].record(gemm_families(data))
-    assert (8, 8, 8, 32, 384, 64) == tuple(row[name] for name in ("depth", "width", "height", "tile", "n", "k"))
-    assert points[0].predicted[SPT].terms["memory"] == row[f"{SPT}.memory"]
-    assert points[0].seconds("bottleneck") == row["bottleneck_s"]

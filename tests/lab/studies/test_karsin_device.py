@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.fitting.throughput import throughput
 from perfmodel.store import read
@@ -39,17 +38,6 @@ def test_weights_stand_in_for_missing_facts_and_cycles_are_seconds_without_a_clo
     )  # fmt: skip
     assert {"g": 5e-7, "s": 2e-8, "r": 1e-9, "y": 3e-7} == core.latency  # the fact is taken before the weight
     assert {"g": 8e9 / 4 / 8, "s": 16e9 / 4 / 8, "r": 32e9 / 2 / 8, "y": 1e9 / 8} == core.bandwidth
-
-
-def test_a_clock_makes_cycles():
-    core = core_of(facts(clock_hz=1e9), WEIGHTS)
-    assert {"g": 400, "s": 20, "r": 1, "y": 300} == pytest.approx(dict(core.latency))
-    assert 0.25 == pytest.approx(core.bandwidth["g"])
-
-
-def test_what_nothing_tells_is_named():
-    with pytest.raises(FactsError, match="memory_latency_s"):
-        core_of(facts())
 
 
 def test_a_cpu_is_not_oversubscribed_unless_it_was_measured():

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.compare import Comparison
 from perfmodel.counts import count
 from scripts.lab.experiments.sort import STUDY
-from scripts.lab.studies.merge_step_claims import accesses, device_claims, largest, round_sums
+from scripts.lab.studies.merge_step_claims import accesses, largest, round_sums
 from scripts.lab.study_runs import study_data
 from test_kernels.papers import merge_step
 from tests.recorded import SIMULATED
@@ -94,13 +94,6 @@ def test_accesses_of_the_staged_kernel_by_hand(each):
     assert (2 + searching, local) == pytest.approx(accesses(counted("staged", each), parameters), rel=1e-9)
 
 
-def test_rounds_of_the_ladder_sort_the_same_elements():
-    rounds = merge_step.rounds(3)
-    assert 4 == len(rounds)
-    assert {2**3 * 2 * merge_step.SHORTEST} == {2 * one["pairs"] * one["run"] for one in rounds}
-    assert all(2 ** one["levels"] > one["run"] for one in rounds)
-
-
 def made_up(variants, exponent=1):
     """Times in seconds: 1 ns for each element of a round, and 10 ns for each work-item."""
     counts = {f"{form}{each}": counted(form, each) for form, each in variants}
@@ -120,17 +113,6 @@ def data(tmp_path_factory):
         name, kernels = "sort", ()
 
     return study_data(Unmeasured, tmp_path_factory.mktemp("sort"), SIMULATED)
-
-
-def test_claims_without_measurements(data):
-    assert [None] == [one.agrees for one in device_claims(data)]
-
-
-def test_claims_of_three_variants_that_show_little(data):
-    rows = made_up((("direct", 5), ("direct", 3), ("direct", 15)))
-    claims = device_claims(replace(data, measured=Rows(rows.rows, rows.counts, facts=data.facts)))
-    assert [True, True, False, False, False, False] == [one.agrees is not None for one in claims]
-    assert all(one.found for one in claims)
 
 
 def test_a_study_of_made_up_times(data):

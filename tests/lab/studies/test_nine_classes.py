@@ -15,16 +15,7 @@ from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from perfmodel.store.measurement import Visit
 from scripts.lab.studies import nine_classes
-from scripts.lab.studies.nine_classes import (
-    NINE,
-    PRINTED,
-    errors_of,
-    errors_row,
-    fitted,
-    kept,
-    local_strides,
-    over_groups,
-)
+from scripts.lab.studies.nine_classes import NINE, PRINTED, errors_of, errors_row, fitted, kept, local_strides
 from tests.machine import ROOT
 from tests.recorded import SIMULATED
 
@@ -85,13 +76,6 @@ def test_errors_are_geometric_means_in_the_papers_order():
     for card, errors in PRINTED.items():
         kernels = [error for kernel, error in errors.items() if kernel]
         assert errors[""] == pytest.approx(np.exp(np.mean(np.log(kernels))), abs=0.01), card
-
-
-def test_spreads_are_over_groups_of_one_kernel_and_size(simulated):
-    row = next(row for row in simulated[0] if row.kernel == "scale_add")
-    other = row.model_copy(update={"variant": {**row.variant, "work_group": [128]}, "samples_s": (9.0, 3.0)})
-    assert [3.0 / row.seconds - 1] == pytest.approx(over_groups([row, other]))
-    assert [] == over_groups([row])
 
 
 def test_the_page_has_the_errors(simulated):

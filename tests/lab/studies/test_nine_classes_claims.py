@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfmodel.facts import published
 from perfmodel.fitting.device_folder import recorded_folder
 from scripts.lab.experiments.linear import STUDY
 from scripts.lab.studies.nine_classes import Case, Fit
-from scripts.lab.studies.nine_classes_claims import (
-    claims,
-    errors_claim,
-    groups_claim,
-    launch_claim,
-    mean_claim,
-    order_claim,
-)
+from scripts.lab.studies.nine_classes_claims import errors_claim, groups_claim, launch_claim, order_claim
 from scripts.lab.study_runs import study_data
 from tests.recorded import SIMULATED
 
@@ -48,12 +40,6 @@ def row(kernel="empty", times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.02), launch=0.1, **par
     })  # fmt: skip
 
 
-def test_the_mean_and_the_least():
-    assert mean_claim([row()]).agrees
-    assert mean_claim([row(times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.2))]).agrees is False
-    assert mean_claim([row(launch=0.5)]).agrees is None  # two launches long
-
-
 def test_groups_and_launches():
     other = row(times=(2.0,) * 6).model_copy(update={"variant": {"work_group": [32]}})
     assert groups_claim([row(), other]).agrees is False
@@ -70,8 +56,3 @@ def test_a_recorded_device(tmp_path):
     assert {"", "errors", "weights", "strides"} == found.tables.keys()
     assert 8 == len(found.tables[""])
     assert {"tests"} == found.pictures.keys()
-
-
-def test_a_device_without_all_classes_decides_little():
-    facts = published("gtx-480")
-    assert [None] * 5 == [one.agrees for one in claims((), None, facts)]

@@ -61,14 +61,6 @@ def test_the_guard_changes_no_count():
         assert (n // GROUP, n // 32) == (found.work_groups()(n=n), found.sub_groups()(n=n))
 
 
-def test_all_strides_have_the_same_sizes_from_few_to_many():
-    sizes = kernel().sizes
-    groups = sorted(one["n"] // GROUP for e in sizes.exponents(sizes.start) for one in sizes.at(e))
-    assert [2**e for e in range(16)] == groups
-    assert "overhead" in kernel().tags  # its sizes begin at the start of the ladder, however short a run is
-    assert {1, 4, 8, 16} == {one["stride"] for one in kernel().variants}
-
-
 def test_points_are_the_launches_with_warps_for_each_unit(data):
     """8 sub-groups of 16 in a group, dealt to 2 units that hold one group at once."""
     points = saxpy_points(data)
@@ -128,22 +120,3 @@ def test_transactions_that_a_formula_leaves_out_are_the_paper_s_slip():
     assert (SLIP, False) == (found.verdict, found.measured)
     assert "a stride of 4 takes 2 times as long as one of 1" in found.found
     assert SLIP == reading_claim().verdict
-
-
-def test_claims_do_not_agree_where_errors_are_large():
-    bad = points((4, 1, 8, 1.0, 2.0, 2.0), (1, 64, 512, 10.0, 20.0, 11.5), (4, 64, 512, 50.0, 40.0, 21.0))
-    assert [False] * 4 == [
-        coalesced_claim(bad, THREE).agrees, few_claim(bad).agrees,
-        many_claim([*bad, *bad[2:]], THREE).agrees, within_claim(bad, THREE).agrees,
-    ]  # fmt: skip
-
-
-def test_what_was_not_measured_cannot_be_shown():
-    only = GOOD[:1]
-    assert [None] * 5 == [
-        coalesced_claim(GOOD[2:], THREE).agrees, few_claim(GOOD[:3]).agrees,
-        many_claim(only, THREE).agrees, stride_claim(only, THREE).agrees,
-        within_claim([], THREE).agrees,
-    ]  # fmt: skip
-    assert reading_claim().agrees is None
-    assert "at most 1.00" in reading_claim().found

@@ -30,10 +30,6 @@ def test_blocks_of_a_query_among_2_to_the_28_keys():
     assert [0, 14, 28] == [shared_accesses(layout, 2**28) for layout in LAYOUTS]
 
 
-def test_a_tree_that_fits_into_shared_memory_needs_no_more_of_global_memory():
-    assert [0, 0] == [global_accesses(layout, 2**10) for layout in LAYOUTS[1:]]
-
-
 def test_seconds_in_global_memory_are_those_of_table_4_2():
     """10^8 queries on GIBSON: 1536 cores, 0.0279 words for each core and cycle, 1046 MHz, 10850 cycles to launch."""
     parts = global_seconds(gpu("GIBSON"), "sorted", 2**28, 1e8, "printed")

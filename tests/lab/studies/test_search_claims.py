@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -61,34 +60,6 @@ def test_times_decide_which_layout_is_fastest():
     assert "1.50 and 3.00 times" in by_source(claims, "Figures 6.1 to 6.3")[0].found
     claims = measured_claims(points(sorted=30, bst=40, btree=10), (SPT,), is_cpu=False)
     assert False is by_source(claims, "Figures 6.1 to 6.3")[0].agrees
-
-
-def test_predictions_half_too_long_are_worse_than_the_dissertations():
-    (one,) = by_source(measured_claims(points(sorted=30, bst=20), (SPT,), is_cpu=False), "Section 6.1.4")
-    assert False is one.agrees
-    assert "50.0% (sorted), 50.0% (bst)" in one.found
-
-
-def test_the_dissertation_s_model_judges_and_others_stand_beside():
-    times = [replace(one, predicted={SPT: one.measured, "best": 2 * one.measured}) for one in points(sorted=30, bst=20)]
-    (one,) = by_source(measured_claims(times, (SPT, "best"), is_cpu=False), "Section 6.1.4")
-    assert one.agrees
-    assert f"{SPT}: 0.0% (sorted), 0.0% (bst); best: 100.0% (sorted), 100.0% (bst)" == one.found
-
-
-def test_local_forms_are_compared_where_there_are_banks():
-    times = points(naive=30, free=20, limited=10)
-    (gpu_one,) = by_source(measured_claims(times, (), is_cpu=False), "Figure 6.7")
-    (cpu_one,) = by_source(measured_claims(times, (), is_cpu=True), "Figure 6.7")
-    assert gpu_one.agrees
-    assert cpu_one.agrees is None
-    assert "3.00 times" in gpu_one.found
-    assert "no such banks" in cpu_one.found
-
-
-def test_what_was_not_measured_decides_nothing():
-    for one in measured_claims(points(sorted=30), (), is_cpu=False):
-        assert one.agrees is None
 
 
 def test_findings_of_measured_variants(tmp_path):

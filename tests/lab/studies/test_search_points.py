@@ -2,52 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from scripts.lab.studies.karsin import SPT, gpu
-from scripts.lab.studies.search_points import (
-    GLOBAL,
-    LOCAL,
-    Point,
-    block_records,
-    conflict_records,
-    curves,
-    platform_records,
-    quickest,
-)
-
-
-def point(form, keys, measured, queries=100, kernel=GLOBAL, predicted=None):
-    return Point(kernel, form, keys, queries, measured, {SPT: predicted})
-
-
-POINTS = (
-    point("sorted", 64, 8e-6), point("sorted", 32, 4e-6), point("sorted", 32, 9e-6, queries=200),
-    point("btree, scan", 64, 5e-6), point("btree, staged", 64, 3e-6), point("btree, staged", 128, 4e-6),
-    point("naive", 8, 1e-6, kernel=LOCAL),
-)  # fmt: skip
-
-
-def test_a_curve_goes_over_the_keys_at_the_most_queries():
-    found = curves(POINTS, GLOBAL)
-    assert [(32, 45.0), (64, 80.0)] == [(one.keys, pytest.approx(one.nanoseconds())) for one in found["sorted"]]
-    assert ["naive"] == list(curves(POINTS, LOCAL))
-
-
-def test_the_quickest_of_each_layout_is_at_the_most_keys_of_all():
-    found = quickest(POINTS, GLOBAL)
-    assert {"sorted": ("sorted", 64), "btree": ("btree, staged", 64)} == {
-        layout: (one.form, one.keys) for layout, one in found.items()
-    }
-    assert {} == quickest((), GLOBAL)
-
-
-def test_a_withheld_prediction_has_no_time_and_no_error():
-    assert math.isnan(point("sorted", 64, 1e-6).nanoseconds(SPT))
-    assert point("sorted", 64, 1e-6).error(SPT) is None
-    assert pytest.approx(0.5) == point("sorted", 64, 1e-6, predicted=1.5e-6).error(SPT)
+from scripts.lab.studies.karsin import gpu
+from scripts.lab.studies.search_points import block_records, conflict_records, platform_records
 
 
 @pytest.mark.parametrize(

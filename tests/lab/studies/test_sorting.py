@@ -42,11 +42,9 @@ def test_pairwise_as_printed_by_hand():
     """N = 10^8, b = 128, E = 31: N/(bE) = 25202 (2^14.62), log^2 of it 213.8, log NbE = 38.5; log bE = 11.95."""
     sort, each = pairwise(ALGOPARC, 31, conflicts=CONFLICTS), 2e8 / 1664
     assert {
-        "g": each * (15 + 32 * (214 - 39) / (4 * 3968) + 1),
-        "s": each * (3.1 * 12 / 31 + 2.2 * 22),
-        "r": 3e8 * 31 / (2 * 1664),
-        "y": 1e8 / 1664 * 16,
-    } == pytest.approx(dict(sort.amounts))
+        "g": each * (15 + 32 * (214 - 39) / (4 * 3968) + 1), "s": each * (3.1 * 12 / 31 + 2.2 * 22),
+        "r": 3e8 * 31 / (2 * 1664), "y": 1e8 / 1664 * 16
+    } == pytest.approx(dict(sort.amounts))  # fmt: skip
     threads = 312 * 1024 / (31 * 1664)
     assert {"g": 2 * threads, "s": threads, "r": threads, "y": threads} == pytest.approx(dict(sort.multiplicity))
     assert 16 == sort.launches

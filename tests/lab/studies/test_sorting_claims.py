@@ -5,7 +5,7 @@ from __future__ import annotations
 from scripts.lab.studies.claim import SLIP
 from scripts.lab.studies.karsin import gpu
 from scripts.lab.studies.sorting import RECOVERED
-from scripts.lab.studies.sorting_claims import best_each, changes_that_give, claim_at_hand, published_claims
+from scripts.lab.studies.sorting_claims import best_each, changes_that_give, published_claims
 
 ALGOPARC = gpu("ALGOPARC")
 
@@ -34,9 +34,3 @@ def test_claims_and_their_numbers():
 def test_only_all_changes_together_give_31():
     assert [RECOVERED] == changes_that_give(ALGOPARC)
     assert (12, 48) == (best_each(ALGOPARC), best_each(ALGOPARC, RECOVERED))
-
-
-def test_what_a_device_s_parameters_tell_is_no_verdict():
-    claim = claim_at_hand(ALGOPARC, 1e8, True)
-    assert claim.agrees is None
-    assert "E = 12 (printed), E = 48 (recovered), E = 49 (counted), K = 2 (Koike) and K = 8 (GPU-MMS)" in claim.found

@@ -6,7 +6,7 @@ import pytest
 
 from scripts.lab.studies.karsin import gpu
 from scripts.lab.studies.sorting import OPERATIONS
-from scripts.lab.studies.sorting_tables import ALGORITHMS, best_choice, best_shares, records, throughput_lines
+from scripts.lab.studies.sorting_tables import ALGORITHMS, best_choice, records
 
 GIBSON = gpu("GIBSON")
 
@@ -32,15 +32,3 @@ def row(device, algorithm, value, seconds, **parts):
         "device": device, "algorithm": algorithm, "parameter": "K", "value": value, "elements": 10**6,
         "seconds": seconds, **parts,
     }  # fmt: skip
-
-
-def test_lines_and_bars_by_hand():
-    rows = [
-        row("a", "GPU-MMS", 2, 0.5, registers=0.75), row("a", "GPU-MMS", 4, 0.25, registers=0.5, barriers=0.5),
-        row("b", "Koike", 2, 2.0, registers=1.0),
-    ]  # fmt: skip
-    assert {"a": ([2, 4], [2.0, 4.0]), "b": ([2], [0.5])} == throughput_lines(rows, "device")
-    assert ["Koike", "GPU-MMS"] == list(throughput_lines(reversed(rows), "algorithm"))
-    bars = best_shares(rows)
-    assert ["Koike, b, K=2", "GPU-MMS, a, K=4"] == list(bars)  # in the order of the algorithms
-    assert (50, 50, 0) == tuple(bars["GPU-MMS, a, K=4"][name] for name in ("registers", "barriers", "launches"))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import Fact
 from scripts.lab.experiments.squaring import STUDY
 from scripts.lab.studies.apsp_formulas import transactions, work
 from scripts.lab.studies.squaring import predicted
@@ -64,10 +62,3 @@ def test_the_papers_card_by_its_simulation(tmp_path):
     work_s = weights["w_operation"] * 4 * work(8192) / 480  # a sum, a minimum and two local loads
     assert four.seconds == pytest.approx(work_s, rel=0.05)  # filling the tiles comes on top
     assert four.seconds > work_s
-
-
-def test_a_cpu_is_not_asked(tmp_path):
-    data = study_data(STUDY, tmp_path, SIMULATED)
-    cpu = replace(data, facts=data.facts.updated({"device_type": Fact("cpu", "", "made up")}))
-    (claim,) = STUDY.examine(cpu).claims
-    assert claim.agrees is None

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.kernels import discover
-from scripts.lab.studies.throughput import BARRIERS, CHAINS, COPY, LAUNCHES, Run, knees, launch_steps, lines
+from scripts.lab.studies.throughput import BARRIERS, COPY, LAUNCHES, Run, knees, launch_steps, lines
 from tests.machine import ROOT
 
 
@@ -19,15 +19,6 @@ def kernels():
 
 def counted(name, **variant):
     return count(kernels()[name].build(**variant), subgroup_size=32)
-
-
-def test_groups_go_from_one_to_128_in_two_rungs():
-    for name, key, each in ((COPY, "groups", 1), (CHAINS, "n", 256), (BARRIERS, "groups", 1)):
-        ladder = kernels()[name].sizes
-        sizes = [size[key] // each for e in ladder.exponents(0) for size in ladder.at(e)]
-        assert [2**k for k in range(8)] == sorted(sizes)
-    ladder = kernels()[LAUNCHES].sizes
-    assert [1, 4, 16, 64, 256, 1024] == sorted({s["launches"] for e in ladder.exponents(0) for s in ladder.at(e)})
 
 
 @pytest.mark.parametrize("ilp", [1, 2, 4, 8])
@@ -70,9 +61,3 @@ def test_lines_and_steps_of_launches():
     assert [1, 4, 16] == [one.launches for one in found[2]]
     assert [3.0, 3.0] == launch_steps(found[1])
     assert [6.0, 6.0] == launch_steps(found[2])
-
-
-def test_times_and_rates_of_a_run():
-    one = run(groups=2, seconds=0.5, amount=10)
-    assert (0.05, 2 * 256 * 10 / 0.5) == (one.each, one.rate)
-    assert {"operation": "copy", "oversubscription": 1.0, "operations_per_s": 10240.0}.items() <= one.record().items()

@@ -79,8 +79,3 @@ def test_records_vary_the_warps_by_the_work_group():
         assert max(errors[:4]) < 0.08 < errors[-1]  # figure 8: alike up to 8 warps, beyond the 8 % with many
     most = {one["stride"]: one["with_l2_printed"] for one in own if one["warps"] == MOST}
     assert pytest.approx(most[1], rel=0.02) == most[16]
-
-
-def test_records_hold_both_readings():
-    (one,) = (r for r in card_records() if (r["stride"], r["issue_cycles"], r["warps"]) == (1, 4.0, 64))
-    assert pytest.approx((4240, 2600, 4240)) == (one["without_l2"], one["with_l2_printed"], one["with_l2_section_2_2"])
