@@ -32,7 +32,6 @@ TunedKernel = Annotated[
 ]
 Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
 Named = Annotated[str | None, Option("--device", help="Name of the device; by default the name in the file.")]
-By = Annotated[str | None, Option("--by", metavar="NAME", help="The parameter that selects one of variants().")]
 
 
 def export_command(source: Stored, out: Exported) -> None:
@@ -56,15 +55,13 @@ def import_command(
     target: Target,
     size: options.Sizes = None,
     device: Named = None,
-    by: By = None,
 ) -> None:
     """Add the results of Kernel Tuner, T4 or CSV to a store; each kernel is counted.
 
     If it is interrupted, run it again: it continues.
     """
-    imported = hooks.import_results(
-        file, kernel, target, numbers.sizes(size), device=device, by=by, progress=output.CommandBar()
-    )
+    bar = output.CommandBar()
+    imported = hooks.import_results(file, kernel, target, numbers.sizes(size), device=device, progress=bar)
 
     def document() -> dict[str, Any]:
         return {

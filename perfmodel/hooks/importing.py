@@ -1,14 +1,12 @@
 """Measurements from the results of other tuners: each configuration is built into a kernel, counted, and stored.
 
-The kernel file defines the kernels of the tuner's configurations: ``kernel(**configuration)`` with ``space()``,
-``build(**configuration)``, a ``KERNEL`` (a kernel class), or ``variants()``. Records are added as their kernels are
-counted, so that an import that was stopped can continue.
+Records are added as their kernels are counted, so that an import that was stopped can continue.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -50,15 +48,6 @@ Source: TypeAlias = "str | Path | KernelClass | Build"
 # {{{ the kernels of configurations
 
 
-@dataclass(frozen=True)
-class MappedConfiguration:
-    """The variant and sizes of a configuration, and a function that builds its kernel."""
-
-    variant: dict[str, Any]
-    sizes: dict[str, int]
-    build: Callable[[], TranslationUnit]
-
-
 @dataclass(frozen=True, eq=False)
 class KernelSource:
     """Kernels that are built from configurations, with the name, group and tags of their records."""
@@ -69,103 +58,75 @@ class KernelSource:
     takes: tuple[str, ...] | None  # the parameters of build; None for any
     needs: frozenset[str]  # the required ones
     tags: tuple[str, ...] = ()
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # the allowed values of some parameters
+    whole: bool = False  # whether configurations may have no other names than these parameters and sizes
+    by: str = ""  # the parameter with the name of a variant
 
-    def mapped(self, configuration: Mapping[str, Any], sizes: Mapping[str, int]) -> MappedConfiguration:
+    def mapped(
+        self, configuration: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, int]]:
         """Return a configuration's variant and sizes; raise DocumentError if they do not fit the kernel.
 
         A value that ``build`` does not take is a size if it is an integer, but for the shape of the work-group, which
         Kernel Tuner adds, and the name of the kernel class, which perfmodel's own T4 files have.
         """
         given = dict(configuration)
+        if self.by in given:
+            given = {VARIANT: str(given.pop(self.by)), **given}
         takes = tuple(given) if self.takes is None else self.takes
-        if "kernel" not in takes and given.pop("kernel", self.name) != self.name:
-            raise DocumentError(f"is for the kernel '{configuration['kernel']}', not '{self.name}'")
+        self._check_values(given, (*takes, *sizes, *BLOCK_SIZES, "kernel"))
+        if "kernel" not in takes and (kernel := given.pop("kernel", self.name)) != self.name:
+            raise DocumentError(f"is for the kernel '{kernel}', not '{self.name}'")
         if missing := sorted(self.needs - set(given)):
             raise DocumentError(f"has no value for {', '.join(missing)}, which the kernel file needs")
         variant = {name: given.pop(name) for name in takes if name in given}
         parameters = dict(sizes)
         for name, value in given.items():
-            plain = name.removeprefix("parameters.")
             if name in BLOCK_SIZES:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= EXACT:
                 raise DocumentError(f"has {name}={value!r}, which is neither a parameter of the kernel file nor a size")
-            if parameters.get(plain, value) != value:
+            plain = name.removeprefix("parameters.")
+            if parameters.setdefault(plain, value) != value:
                 raise DocumentError(f"has {plain}={value}, where {plain}={parameters[plain]} was given")
-            parameters[plain] = value
-        return MappedConfiguration(variant, parameters, partial(build_kernel, self.build, variant))
+        return variant, parameters
 
-
-@dataclass(frozen=True, eq=False)
-class NamedKernels(KernelSource):
-    """Kernels with names; one parameter of a configuration gives the name."""
-
-    by: str = VARIANT
-    names: tuple[str, ...] = ()
-
-    def mapped(self, configuration: Mapping[str, Any], sizes: Mapping[str, int]) -> MappedConfiguration:
-        """Return a configuration's variant and sizes; the variant's name must exist."""
-        if self.by not in configuration:
-            raise DocumentError(f"has no value for {self.by}, which names the variant")
-        name = str(configuration[self.by])
-        if name not in self.names:
-            raise DocumentError(f"is the variant '{name}', and the kernel file has {', '.join(self.names)}")
-        others = {key: value for key, value in configuration.items() if key != self.by}
-        return super().mapped({VARIANT: name, **others}, sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class SpaceKernels(KernelSource):
-    """Kernels of a space with its names and values."""
-
-    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-
-    def mapped(self, configuration: Mapping[str, Any], sizes: Mapping[str, int]) -> MappedConfiguration:
-        """Return a configuration's variant and sizes; its names and values must be in the space."""
-        for name, value in configuration.items():
+    def _check_values(self, given: Mapping[str, Any], names: Collection[str]) -> None:
+        for name, value in given.items():
             if name in self.values and value not in self.values[name]:
                 allowed = ", ".join(map(str, self.values[name]))
-                raise DocumentError(f"has {name}={value!r}, and the values in the space are {allowed}")
-            if name not in (*(self.takes or (name,)), *sizes, *BLOCK_SIZES, "kernel"):
+                raise DocumentError(f"has {name}={value!r}, and the kernel file has the values {allowed}")
+            if self.whole and name not in names:
                 raise DocumentError(f"has {name}={value!r}, which is neither a parameter of the kernel nor a size")
-        return super().mapped(configuration, sizes)
 
 
-def kernel_source(
-    kernel: Source, results: TunerResults, by: str | None = None, name: str | None = None
-) -> KernelSource:
+def kernel_source(kernel: Source, results: TunerResults, name: str | None = None) -> KernelSource:
     """Return the kernels of a file, of a class, or of a function ``build``."""
+    if isinstance(kernel, (str, Path)):
+        path = Path(kernel)
+        defined = execute(path)
+        if isinstance(known := defined.get("KERNEL"), KernelClass):
+            return kernel_source(known, results, name)
+        return _of_file(path, defined, results, name or path.stem)
     if isinstance(kernel, KernelClass):
-        return _of_class(kernel, name)
-    if not isinstance(kernel, (str, Path)):
-        name = name or results.kernel or str(getattr(kernel, "__name__", "kernel"))
-        return _of_build(name, kernel, kernel)
-    path = Path(kernel)
-    defined = execute(path)
-    if isinstance(defined.get("KERNEL"), KernelClass):
-        return _of_class(defined["KERNEL"], name)
-    name = name or path.stem
+        signature = parameters_of(kernel.build)
+        return KernelSource(name or kernel.name, kernel.group, kernel.build, *signature, kernel.tags)
+    name = name or results.kernel or str(getattr(kernel, "__name__", "kernel"))
+    return KernelSource(name, name, kernel, *parameters_of(kernel))
+
+
+def _of_file(path: Path, defined: Mapping[str, Any], results: TunerResults, name: str) -> KernelSource:
     if callable(defined.get("space")) and (space := load_kernel_file(path).space) is not None:
-        takes, _ = parameters_of(defined["kernel"]) or (None, frozenset())
-        return SpaceKernels(name, name, space.build, takes, frozenset(space.values), (), space.values)
+        takes, _ = parameters_of(defined["kernel"])
+        return KernelSource(name, name, space.build, takes, frozenset(space.values), (), space.values, True)
     if callable(build := defined.get("build")):
-        return _of_build(name, build, partial(_in_file, path, build))
+        return KernelSource(name, name, partial(_in_file, path, build), *parameters_of(build))
     if callable(defined.get("variants")):
-        units = load_file(path)
-        key, needs = by or _naming(results), frozenset({VARIANT})
-        return NamedKernels(name, name, lambda variant: units[variant], (VARIANT,), needs, (), key, tuple(units))
+        units, takes = load_file(path), (VARIANT,)
+        by, values = _naming_parameter(units, results), {VARIANT: tuple(units)}
+        return KernelSource(name, name, lambda variant: units[variant], takes, frozenset(takes), values=values, by=by)
     problem = f"'{path}' defines no kernel() with space(), build(), variants() or KERNEL"
     raise KernelFileError(problem, "define one of them")
-
-
-def _of_class(kernel: KernelClass, name: str | None) -> KernelSource:
-    takes, needs = parameters_of(kernel.build) or (None, frozenset())
-    return KernelSource(name or kernel.name, kernel.group, kernel.build, takes, needs, kernel.tags)
-
-
-def _of_build(name: str, signed: Callable[..., Any], build: Build) -> KernelSource:
-    takes, needs = parameters_of(signed) or (None, frozenset())
-    return KernelSource(name, name, build, takes, needs)
 
 
 def _in_file(path: Path, build: Build, **variant: Any) -> TranslationUnit:
@@ -173,16 +134,15 @@ def _in_file(path: Path, build: Build, **variant: Any) -> TranslationUnit:
         return build(**variant)
 
 
-def _naming(results: TunerResults) -> str:
-    """Return the parameter that names variants: ``variant``, or the only one."""
-    names = {name for result in results.results for name in result.configuration if name not in BLOCK_SIZES}
-    if VARIANT in names:
-        return VARIANT
+def _naming_parameter(units: Collection[str], results: TunerResults) -> str:
+    """Return the parameter of the results whose values are names of variants."""
+    pairs = (pair for result in results.results for pair in result.configuration.items())
+    names = {name for name, value in pairs if str(value) in units}
     if len(names) == 1:
-        return next(iter(names))
+        return names.pop()
     raise ResultsError(
-        f"the kernel file has variants(), and the configurations have {', '.join(sorted(names)) or 'no parameter'}",
-        "name the parameter with the variant's name (--by NAME), or let the file have build(**configuration)",
+        f"the kernel file has variants(), and {' and '.join(sorted(names)) or 'no parameter'} of the results names one",
+        f"give results with one such parameter ({', '.join(units)}), or let the file have build(**configuration)",
     )
 
 
@@ -219,7 +179,6 @@ def import_results(
     device: str | None = None,
     platform: str | None = None,
     driver: str | None = None,
-    by: str | None = None,
     name: str | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
@@ -243,8 +202,6 @@ def import_results(
         The kernel's size parameters that the configurations do not have.
     device, platform, driver
         Of the results. By default the device is taken from the file, platform and driver from the store.
-    by
-        With ``variants()``: the parameter that names the variant; by default the only one.
     name
         Name of the kernel in the records; by default the name of the file, or of the class.
     jobs
@@ -262,19 +219,22 @@ def import_results(
     results = read_results(path)
     before = store.read(target) if store.paths(target)[0].is_file() else None
     facts = _device(results, target, before, device, platform, driver)
-    source = kernel_source(kernel, results, by, name)
+    source = kernel_source(kernel, results, name)
     known = {_identity(row) for row in before.rows} if before else set()
-    plan = _planned(results, source, sizes or {}, facts, known)
-    refused, again, added = list(plan.refused), plan.known, []
-    for planned, outcome in _outcomes(plan, int(facts.known("subgroup_size", SUBGROUP_SIZE)), jobs, progress):
+    planned, refused, again = _planned(results, source, sizes or {}, facts, known)
+    kernels = {record.key: record.build for record in planned if record.row.status == "ok"}
+    pool = Pool(jobs or (-1 if len(kernels) >= MANY else 1), progress)
+    counting = Counting({"subgroup_size": int(facts.known("subgroup_size", SUBGROUP_SIZE))}, pool.alone)
+    added = []
+    for record, outcome in _outcomes(planned, pool.stream(counting, kernels, "counting") if kernels else ()):
         if isinstance(outcome, PerfModelError):
-            refused.append(_refusal(planned, outcome))
-        elif _identity(planned.row) in known:
+            refused.append(_refusal(record, outcome))
+        elif _identity(record.row) in known:
             again += 1
         else:
-            known.add(_identity(planned.row))
-            added.append(_added(target, facts, planned.row, outcome))
-    if len(plan.variants) >= MANY and added:
+            known.add(_identity(record.row))
+            added.append(_added(target, facts, record.row, outcome))
+    if len(kernels) >= MANY and added:
         store.pack(target)
     if not added and not again:
         first, number = refused[0] if refused else "there is none", len(results.results) + len(results.refused)
@@ -284,74 +244,67 @@ def import_results(
 
 
 @dataclass(frozen=True, eq=False)
-class _PlannedRecord:
-    """A result with its kernel, and its record without counts."""
+class _Planned:
+    """A result with a function that builds its kernel, and its record without counts."""
 
     configuration: Mapping[str, Any]
-    mapped: MappedConfiguration
+    build: Callable[[], TranslationUnit]
     row: Measurement
 
-
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """Results to add: runs by variant, and failures; the number of known ones, and why others are refused."""
-
-    variants: Mapping[str, list[_PlannedRecord]]
-    failed: list[_PlannedRecord]
-    known: int
-    refused: tuple[str, ...]
+    @property
+    def key(self) -> str:
+        return canonical(self.row.variant)
 
 
 def _planned(
     results: TunerResults, source: KernelSource, sizes: Mapping[str, int], facts: DeviceFacts,
-    known: set[tuple[object, ...]],
-) -> _Plan:  # fmt: skip
-    variants: dict[str, list[_PlannedRecord]] = {}
-    failed: list[_PlannedRecord] = []
-    refused, again = list(results.refused), 0
+    known: Collection[tuple[object, ...]],
+) -> tuple[list[_Planned], list[str], int]:  # fmt: skip
+    """Return the results to add, sentences on refused ones, and the number of known ones."""
+    planned, refused, again = [], list(results.refused), 0
     for result in results.results:
         try:
-            mapped = source.mapped(result.configuration, sizes)
+            variant, parameters = source.mapped(result.configuration, sizes)
         except DocumentError as error:
             refused.append(f"the configuration ({in_words(result.configuration)}) {error.problem}")
             continue
-        planned = _PlannedRecord(result.configuration, mapped, _record(result, results.form, source, mapped, facts))
-        if _identity(planned.row) in known:
+        row = _record(result, results.form, source, variant, parameters, facts)
+        if _identity(row) in known:
             again += 1
-            continue
-        (variants.setdefault(canonical(mapped.variant), []) if result.status == "ok" else failed).append(planned)
-    return _Plan(variants, failed, again, tuple(refused))
+        else:
+            planned.append(_Planned(result.configuration, partial(build_kernel, source.build, variant), row))
+    return planned, refused, again
 
 
 def _outcomes(
-    plan: _Plan, subgroup_size: int, jobs: int | None, progress: Progress | bool | None
-) -> Iterator[tuple[_PlannedRecord, KernelCounts | PerfModelError | None]]:
+    planned: Sequence[_Planned], counted: Iterable[tuple[str, Any]]
+) -> Iterator[tuple[_Planned, KernelCounts | PerfModelError | None]]:
     """Yield each planned record with its kernel's counts, the error that refuses it, or None for a failure.
 
     A failure must have the sizes of a counted kernel.
     """
-    pool = Pool(jobs or (-1 if len(plan.variants) >= MANY else 1), progress)
-    builders = {key: same[0].mapped.build for key, same in plan.variants.items()}
     sizes: set[frozenset[str]] = set()
-    counting = Counting({"subgroup_size": subgroup_size}, pool.alone)
-    for key, outcome in pool.stream(counting, builders, "counting") if builders else ():
+    ran = defaultdict[str, list[_Planned]](list)
+    for one in planned:
+        if one.row.status == "ok":
+            ran[one.key].append(one)
+    for key, outcome in counted:
         counts = counts_from_json(outcome) if isinstance(outcome, bytes) else outcome
         if isinstance(counts, KernelCounts):
             sizes.add(frozenset(counts.parameters))
-        yield from ((planned, _checked(planned, counts)) for planned in plan.variants[key])
-    for planned in plan.failed:
-        fits = not sizes or frozenset(planned.mapped.sizes) in sizes
-        yield planned, None if fits else _wrong_sizes(planned.mapped.sizes, next(iter(sizes)))
+        yield from ((one, _checked(one, counts)) for one in ran[key])
+    for failed in (one for one in planned if one.row.status != "ok"):
+        fits = not sizes or frozenset(failed.row.parameters) in sizes
+        yield failed, None if fits else _wrong_sizes(failed.row.parameters, next(iter(sizes)))
 
 
-def _checked(planned: _PlannedRecord, outcome: KernelCounts | PerfModelError) -> KernelCounts | PerfModelError:
+def _checked(planned: _Planned, outcome: KernelCounts | PerfModelError) -> KernelCounts | PerfModelError:
     """Return counts if the result's work-group and sizes fit them, else the error that refuses it."""
     if isinstance(outcome, PerfModelError):
         return outcome
-    sizes, shape = planned.mapped.sizes, three_axes(outcome.launch.group_shape)
-    for axis, width in zip(BLOCK_SIZES, shape, strict=True):
-        given = planned.configuration.get(axis, width)
-        if given != width:
+    sizes = planned.row.parameters
+    for axis, width in zip(BLOCK_SIZES, three_axes(outcome.launch.group_shape), strict=True):
+        if (given := planned.configuration.get(axis, width)) != width:
             return DocumentError(f"was launched with {axis}={given}, and the kernel has {width}")
     if {*sizes} != {*outcome.parameters}:
         return _wrong_sizes(sizes, outcome.parameters)
@@ -370,26 +323,15 @@ def _wrong_sizes(sizes: Collection[str], wanted: Collection[str]) -> DocumentErr
 
 
 def _record(
-    result: TunerResult, form: str, source: KernelSource, mapped: MappedConfiguration, facts: DeviceFacts
-) -> Measurement:
+    result: TunerResult, form: str, source: KernelSource, variant: dict[str, Any], sizes: dict[str, int],
+    facts: DeviceFacts,
+) -> Measurement:  # fmt: skip
     return Measurement(
-        kernel=source.name,
-        group=source.group,
-        tags=(*source.tags, TAG),
-        variant=mapped.variant,
-        parameters=mapped.sizes,
-        device=facts.name,
-        platform=facts.platform,
-        driver=facts.driver,
-        versions={"perfmodel": version("perfmodel"), "results": form},
-        kernel_hash="",
-        counts_hash="",
-        samples_s=result.samples_s,
-        dropped=0,
-        taken_at=result.taken_at,
-        status=result.status,
-        message=result.message,
-    )
+        kernel=source.name, group=source.group, tags=(*source.tags, TAG), variant=variant, parameters=sizes,
+        device=facts.name, platform=facts.platform, driver=facts.driver,
+        versions={"perfmodel": version("perfmodel"), "results": form}, kernel_hash="", counts_hash="",
+        samples_s=result.samples_s, dropped=0, taken_at=result.taken_at, status=result.status, message=result.message,
+    )  # fmt: skip
 
 
 def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: KernelCounts | None = None) -> Measurement:
@@ -402,14 +344,14 @@ def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: Ker
     return row
 
 
-def _refusal(planned: _PlannedRecord, error: PerfModelError) -> str:
+def _refusal(planned: _Planned, error: PerfModelError) -> str:
     """Return the sentence on a refused result."""
     if isinstance(error, DocumentError):
         return f"the configuration ({in_words(planned.configuration)}) {error.problem}"
     details = vars(error)
     if isinstance(error, SpaceError) and "configuration" in details:
         return f"the kernel ({details['configuration']}) {details['reason']}"
-    return f"the kernel ({in_words(planned.mapped.variant)}) cannot be counted: {error}"
+    return f"the kernel ({in_words(planned.row.variant)}) cannot be counted: {error}"
 
 
 def _identity(row: Measurement) -> tuple[object, ...]:

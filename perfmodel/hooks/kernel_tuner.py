@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.errors import KernelError, KernelFileError, PerfModelError, ResultsError, SpaceError, extra_needed
-from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -53,11 +52,11 @@ def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
     return unit
 
 
-def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...], frozenset[str]] | None:
-    """Return the names of the parameters of ``build``, and of the required ones; None if it takes any name."""
+def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...] | None, frozenset[str]]:
+    """Return the names of the parameters of ``build`` (None if it takes any name), and of the required ones."""
     parameters = inspect.signature(build).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
+        return None, frozenset()
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return tuple(p.name for p in named), frozenset(p.name for p in named if p.default is p.empty)
 
@@ -68,7 +67,6 @@ def three_axes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _key(configuration: Configuration) -> str:
-    """Return a key that does not depend on the order of the names."""
     return repr(sorted(configuration.items()))
 
 
@@ -80,6 +78,11 @@ class DeviceCode:
     text: str  # OpenCL C
     arguments: tuple[str, ...]  # names, in the order of the kernel's parameters
     global_size: tuple[int, ...]  # work-items along each axis
+
+    @property
+    def signature(self) -> str:
+        """The kernel's name and arguments."""
+        return f"{self.name}({', '.join(self.arguments)})"
 
 
 def device_code(
@@ -103,14 +106,11 @@ def device_code(
     scheduled = schedule(unit)
     kernel = scheduled.default_entrypoint
     passed = get_subkernel_arg_info(kernel, launch.name)
-    if passed.passed_temporaries or passed.passed_inames:
-        extra = ", ".join((*passed.passed_temporaries, *passed.passed_inames))
-        raise refused(configuration, f"needs {extra} in addition to its arguments, which the tuner cannot give")
+    if extra := (*passed.passed_temporaries, *passed.passed_inames):
+        raise refused(configuration, f"needs {', '.join(extra)} in addition to its arguments, which no tuner can give")
     groups, _ = kernel.get_grid_size_upper_bounds_as_exprs(scheduled.callables_table)
-    global_size = tuple(
-        int(evaluate(number, dict(sizes))) * width
-        for number, width in zip(three_axes(groups), three_axes(launch.group_shape), strict=True)
-    )
+    widths = zip(three_axes(groups), three_axes(launch.group_shape), strict=True)
+    global_size = tuple(int(evaluate(number, dict(sizes))) * width for number, width in widths)
     return DeviceCode(launch.name, GeneratedCode(scheduled).text, tuple(passed.passed_arg_names), global_size)
 
 
@@ -127,7 +127,7 @@ def made_arguments(
 
 
 @dataclass(frozen=True, eq=False)
-class Guide(FrozenValue):
+class Guide:
     """Predictions of all configurations of a space, for Kernel Tuner.
 
     At its first use it raises SpaceError if no configuration is allowed or fits on the device, or one that is allowed
@@ -135,20 +135,20 @@ class Guide(FrozenValue):
 
     Parameters
     ----------
-    build : callable
+    build
         ``build(**configuration)`` returns the transformed :class:`loopy.TranslationUnit`.
-    space : mapping of str to sequence
+    space
         The values of each parameter, as Kernel Tuner's ``tune_params``.
-    model : FittedModel
+    model
         Weights of the device that Kernel Tuner runs on.
-    sizes : mapping of str to int
+    sizes
         Every size parameter of the kernel.
-    restrictions : sequence of callables
+    restrictions
         Functions of a configuration (a mapping); it is allowed if all return true.
-    blocks : sequence of str, optional
+    blocks
         The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names
         (``block_size_x``, ...). If the space has none of them, :attr:`tune_params` gets them with the kernels' shapes.
-    allow_unmeasured : bool
+    allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
 
@@ -159,27 +159,26 @@ class Guide(FrozenValue):
     restrictions: Sequence[Callable[[Configuration], bool]] = ()
     blocks: Sequence[str] | None = None
     allow_unmeasured: bool = False
+    _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
+    _codes: dict[str, DeviceCode] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def ranked(self) -> tuple[tuple[dict[str, Any], float], ...]:
         """Each allowed configuration that fits on the device, with its predicted time [s]; the fastest first."""
-        allowed = list(self._allowed())
-        predicted = [(configuration, self.seconds(configuration)) for configuration in allowed]
+        predicted = [(configuration, self.seconds(configuration)) for configuration in self._allowed]
         fitting = sorted((pair for pair in predicted if pair[1] < math.inf), key=lambda pair: pair[1])
         if not fitting:
             points = math.prod(map(len, self.space.values()))
-            problem = f"the space has {points} configurations, the restrictions allow {len(allowed)}, and of these none"
-            raise SpaceError(f"{problem} fits on the device", "give more values, or change the restrictions")
+            problem = f"the space has {points} configurations, the restrictions allow {len(predicted)}, and of these"
+            raise SpaceError(f"{problem} none fits on the device", "give more values, or change the restrictions")
         return tuple((self._with_blocks(configuration), seconds) for configuration, seconds in fitting)
 
     @cached_property
     def tune_params(self) -> dict[str, list[Any]]:
         """The space for Kernel Tuner, with the shape of the work-group."""
-        added = {
-            name: sorted({configuration[name] for configuration, _ in self.ranked})
-            for name in self._block_names if name not in self.space
-        }  # fmt: skip
-        return {**{name: list(values) for name, values in self.space.items()}, **added}
+        added = [name for name in self._block_names if name not in self.space]
+        shapes = {name: sorted({configuration[name] for configuration, _ in self.ranked}) for name in added}
+        return {**{name: list(values) for name, values in self.space.items()}, **shapes}
 
     def counts(self, configuration: Configuration) -> KernelCounts:
         """Return the counts of a configuration, which are made once; raise SpaceError if that fails."""
@@ -201,13 +200,13 @@ class Guide(FrozenValue):
             return math.inf
 
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
-        """Return a restriction that keeps only the configurations that are predicted to be fast.
+        """Return a restriction for Kernel Tuner that keeps the configurations that are predicted to be fast.
 
         Parameters
         ----------
-        within : float, optional
+        within
             Keep configurations predicted to take at most this factor times the shortest time [1].
-        top : int, optional
+        top
             Keep this number. By default all that are allowed are kept.
 
         Returns
@@ -215,11 +214,6 @@ class Guide(FrozenValue):
         callable
             For ``restrictions=[...]``. It takes the values in the order of :attr:`tune_params`, or by name, or one
             mapping, as Kernel Tuner calls it in different places.
-
-        Raises
-        ------
-        ResultsError
-            If `within` or `top` is below 1, or the shortest predicted time is not positive.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
@@ -262,9 +256,9 @@ class Guide(FrozenValue):
 
         Parameters
         ----------
-        arguments : mapping of str to numpy.ndarray, optional
+        arguments
             Arrays by name; others are made, with contents in [0.5, 2).
-        scalars : mapping of str to float, optional
+        scalars
             The kernel's scalar arguments, without sizes.
 
         Raises
@@ -282,8 +276,8 @@ class Guide(FrozenValue):
 
         def source(configuration: Configuration) -> str:
             code = self._code(configuration)
-            if (code.name, code.arguments) != (first.name, first.arguments):
-                raise refused(configuration, f"is the kernel {_signature(code)}, another one is {_signature(first)}")
+            if code.signature != first.signature:
+                raise refused(configuration, f"is the kernel {code.signature}, another one is {first.signature}")
             return code.text
 
         return {
@@ -298,14 +292,6 @@ class Guide(FrozenValue):
             **({} if set(self._block_names) <= {*BLOCK_SIZES} else {"block_size_names": list(self._block_names)}),
         }
 
-    @cached_property
-    def _counts(self) -> dict[str, KernelCounts]:
-        return {}
-
-    @cached_property
-    def _codes(self) -> dict[str, DeviceCode]:
-        return {}
-
     def _code(self, configuration: Configuration) -> DeviceCode:
         own = self._own(configuration)
         key = _key(own)
@@ -313,19 +299,18 @@ class Guide(FrozenValue):
             self._codes[key] = device_code(build_kernel(self.build, own), self.counts(own), self.sizes, own)
         return self._codes[key]
 
-    def _allowed(self) -> Iterator[dict[str, Any]]:
-        for values in product(*self.space.values()):
-            configuration = dict(zip(self.space, values, strict=True))
-            if all(allowed(configuration) for allowed in self.restrictions):
-                yield configuration
+    @property
+    def _allowed(self) -> list[dict[str, Any]]:
+        every = (dict(zip(self.space, values, strict=True)) for values in product(*self.space.values()))
+        return [configuration for configuration in every if all(allows(configuration) for allows in self.restrictions)]
 
     @cached_property
     def _block_names(self) -> tuple[str, ...]:
         if self.blocks is not None:
             return tuple(self.blocks)
         names = tuple(name for name in BLOCK_SIZES if name in self.space)
-        shapes = (self.counts(configuration).launch.group_shape for configuration in self._allowed())
-        return names or BLOCK_SIZES[: max(map(len, shapes)) or 1]
+        axes = max(len(self.counts(configuration).launch.group_shape) for configuration in self._allowed)
+        return names or BLOCK_SIZES[: axes or 1]
 
     def _own(self, configuration: Configuration) -> dict[str, Any]:
         """Return a configuration without the shape of the work-group that was added."""
@@ -335,7 +320,7 @@ class Guide(FrozenValue):
         """Return a configuration with the shape of its work-groups; raise SpaceError if its parameters give another."""
         shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
-        whole = {**configuration, **{n: w for n, w in zip(names, shape, strict=False) if n not in self.space}}
+        whole = {**configuration, **{n: width for n, width in zip(names, shape, strict=False) if n not in self.space}}
         given = three_axes(tuple(whole.get(name) for name in names))
         if given != shape:
             groups, wrong = "x".join(map(str, shape)), "x".join(map(str, given))
@@ -371,7 +356,3 @@ class PredictedFirst:
             problem = f"Kernel Tuner's space has the configuration ({in_words(configuration)}), the guide does not"
             raise ResultsError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
         return rank
-
-
-def _signature(code: DeviceCode) -> str:
-    return f"{code.name}({', '.join(code.arguments)})"

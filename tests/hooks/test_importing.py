@@ -1,4 +1,4 @@
-"""Results of other tuners become records: variants, counts, statuses, units and devices; what does not fit is named."""
+"""Results of other tuners as records: kernels, counts, statuses, units and devices; errors name what does not fit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import pytest
 
 from perfmodel import store
 from perfmodel.counts import count
-from perfmodel.errors import KernelFileError, PerfModelError, ResultsError, StoreError
+from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, ResultsError, StoreError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results, importing
+from perfmodel.hooks.importing import kernel_source
 from perfmodel.predicting.model import fit
 from perfmodel.progress import Silent
 from perfmodel.store import t4
+from perfmodel.store.exchange import TunerResults
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
 from tests.store.test_exchange_tuner_files import ENTRIES, cache
@@ -80,23 +82,17 @@ def test_a_second_import_adds_nothing():
     assert before == Path("store/measurements.jsonl").read_bytes()
 
 
-def test_the_file_may_be_a_function_or_a_class_of_kernels():
-    found = import_results("cache.json", build, "store", SIZES)
-    assert "summed" == found.rows[0].kernel  # the cache's name of it
-    found = import_results("cache.json", build, "other", SIZES, name="mine")
-    assert "mine" == found.rows[0].kernel
+@pytest.mark.parametrize(("given", "expected"), [({}, "summed"), ({"name": "mine"}, "mine")])
+def test_a_function_takes_the_caches_name_by_default(given, expected):
+    assert expected == import_results("cache.json", build, "store", SIZES, **given).rows[0].kernel
 
 
 def test_t4_of_a_kernel_class_comes_back():
     from measurement_kernels.stride1 import KERNEL
 
     variant = dict(KERNEL.variants_on(256, 1)[0])
-    rows = [
-        measurement(kernel=KERNEL.name, variant=variant, parameters={"n": 2048}),
-        measurement(kernel="another", variant=variant, parameters={"n": 2048}),
-    ]
     sizes = dict.fromkeys(KERNEL.sizes.at(KERNEL.sizes.start)[0], 2048)
-    rows[0] = measurement(kernel=KERNEL.name, variant=variant, parameters=sizes)
+    rows = [measurement(kernel=name, variant=variant, parameters=sizes) for name in (KERNEL.name, "another")]
     Path("t4.json").write_text(json.dumps(t4(rows)))
     found = import_results("t4.json", KERNEL, "store", device="D", platform="P", driver="1")
     (row,) = found.rows
@@ -106,20 +102,17 @@ def test_t4_of_a_kernel_class_comes_back():
     assert "is for the kernel 'another', not" in found.refused[0]
 
 
-@pytest.mark.parametrize(("names", "by"), [(["variant"], None), (["layout"], None), (["layout", "n"], "layout")])
-def test_variants_are_found_by_name(names, by):
-    key = by or names[0]
-    own = {name: 4096 for name in names if name == "n"}
-    with_keys(names, entry(**{key: "two"}, **own), entry(**{key: "three"}, **own))
-    found = import_results("cache.json", "named.py", "store", SIZES, by=by)
+@pytest.mark.parametrize("own", [{}, {"n": 4096}])
+def test_variants_are_found_by_the_parameter_that_names_them(own):
+    with_keys(["layout", *own], entry(layout="two", **own), entry(layout="three", **own))
+    found = import_results("cache.json", "named.py", "store", SIZES)
     (row,) = found.rows
     assert ({"variant": "two"}, {"n": 4096}) == (row.variant, row.parameters)
-    assert "is the variant 'three', and the kernel file has one, two" in found.refused[0]
-
-
-def test_which_parameter_names_the_variant_must_be_clear():
-    with pytest.raises(ResultsError, match=r"the configurations have group, terms; name the parameter .*--by NAME"):
+    assert "has variant='three', and the kernel file has the values one, two" in found.refused[0]
+    with_keys(["group", "terms"], entry(group=1, terms=2))
+    with pytest.raises(ResultsError, match="no parameter of the results names one; give results with one such"):
         import_results("cache.json", "named.py", "store", SIZES)
+
 
 
 def test_kernel_tuners_block_sizes_are_compared_with_the_launch():
@@ -131,6 +124,13 @@ def test_kernel_tuners_block_sizes_are_compared_with_the_launch():
     assert "was launched with block_size_x=64, and the kernel has 32" in found.refused[0]
 
 
+@pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, "x"])
+def test_only_integers_are_sizes(value):
+    with_keys(["group", "n"], entry(group=32, n=value))
+    with pytest.raises(ResultsError, match="which is neither a parameter of the kernel file nor a size"):
+        import_results("cache.json", "kernel.py", "store")
+
+
 def test_sizes_may_be_in_the_configuration():
     with_keys(["group", "n"], entry(group=32, n=640))
     assert {"n": 640} == import_results("cache.json", "kernel.py", "store").rows[0].parameters
@@ -139,7 +139,7 @@ def test_sizes_may_be_in_the_configuration():
 
 
 @pytest.mark.parametrize(
-    ("names", "values", "sizes", "said"),
+    ("names", "values", "sizes", "text"),
     [
         (["terms"], {"terms": 1}, SIZES, "has no value for group, which the kernel file needs"),
         (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which is neither a parameter"),
@@ -148,52 +148,27 @@ def test_sizes_may_be_in_the_configuration():
         (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileError"),
     ],
 )
-def test_what_cannot_be_mapped_is_refused(names, values, sizes, said):
+def test_invalid_configurations_are_refused(names, values, sizes, text):
     with_keys(names, entry(**values))
     with pytest.raises(ResultsError, match="none of its 1 results can be used") as caught:
         import_results("cache.json", "kernel.py", "store", sizes)
-    assert said in str(caught.value)
+    assert text in str(caught.value)
     assert not Path("store").exists()
 
 
-def test_what_can_be_mapped_is_kept_beside_what_cannot():
+def test_valid_results_are_kept_if_others_are_refused():
     with_keys(["group"], entry(group=32), entry(group=0))
     found = import_results("cache.json", "kernel.py", "store", SIZES)
     assert (1, 1) == (len(found.rows), len(found.refused))
     assert "(group=0" in found.refused[0]
 
 
-def test_sizes_that_the_kernel_does_not_have_are_refused_also_of_failures():
-    failed = '"1": {"group": 64, "m": 3, "__error__": "RuntimeFailedConfig"},'
-    with_keys(["group", "m"], failed, entry(group=32, m=3))
-    with pytest.raises(ResultsError, match="has m, which is neither a parameter nor a size of the kernel"):
-        import_results("cache.json", "kernel.py", "store", SIZES)
-    document = {
-        "schema_version": "1.0.0",
-        "results": [
-            {"configuration": {"group": 32, "m": 3}, "times": {}, "invalidity": "compile", "correctness": 0},
-            {"configuration": {"group": 32}, "times": {"runtimes": [1.0]}, "invalidity": "correct", "correctness": 1},
-            {"configuration": {"group": 64}, "times": {}, "invalidity": "timeout", "correctness": 0},
-        ],
-    }
-    Path("t4.json").write_text(json.dumps(document))
-    found = import_results("t4.json", "kernel.py", "store", SIZES, device="D")
-    assert ["ok", "timeout"] == [row.status for row in found.rows]
-    assert "(group=32 m=3) has m, which is neither a parameter nor a size of the kernel" in found.refused[0]
-
-
-@pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, [3], "x"])
-def test_what_is_no_size_is_refused(value):
-    with_keys(["group", "n"], entry(group=32, n=value))
-    with pytest.raises(ResultsError, match="which is neither a parameter of the kernel file nor a size"):
-        import_results("cache.json", "kernel.py", "store")
 
 
 def test_damaged_files_end_in_one_error():
-    """Whatever is in a file: it is imported, or refused with one of perfmodel's errors."""
     whole = Path("cache.json").read_bytes()
     exported = json.dumps(t4([measurement(kernel="kernel", variant={"group": 32}, parameters={"n": 64})])).encode()
-    for seed in range(120):
+    for seed in range(60):
         rng = random.Random(seed)
         _, content = mutated("cache.json", (whole, exported)[seed % 2], rng)
         Path("damaged.json").write_bytes(content)
@@ -207,14 +182,22 @@ def test_an_empty_cache_is_refused():
         import_results("cache.json", "kernel.py", "store", SIZES)
 
 
-def test_the_store_says_more_of_its_device():
+def test_platform_and_driver_come_from_the_store():
     store.prepare("store", DeviceFacts("A device", "P", "7", ()))
     store.append("store", measurement(device="A device", platform="P", driver="7"))
     row = import_results("cache.json", "kernel.py", "store", SIZES).rows[0]
     assert ("A device", "P", "7") == (row.device, row.platform, row.driver)
 
 
-def test_another_devices_store_is_refused_and_stays_as_it_was():
+def test_the_device_must_be_known_and_the_files():
+    with pytest.raises(ResultsError, match="the results are of 'A device', and 'B' was given"):
+        import_results("cache.json", "kernel.py", "store", SIZES, device="B")
+    Path("t4.json").write_text(json.dumps(t4([measurement(variant={"group": 32})])))
+    with pytest.raises(ResultsError, match="give it"):
+        import_results("t4.json", "kernel.py", "store", SIZES)
+
+
+def test_the_store_of_another_device_stays_as_it_was():
     store.append("store", measurement())
     before = Path("store/measurements.jsonl").read_bytes()
     with pytest.raises(StoreError, match=r"holds records of 'D' \(P\), not of 'A device'"):
@@ -222,15 +205,6 @@ def test_another_devices_store_is_refused_and_stays_as_it_was():
     assert before == Path("store/measurements.jsonl").read_bytes()
 
 
-def test_a_device_that_the_file_does_not_name_is_refused():
-    with pytest.raises(ResultsError, match="the results are of 'A device', and 'B' was given"):
-        import_results("cache.json", "kernel.py", "store", SIZES, device="B")
-
-
-def test_results_without_a_device_need_one():
-    Path("t4.json").write_text(json.dumps(t4([measurement(variant={"group": 32})])))
-    with pytest.raises(ResultsError, match="give it"):
-        import_results("t4.json", "kernel.py", "store", SIZES)
 
 
 def test_a_kernel_file_without_kernels_is_refused():
@@ -347,3 +321,66 @@ def test_a_cache_of_another_kernel_is_refused_before_anything_is_counted():
     with pytest.raises(ResultsError, match="has group=32, which is neither a parameter of the kernel"):
         import_results("cache.json", "spaced.py", "store", SIZES)
     assert not Path("store").exists()
+
+
+# {{{ spaces
+
+SPACE = """
+from tests.hooks.spaces import build
+
+
+def kernel(group, terms, repeats=1):
+    if repeats != 1:
+        raise ValueError("repeats must be 1")
+    return build(group, terms)
+
+
+def space():
+    return {"group": (32, 64), "terms": (1, 2)}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "spaced.py"
+    path.write_text(SPACE)
+    return kernel_source(path, TunerResults("results.json", "T4", None, None, ()))
+
+
+def test_a_configuration_of_the_space(source):
+    variant = {"group": 32, "terms": 2, "repeats": 1}
+    assert (variant, SIZES) == source.mapped({**variant, "block_size_x": 32}, SIZES)
+    assert (variant, SIZES) == source.mapped({**variant, **SIZES}, SIZES)
+    assert "summed" == source.build(**variant).default_entrypoint.name
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"group": 128, "terms": 1}, "has group=128, and the kernel file has the values 32, 64"),
+        ({"group": "32", "terms": 1}, "has group='32', and the kernel file has the values 32, 64"),
+        ({"group": 32}, "has no value for terms, which the kernel file needs"),
+        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel nor a size"),
+        ({"group": 32, "terms": 1, "n": 64}, "has n=64, where n=4096 was given"),
+        ({"group": 32, "terms": 1, "kernel": "other"}, "is for the kernel 'other', not 'spaced'"),
+    ],
+)
+def test_names_and_values_that_the_space_does_not_have_are_refused(source, given, text):
+    with pytest.raises(DocumentError) as caught:
+        source.mapped(given, SIZES)
+    assert text in caught.value.problem
+
+
+def test_a_recorded_space_takes_the_names_of_its_cache():
+    path = Path(__file__).parents[2] / "test_kernels" / "recorded" / "convolution.py"
+    recorded = kernel_source(path, TunerResults("results.json", "T4", None, None, ()))
+    given = {"block_size_x": 16, "block_size_y": 4, "tile_size_x": 1, "tile_size_y": 2, "use_padding": 0}
+    given |= {"read_only": 0, "use_shmem": 1, "use_cmem": 1, "filter_width": 15, "filter_height": 15}
+    assert given == recorded.mapped(given, {"n": 4096})[0]
+    with pytest.raises(DocumentError, match="has tile_size_x=5, and the kernel file has the values 1, 2, 3, 4"):
+        recorded.mapped({**given, "tile_size_x": 5}, {"n": 4096})
+    with pytest.raises(Exception, match="the filter has 15 rows"):
+        recorded.build(**{**given, "filter_width": 17})
+
+
+# }}}

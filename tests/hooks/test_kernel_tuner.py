@@ -1,4 +1,4 @@
-"""What Kernel Tuner is told of a space; with Kernel Tuner itself in ``test_kernel_tuner_runs.py``."""
+"""The hook for Kernel Tuner: ranking, restriction, search order, and the code of configurations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ import copy
 import sys
 from types import SimpleNamespace
 
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.errors import KernelArgumentError, MissingExtraError, ResultsError, SpaceError
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.hooks import Guide
-from perfmodel.hooks.kernel_tuner import PredictedFirst
+from perfmodel.hooks.kernel_tuner import PredictedFirst, device_code, made_arguments
+from perfmodel.predicting.model import FittedModel
 from tests.hooks.spaces import MODEL, SIZES, SPACE, build
-from tests.hooks.test_kernel_tuner_code import small
+
+
+def small(most: int) -> FittedModel:
+    """The model of a device that allows groups of so many work-items."""
+    facts = {"max_work_group_size": Fact(most, "work-items", "a test")}
+    return FittedModel(MODEL.fitted, DeviceFacts.from_mapping("D", "P", "1", facts))
 
 
 def guide(**changes) -> Guide:
@@ -76,48 +85,47 @@ def test_a_shape_that_is_not_the_kernels_is_refused():
 # {{{ the restriction
 
 
-def test_a_restriction_keeps_a_factor_of_the_best():
-    assert [(64, 1), (64, 2), (32, 1), (32, 2)] == kept(guide(), within=2.0)
-    assert [(64, 1), (32, 1)] == kept(guide(), within=1.99)
 
 
-def test_a_restriction_keeps_the_first():
-    assert [(64, 1), (64, 2), (32, 1)] == kept(guide(), top=3)
 
 
-def test_with_both_a_configuration_must_meet_both():
-    assert [(64, 1), (32, 1)] == kept(guide(), top=3, within=1.5)
-    assert [(64, 1)] == kept(guide(), top=1, within=4.0)
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, [(64, 4), (64, 1), (64, 2), (32, 4), (32, 1), (32, 2)]),
+        ({"within": 2.0}, [(64, 1), (64, 2), (32, 1), (32, 2)]),
+        ({"within": 1.99}, [(64, 1), (32, 1)]),
+        ({"top": 3}, [(64, 1), (64, 2), (32, 1)]),
+        ({"top": 3, "within": 1.5}, [(64, 1), (32, 1)]),
+        ({"top": 1, "within": 4.0}, [(64, 1)]),
+    ],
+)
+def test_a_restriction_keeps_configurations_by_factor_and_number(asked, expected):
+    assert expected == kept(guide(), **asked)
 
 
-def test_with_neither_all_are_kept():
-    assert 6 == len(kept(guide()))
+@pytest.mark.parametrize("asked", [{"within": 0.5}, {"top": 0}, {"within": float("nan")}])
+def test_a_restriction_must_keep_something(asked):
+    with pytest.raises(ResultsError, match="keep nothing; give a factor and a number of 1 or more"):
+        guide().restriction(**asked)
 
 
-def test_a_restriction_ties_the_groups_to_the_kernel():
-    test = guide().restriction()
-    assert test(group=64, terms=1, block_size_x=64)
-    assert not test(group=64, terms=1, block_size_x=32)
+def test_a_factor_needs_a_positive_shortest_time():
+    free = guide(sizes={"n": 64}, build=lambda group, terms: build(group, 0), space={"group": (32,), "terms": (0,)})
+    with pytest.raises(ResultsError, match=r"the shortest predicted time is 0 s; give top="):
+        free.restriction(within=2.0)
 
 
 def test_a_restriction_is_called_in_three_ways_and_copied():
     test = copy.deepcopy(guide().restriction(top=1))
     assert test(64, 1, 64)
     assert not test(64, 2, 64)
+    assert not test(64, 1, 32)
     assert test({"group": 64, "terms": 1, "block_size_x": 64})
     assert test(block_size_x=64, terms=1, group=64)
 
 
-@pytest.mark.parametrize("asked", [{"within": 0.5}, {"top": 0}, {"within": float("nan")}])
-def test_a_restriction_that_keeps_nothing_is_refused(asked):
-    with pytest.raises(ResultsError, match="keep nothing; give a factor and a number of 1 or more"):
-        guide().restriction(**asked)
-
-
-def test_a_factor_of_no_time_is_refused():
-    with pytest.raises(ResultsError, match=r"the shortest predicted time is 0 s; give top="):
-        guide(sizes={"n": 64}, build=lambda group, terms: build(group, 0), space={"group": (32,), "terms": (0,)}) \
-            .restriction(within=2.0)  # fmt: skip
 
 
 # }}}
@@ -126,7 +134,7 @@ def test_a_factor_of_no_time_is_refused():
 # {{{ the searching order
 
 
-def test_the_optimizer_goes_from_the_quickest_to_the_slowest():
+def test_the_optimizer_runs_the_fastest_predictions_first():
     found = guide(blocks=("group",))
     places = {repr(sorted(one.items())): place for place, (one, _) in enumerate(found.ranked)}
     order: list[tuple[int, int]] = []
@@ -147,7 +155,7 @@ def test_a_space_that_was_not_predicted_is_refused():
         optimizer(lambda values: 0.0, SimpleNamespace(list=[(32,), (16,)]))
 
 
-def test_without_kernel_tuner_it_says_how_to_install_it(monkeypatch):
+def test_the_strategy_needs_kernel_tuner(monkeypatch):
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(MissingExtraError, match=r"perfmodel\[kernel-tuner\]"):
         guide().strategy()
@@ -172,12 +180,10 @@ def test_the_kernel_is_loopys():
     assert 0.5 <= a.min() < a.max() < 2.0
 
 
-def test_arrays_may_be_given():
+
+def test_arrays_may_be_given_if_the_kernel_has_them():
     a = np.arange(4096, dtype=np.float32)
     assert a is guide().kernel({"a": a})["arguments"][1]
-
-
-def test_an_array_that_the_kernel_does_not_have_is_refused():
     with pytest.raises(ResultsError, match="arguments name b, which the kernel does not have; name some of: out, a, n"):
         guide().kernel({"b": np.zeros(4)})
     with pytest.raises(KernelArgumentError):
@@ -185,8 +191,6 @@ def test_an_array_that_the_kernel_does_not_have_is_refused():
 
 
 def test_kernels_of_different_names_are_refused():
-    import loopy as lp
-
     def named(group, terms):
         unit = build(group, terms)
         return lp.rename_callable(unit, "summed", f"summed_{terms}") if terms > 1 else unit
@@ -194,6 +198,73 @@ def test_kernels_of_different_names_are_refused():
     found = guide(build=named).kernel()
     with pytest.raises(SpaceError, match=r"is the kernel summed_2\(out, a, n\), another one is"):
         found["kernel_source"]({"group": 32, "terms": 2, "block_size_x": 32})
+
+
+# }}}
+
+
+# {{{ the code
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda group: 1 // 0, "(group=32) cannot be built: ZeroDivisionError"),
+        (lambda terms: build(32), "cannot be built: TypeError"),
+        (lambda group: "a kernel", "gives str, where build() must return a loopy.TranslationUnit"),
+        (lambda group: lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2)),
+         "(group=32) cannot be counted: "),
+    ],
+)  # fmt: skip
+def test_an_invalid_configuration_is_named(make, text):
+    with pytest.raises(SpaceError) as caught:
+        guide(build=make).counts({"group": 32})
+    assert text in str(caught.value)
+
+
+
+
+
+def transposed() -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < m}",
+        "out[j, i] = p*a[i, j]",
+        [
+            lp.GlobalArg("out", np.float32, shape="m, n"), lp.GlobalArg("a", np.float64, shape="n, m"),
+            lp.ValueArg("p", np.float32), lp.ValueArg("n, m", np.int32),
+        ],
+        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2), name="transposed",
+    )  # fmt: skip
+    t_unit = lp.split_iname(t_unit, "i", 4, outer_tag="g.1", inner_tag="l.1")
+    return lp.split_iname(t_unit, "j", 8, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_the_launch_covers_all_points():
+    unit = transposed()
+    found = device_code(unit, count(unit), {"n": 10, "m": 17}, {})
+    assert ("transposed", ("out", "a", "p", "n", "m")) == (found.name, found.arguments)
+    assert (24, 12, 1) == found.global_size  # 17 columns in groups of 8, 10 rows in groups of 4
+    assert "transposed(__global float *__restrict__ out" in found.text
+
+
+def test_arguments_have_their_types_and_shapes():
+    found = made_arguments(transposed(), {"n": 10, "m": 17}, {"p": 3.0})
+    assert {"out": (170, "float32"), "a": (170, "float64")} == {
+        name: (found[name].size, str(found[name].dtype)) for name in ("out", "a")
+    }
+    assert {"p": np.float32(3.0), "n": 10, "m": 17} == {name: found[name] for name in ("p", "n", "m")}
+
+
+def test_a_sequence_of_launches_is_refused():
+    unit = lp.make_kernel(
+        "{[i, k]: 0 <= i < n and 0 <= k < 3}",
+        "for k\n ... gbarrier {id=wait}\n out[i] = out[i] + 1 {dep=wait}\n end",
+        [lp.GlobalArg("out", np.float32, shape="n", is_input=True), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2), name="repeated",
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
+    with pytest.raises(SpaceError, match=r"\(tile=1\) takes \d launches, and the tuner makes one"):
+        device_code(unit, count(unit), {"n": 64}, {"tile": 1})
 
 
 # }}}
