@@ -53,7 +53,7 @@ def time_command(
         model, problem = by.load(), ""
     except errors.NoWeightsError as error:  # then times are only measured
         model, problem = None, str(error)
-    device = find(by.device or (tuning.timing.place_of_device(model) if model else None))
+    device = find(by.device or (tuning.trials.index_of_device(model) if model else None))
     builders = {name: cache(build) for name, build in loaded.builders.items()}
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():
@@ -212,7 +212,6 @@ def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str
 def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> dict[str, Any]:
     trials, model = timing.trials, timing.model
     uncompared = {name: problem for each in timing.outputs for name, problem in each.uncompared.items()}
-    spent = {name: trials.spent(name) for name in trials.variants}
     return {
         "schema": SCHEMA,
         "kernel": str(kernel),
@@ -231,10 +230,7 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
         ],
         "withheld": [{"variant": name, "problem": str(error)} for name, error in timing.withheld.items()],
         "uncompared": [{"variant": name, "problem": problem} for name, problem in uncompared.items()],
-        "spent": [
-            {"variant": name, "building_s": cost.building_s, "running_s": cost.running_s}
-            for name, cost in spent.items()
-        ],
+        "spent": [{"variant": name, "seconds": trials.spent(name)} for name in trials.variants],
         "keep": None if keep is None else str(keep),
     }
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from perfmodel.errors import TuningError
 
-TOLERANCE = MappingProxyType({2: 1e-2, 4: 1e-4, 8: 1e-8})
-"""Largest relative difference of two outputs [1], by the size of a real number [bytes]; variants sum in different
-orders."""
+TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-8}
+"""Largest relative difference of two outputs [1], by the size of a real number [bytes]."""
 LEAST = 3
 """Variants that must agree before one counts as right, and by how many they must outnumber those that differ."""
 KEPT = 8
@@ -22,12 +20,10 @@ KEPT = 8
 NAMED = 6
 """Most variants that a text names."""
 REFERENCE = "reference()"
-"""Name of the outputs of a kernel file's ``reference()``."""
 ADVICE = "add reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"
 
 
-def all_nan(array: Any) -> bool:
-    """Whether an array has elements, all of them NaN."""
+def _all_nan(array: Any) -> bool:
     return bool(array.dtype.kind in "fc" and array.size and np.isnan(array).all())
 
 
@@ -87,27 +83,27 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
     if (output.shape, output.dtype) != (expected.shape, expected.dtype):
         kind, instead = (f"{array.dtype.name} of shape {array.shape}" for array in (output, expected))
         return f"'{name}' is {kind} instead of {instead}"
+    kind = output.dtype.kind
     if output.dtype.names:
         parts = ((f"{name}.{part}", output[part], expected[part]) for part in output.dtype.names)
         return next(filter(None, (_difference(*part, tolerance, terms) for part in parts)), "")
-    if output.dtype.kind not in "biufc":
+    if kind not in "biufc":
         return "" if output.tobytes() == expected.tobytes() else f"'{name}'"
-    wide = np.complex128 if output.dtype.kind == "c" else np.longdouble if output.dtype.kind in "iu" else np.float64
+    wide = np.complex128 if kind == "c" else np.longdouble if kind in "iu" else np.float64
+    most = tolerance if tolerance is not None and kind in "fc" else tolerance_of(output.dtype, terms)
     with np.errstate(all="ignore"):
         x, y = output.astype(wide), expected.astype(wide)
         deviation, size = np.abs(x - y), np.abs(y)
         scale = np.maximum(size, magnitude(size))
-        given = tolerance is not None and output.dtype.kind in "fc"
-        most = tolerance if given else tolerance_of(output.dtype, terms)
-        near = (deviation <= most * scale) & np.isfinite(y)
-        same = near | (output == expected) | (np.isnan(x) & np.isnan(y))
+        same = (deviation <= most * scale) & np.isfinite(y) | (output == expected) | (np.isnan(x) & np.isnan(y))
+        shares = deviation / scale
     if same.all():
         return ""
     deviation = np.where(same, 0, np.where(np.isnan(deviation), np.inf, deviation))
-    first = tuple(int(place) for place in np.unravel_index(int(np.argmin(same)), same.shape))
+    first = tuple(int(index) for index in np.unravel_index(int(np.argmin(same)), same.shape))
     worst = np.unravel_index(int(np.argmax(deviation)), same.shape)
     where = f"{name}[{', '.join(map(str, first))}]" if first else name
-    share = float(deviation[worst] / scale[worst]) if scale[worst] and np.isfinite(deviation[worst]) else float("inf")
+    share = float(shares[worst]) if np.isfinite(shares[worst]) else float("inf")
     return (
         f"'{name}' by up to {float(deviation[worst]):.3g} ({100 * share:.3g} %), in {np.count_nonzero(~same)} of "
         f"{same.size} elements, first {where} = {output[first]!s} instead of {expected[first]!s}"
@@ -143,7 +139,7 @@ def _expected_array(name: str, value: Any, output: Any) -> Any:
         raise _wrong_reference(given, allowed)
     with np.errstate(all="ignore"):
         same = array.astype(output.dtype)
-    if all_nan(same):
+    if _all_nan(same):
         raise _wrong_reference(f"gives '{name}' with NaN in every element", "numbers that can be compared")
     return same
 
@@ -157,28 +153,17 @@ def _wrong_reference(found: str, allowed: str) -> TuningError:
 class Agreement:
     """Which variants gave the same outputs.
 
-    Parameters
-    ----------
-    groups
-        Names of the variants with the same outputs, the largest group first. With a reference the first group agrees
-        with it, and may be empty.
-    differs
-        How each other variant's outputs differ from the first group's.
-    uncompared
-        Why the output of a variant could not be compared.
-    reference
-        Whether outputs were compared with those of ``reference()``.
-
     Examples
     --------
     >>> Agreement((("a", "b"), ("c",))).right, Agreement((("a",), ("c",))).right
     (('a', 'b'), ())
     """
 
+    # Names of variants with the same outputs, the largest group first; with a reference first those that agree with it.
     groups: tuple[tuple[str, ...], ...] = ()
-    differs: Mapping[str, str] = field(default_factory=dict, hash=False)
-    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)
-    reference: bool = False
+    differs: Mapping[str, str] = field(default_factory=dict, hash=False)  # of other variants, from the first group
+    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  # the reason for each
+    reference: bool = False  # whether outputs were compared with those of reference()
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -262,12 +247,12 @@ def _names(names: Sequence[str]) -> str:
 
 @dataclass(eq=False)
 class _Group:
-    """Variants with equal outputs: these, the names of the arrays written, and the difference from the first group."""
+    """Variants with equal outputs."""
 
     members: list[str]
-    outputs: Mapping[str, Any] | None
-    writes: frozenset[str]
-    differs: str = ""
+    outputs: Mapping[str, Any] | None  # None if they are not kept
+    writes: frozenset[str]  # names of the arrays
+    differs: str = ""  # from the first group
 
 
 class OutputComparison:
@@ -277,41 +262,38 @@ class OutputComparison:
     """
 
     def __init__(self, expected: Mapping[str, Any] | None = None, tolerance: float | None = None) -> None:
-        self._expected, self._tolerance = expected, tolerance
+        self._reference, self._tolerance = expected is not None, tolerance
         self._groups = [] if expected is None else [_Group([], expected, frozenset(expected))]
         self._uncompared: dict[str, str] = {}
         self._phrases: dict[tuple[str, str], str] = {}
 
     def add(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
         """Compare the outputs of a variant's first run; each element is a sum of about `terms` numbers."""
-        empty = next((output for output in outputs if all_nan(outputs[output])), None)
-        if empty is not None and self._expected is None:
+        empty = next((output for output in outputs if _all_nan(outputs[output])), None)
+        if empty is not None and not self._reference:
             advice = "give arguments(**sizes) with other contents, or reference()"
             self._uncompared[name] = f"every element of '{empty}' is NaN; {advice}"
             return
+        writes = frozenset(outputs)
         difference = ""
-        for group in self._groups:
-            if group.outputs is None or not group.writes <= outputs.keys():
-                continue
-            if self._expected is None and group.writes != outputs.keys():
-                continue
-            if not (phrases := differences(outputs, group.outputs, self._tolerance, terms)):
-                group.members.append(name)
-                return
-            difference = difference or "; ".join(phrases)
-            if self._expected is not None:
-                break
-        kept = outputs if self._expected is None and len(self._groups) < KEPT else None
-        lacking = ", ".join(sorted(self._groups[0].writes - outputs.keys())) if self._expected is not None else ""
-        difference = f"it does not write {lacking}" if lacking else difference
-        self._groups.append(_Group([name], kept, frozenset(outputs), difference))
+        for group in self._groups[:1] if self._reference else self._groups:
+            if lacking := group.writes - writes:
+                difference = f"it does not write {', '.join(sorted(lacking))}" if self._reference else difference
+            elif group.outputs is not None and (self._reference or group.writes == writes):
+                phrases = differences(outputs, group.outputs, self._tolerance, terms)
+                if not phrases:
+                    group.members.append(name)
+                    return
+                difference = difference or "; ".join(phrases)
+        kept = None if self._reference or len(self._groups) >= KEPT else outputs
+        self._groups.append(_Group([name], kept, writes, difference))
 
     def expect(self, expected: Mapping[str, Any]) -> None:
         """Compare the next variants with these right outputs, as of another layout."""
         self._groups[0].outputs, self._groups[0].writes = expected, frozenset(expected)
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of a second run; a variant that gives other ones agrees with none."""
+        """Compare the outputs of a second run; a variant with different ones agrees with no other."""
         group = next((group for group in self._groups if name in group.members), None)
         if group is None or group.outputs is None:
             return
@@ -322,26 +304,20 @@ class OutputComparison:
 
     @property
     def agreement(self) -> Agreement:
-        """The groups so far."""
-        groups = [group for group in self._groups if group.members]
-        if self._expected is not None:
-            first, others = self._groups[0], [group for group in groups if group is not self._groups[0]]
-            incomparable: list[_Group] = []
-        else:
-            numbers = Counter[frozenset[str]]()
-            for group in groups:
-                numbers[group.writes] += len(group.members)
-            kind = max(numbers, key=lambda writes: numbers[writes], default=frozenset[str]())
-            alike = sorted((group for group in groups if group.writes == kind), key=lambda group: -len(group.members))
-            incomparable = [group for group in groups if group.writes != kind]
-            first, others = (alike[0] if alike else _Group([], None, kind)), alike[1:]
+        """The groups so far; only variants that write the most frequent arrays are compared."""
+        groups = [group for group in self._groups if group.members or (self._reference and group is self._groups[0])]
         uncompared = dict(self._uncompared)
-        for group in incomparable:
-            why = f"it writes {', '.join(sorted(group.writes)) or 'nothing'}, and '{first.members[0]}' writes "
-            uncompared |= dict.fromkeys(group.members, why + (", ".join(sorted(first.writes)) or "nothing"))
-        differs = {name: self._phrase(group, first) for group in others for name in group.members}
-        shown = tuple(tuple(group.members) for group in (first, *others) if group.members or self._expected is not None)
-        return Agreement(shown, differs, uncompared, self._expected is not None)
+        if groups and not self._reference:
+            numbers = Counter(group.writes for group in groups for _ in group.members)
+            writes = max(numbers, key=numbers.__getitem__)
+            others = [group for group in groups if group.writes != writes]
+            groups = sorted((group for group in groups if group.writes == writes), key=lambda one: -len(one.members))
+            for group in others:
+                first, own = ((", ".join(sorted(names)) or "nothing") for names in (writes, group.writes))
+                why = f"it writes {own}, and '{groups[0].members[0]}' writes {first}"
+                uncompared |= dict.fromkeys(group.members, why)
+        differs = {name: self._phrase(group, groups[0]) for group in groups[1:] for name in group.members}
+        return Agreement(tuple(tuple(group.members) for group in groups), differs, uncompared, self._reference)
 
     def _phrase(self, group: _Group, first: _Group) -> str:
         """Return how a group differs from the first one; each pair is compared once."""

@@ -12,29 +12,20 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.documents import require
-from perfmodel.errors import (
-    AnchorError,
-    AssumptionError,
-    PerfModelError,
-    TrialError,
-    WeightsError,
-    listed,
-    not_anchored,
-)
+from perfmodel.errors import AnchorError, AssumptionError, PerfModelError, TrialError, WeightsError, not_anchored
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.opencl import Device
+from perfmodel.opencl import Device, devices, find
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Anchor
 from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Measurement
-from perfmodel.tuning.trials import Trials
+from perfmodel.tuning.trials import Trials, index_of_device
 from perfmodel.tuning.user_kernel import Arguments
 
 Sizes: TypeAlias = dict[str, int]
@@ -58,48 +49,33 @@ def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> 
     others shrink together, so that their ratios stay; if one of them cannot shrink further, none does.
     """
     ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)
-    while smaller := _halved(kernels, ladder[-1], names):
-        shrunk = tuple(name for name in names if smaller[name] < ladder[-1][name])
-        if len(ladder) > 1 and shrunk != names:
+    while names and min(ladder[-1][name] for name in names) >= 2 * LEAST:
+        last = ladder[-1]
+        halves = {name: -(-last[name] // 2) for name in names}
+        if not _allowed(kernels, {**last, **halves}):
+            halves = {name: half for name in names if (half := _rounded(kernels, last, name))}
+        shrunk = tuple(halves)
+        if not halves or (len(ladder) > 1 and shrunk != names) or not _allowed(kernels, {**last, **halves}):
             break
-        ladder, names = [*ladder, smaller], shrunk
+        ladder, names = [*ladder, {**last, **halves}], shrunk
     return tuple(reversed(ladder))
 
 
-def _halved(kernels: Sequence[KernelCounts], sizes: Sizes, names: Sequence[str]) -> Sizes | None:
-    """Return sizes with the named parameters about halved; None if the kernels do not allow any."""
-    if not names or min(sizes[name] for name in names) < 2 * LEAST:
-        return None
-    halves = {**sizes, **{name: -(-sizes[name] // 2) for name in names}}
-    if _meets(kernels, halves):
-        return halves
-    rounded = {name: half for name in names if (half := _rounded(kernels, sizes, name))}
-    return {**sizes, **rounded} if rounded and _meets(kernels, {**sizes, **rounded}) else None
-
-
 def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
-    """Return the smallest allowed value of a parameter, from its half up."""
+    """Return the smallest value of a parameter, from its half up, that all kernels allow."""
     half = -(-sizes[name] // 2)
     tried = np.arange(half, min(half + WINDOW, sizes[name]), dtype=np.int64)
     for kernel in kernels:
-        tried = _valid(kernel, sizes, name, tried)
+        while len(tried):
+            try:
+                kernel.work_groups().evaluate({**sizes, name: tried})
+                break
+            except AssumptionError as error:
+                tried = np.delete(tried, error.indices) if error.indices else tried[:0]
     return int(tried[0]) if len(tried) else None
 
 
-def _valid(kernel: KernelCounts, sizes: Sizes, name: str, tried: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the values of a parameter that a kernel's assumptions allow."""
-    while len(tried):
-        try:
-            kernel.work_groups().evaluate({**sizes, name: tried})
-            break
-        except AssumptionError as error:
-            if not error.indices:
-                return tried[:0]
-            tried = np.delete(tried, error.indices)
-    return tried
-
-
-def _meets(kernels: Sequence[KernelCounts], sizes: Sizes) -> bool:
+def _allowed(kernels: Sequence[KernelCounts], sizes: Sizes) -> bool:
     try:
         for kernel in kernels:
             kernel.work_groups()(**sizes)
@@ -109,15 +85,9 @@ def _meets(kernels: Sequence[KernelCounts], sizes: Sizes) -> bool:
 
 
 def anchor(
-    model: FittedModel,
-    kernel: TranslationUnit,
-    sizes: Mapping[str, int] | None = None,
-    /,
-    *,
-    allow_unmeasured: bool = False,
-    campaign: Campaign = ANCHOR,
-    **more_sizes: int,
-) -> FittedModel:
+    model: FittedModel, kernel: TranslationUnit, sizes: Mapping[str, int] | None = None, /, *,
+    allow_unmeasured: bool = False, campaign: Campaign = ANCHOR, **more_sizes: int,
+) -> FittedModel:  # fmt: skip
     r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by the measured time.
 
     With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at another
@@ -136,23 +106,15 @@ def anchor(
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     campaign
-        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious.
-
-    Notes
-    -----
-    Arrays hold numbers in [0.5, 2), converted to their types; other scalar arguments than sizes are 1. Call
-    :func:`perfmodel.measuring.pin_threads` before the first use of a device, as campaigns do.
+        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious. Arrays hold
+        numbers in [0.5, 2), converted to their types; other scalar arguments than sizes are 1.
 
     Raises
     ------
-    UnmeasuredFeatureError, KernelError, SizeError, AssumptionError
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    WeightsError
-        If the model's device is not one of this machine.
-    AnchorError
-        If the kernel cannot run, or its predicted time there is not positive.
+    AnchorError, WeightsError
+        If the kernel cannot run, or its predicted time there is not positive; if this machine lacks the model's device.
     BrokenDeviceError, DeviceBusyError
-        If the device does not work, or stays in use.
+        If the device does not work, or stays in use. Other errors are those of ``predict``.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
     # Counts pass here, and are refused below with a reason.
@@ -166,18 +128,10 @@ def anchor(
 
 
 def anchor_variants(
-    model: FittedModel,
-    variants: Mapping[str, TranslationUnit],
-    sizes: Mapping[str, int],
-    /,
-    *,
-    allow_unmeasured: bool = False,
-    campaign: Campaign = ANCHOR,
-    progress: Progress | None = None,
-    arguments: Arguments | None = None,
-    statistics: Mapping[str, float] | None = None,
-    keep: Path | None = None,
-) -> dict[str, Anchor]:
+    model: FittedModel, variants: Mapping[str, TranslationUnit], sizes: Mapping[str, int], /, *,
+    allow_unmeasured: bool = False, campaign: Campaign = ANCHOR, progress: Progress | None = None,
+    arguments: Arguments | None = None, statistics: Mapping[str, float] | None = None, keep: Path | None = None,
+) -> dict[str, Anchor]:  # fmt: skip
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
     See :func:`anchor`; `arguments`, `statistics` and `keep` are those of :class:`perfmodel.tuning.trials.Trials`. The
@@ -207,14 +161,9 @@ def anchor_variants(
 
 
 def predict_anchored(
-    predicting: Predicting,
-    variants: Mapping[str, TranslationUnit],
-    plain: Predictions,
-    *,
-    arguments: Arguments | None = None,
-    progress: Progress | None = None,
-    keep: Path | None = None,
-) -> Predictions:
+    predicting: Predicting, variants: Mapping[str, TranslationUnit], plain: Predictions, *,
+    arguments: Arguments | None = None, progress: Progress | None = None, keep: Path | None = None,
+) -> Predictions:  # fmt: skip
     """Run each predicted variant once at a small size, and predict it again, scaled by its run.
 
     The small size is chosen below the largest of the predictions' sizes that all variants allow. A variant whose run
@@ -246,13 +195,9 @@ def predict_anchored(
 
 def device_of(model: FittedModel) -> Device:
     """Return the device of a model's weights; raise WeightsError without it, BrokenDeviceError if it does not work."""
-    from perfmodel.opencl import devices, find
-
-    here, platform = devices(), model.facts.platform if model.facts else None
-    for device in here:
-        if device.name == model.device and platform in (None, device.platform):
-            return find(str(device.index))
-    present = listed((f"{device.name} ({device.platform})" for device in here), "; ")
+    if (index := index_of_device(model)) is not None:
+        return find(index)
+    present = "; ".join(f"{device.name} ({device.platform})" for device in devices())
     raise WeightsError(
         f"kernels run on the device of the weights, '{model.device}', and this machine has: {present}",
         "give weights of one of these (perfmodel calibrate), or only predict (without --anchor)",

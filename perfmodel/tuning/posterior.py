@@ -71,21 +71,11 @@ NORMAL = 8
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The times of all variants: a mixture of Student's distributions of the log time.
+    """The times of all variants: a mixture of Student's distributions of the log time."""
 
-    Parameters
-    ----------
-    weights
-        Probability of each component, shape (n_components,).
-    locations, scales
-        Location [log s] and scale [1] of each variant by each component, shape (n_components, n_variants).
-    freedom
-        Their degrees of freedom.
-    """
-
-    weights: Floats
-    locations: Floats
-    scales: Floats
+    weights: Floats  # probability of each component, shape (n_components,)
+    locations: Floats  # of each variant by each component [log s], shape (n_components, n_variants)
+    scales: Floats  # likewise [1]
     freedom: int
 
     @property
@@ -149,15 +139,8 @@ class _Fit:
 class Prior:
     """The times of a kernel's variants before any of them has run.
 
-    Parameters
-    ----------
-    predicted
-        Predicted times [s], above zero, shape (n_variants,).
-    coordinates
-        Arrays of shape (n_variants, n_coordinates): near variants have similar errors. Each is tried. Without any,
-        errors are independent.
-    deviation, freedom
-        Scale of the errors between variants of other kernels [1], and the degrees of freedom of their distribution.
+    Variants with near coordinates have similar errors; each of the arrays of coordinates is tried. Without any, errors
+    are independent.
 
     Examples
     --------
@@ -171,10 +154,10 @@ class Prior:
     [2.3, 3.1, 4.2]
     """
 
-    predicted: Floats
-    coordinates: Sequence[Floats]
-    deviation: float
-    freedom: int = 2
+    predicted: Floats  # [s], above zero, shape (n_variants,)
+    coordinates: Sequence[Floats]  # each of shape (n_variants, n_coordinates)
+    deviation: float  # scale of the errors between variants of other kernels [1]
+    freedom: int = 2  # of the distribution of these errors
 
     def posterior(self, ran: Sequence[int], seconds: Sequence[float]) -> Posterior:
         """Return the distribution after some variants have run: their positions in `predicted`, and their times [s].

@@ -16,14 +16,13 @@ from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.errors import AssumptionError, KernelError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
-from perfmodel.opencl import devices
-from perfmodel.predicting import FittedModel, Predicting, RankedVariant, rankings
+from perfmodel.predicting import FittedModel, Predicting, RankedVariant, Ranking, rankings
 from perfmodel.predicting.predictions import together
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import Measurement, canonical
+from perfmodel.store import Measurement
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.agreement import Agreement
-from perfmodel.tuning.trials import Trials, runs_of
+from perfmodel.tuning.trials import Trials, row_key, runs_of
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -43,27 +42,14 @@ class Timing:
     left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched
 
 
-def place_of_device(model: FittedModel) -> str | None:
-    """Return the index of a model's device on this machine; None without it."""
-    platform = model.facts.platform if model.facts else None
-    here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
-    return str(here[0].index) if here else None
-
-
 def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
     statistics: Mapping[str, float],
 ) -> dict[str, KernelCounts]:
     """Return the counts of the variants that can be built and counted; the records of the others say why they cannot.
 
-    Raises
-    ------
-    SizeError
-        If a size is missing or unknown.
-    AssumptionError
-        If no variant may run at any of the points.
-    PerfModelError
-        If no variant can be counted.
+    Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
+    first error of counting if no variant can be counted.
     """
     counted: dict[str, KernelCounts] = {}
     problems: list[PerfModelError] = []
@@ -90,46 +76,39 @@ def counted_at(
 
 
 def time_kernel(
-    trials: Trials,
-    points: Sequence[Sizes],
-    counted: Mapping[str, KernelCounts],
-    model: FittedModel | None,
-    level: float,
-    progress: Progress,
-) -> Timing:
+    trials: Trials, points: Sequence[Sizes], counted: Mapping[str, KernelCounts], model: FittedModel | None,
+    level: float, progress: Progress,
+) -> Timing:  # fmt: skip
     """Predict the variants at all points, report the time needed, time all variants, and compare outputs.
 
     `trials` are entered here. Only a model gives predictions.
     """
-    predictions = None
+    errors: Mapping[str, PerfModelError] = {}
+    predicted: dict[tuple[str, str], Ranking] = {}
     if model is not None:
         model = model.by_clock("host")  # as runs are timed
         asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, KernelError))
         predictions = asked.predicted(counted, together(points))
-    predicted = {place_of("", ranking.sizes): ranking for ranking in rankings(predictions)} if predictions else {}
+        errors = predictions.errors
+        predicted = {row_key("", ranking.sizes): ranking for ranking in rankings(predictions)}
     run_s = {
-        place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
+        row_key(variant.name, ranking.sizes): max(variant.seconds, 0.0)
         for ranking in predicted.values() for variant in ranking if ranking.sizes
     }  # fmt: skip
     with trials:
-        names = [name for name in counted if predictions is None or name not in predictions.errors] or [*counted]
+        names = [name for name in counted if name not in errors] or [*counted]
         built_s = building_s(trials, names)
         progress.tell(_beforehand(trials, points, names, run_s, built_s))
         time_variants(trials, points, progress, run_s, (built_s or 0.0) / len(names))
         facts = facts_with_roofs(model) if model else trials.device.facts
-        timed = tuple(
-            timed_point(
-                point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
-                predicted.get(place_of("", point), ()), counted, facts,
-            )
-            for point in points
-        )  # fmt: skip
+        timed = []
+        for point in points:
+            rows = {name: row for name in trials.variants if (row := trials.judged(name, point))}
+            timed.append(timed_point(point, rows, predicted.get(row_key("", point), ()), counted, facts))
         outputs = tuple(trials.agreement(point) for point in points)
     ran = {one.name for point in timed for one in point.variants if one.row.status not in ("compile", "constraint")}
-    left_out = frozenset(trials.variants) - ran
-    errors = predictions.errors if predictions else {}
     withheld = {name: error for name, error in errors.items() if name in ran}  # the others' records have reasons
-    return Timing(trials, model, timed, outputs, withheld, left_out)
+    return Timing(trials, model, tuple(timed), outputs, withheld, frozenset(trials.variants) - ran)
 
 
 def _beforehand(
@@ -139,14 +118,14 @@ def _beforehand(
     """Return what is timed, and how long that takes."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
-    visits = f"{_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
-    every = [place_of(name, point) for point in points for name in names]
+    text = f"timing {what} on {trials.device.name}: {_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
+    expected = [run_s.get(row_key(name, point)) for point in points for name in names]
+    known = [seconds for seconds in expected if seconds is not None]
     if built_s is None:
-        return f"timing {what} on {trials.device.name}: {visits}"
-    if not all(place in run_s for place in every):
-        return f"timing {what} on {trials.device.name}: {visits}, after about {max(built_s, 1):.0f} s of building"
-    seconds = max(built_s + expected_s([run_s[place] for place in every], campaign), 1)
-    return f"timing {what} on {trials.device.name}: {visits}, about {seconds:.0f} s with building"
+        return text
+    if len(known) < len(expected):
+        return f"{text}, after about {max(built_s, 1):.0f} s of building"
+    return f"{text}, about {max(built_s + expected_s(known, campaign), 1):.0f} s with building"
 
 
 def building_s(trials: Trials, names: Sequence[str]) -> float | None:
@@ -160,39 +139,47 @@ def _several(number: int, name: str) -> str:
 
 
 def time_variants(
-    trials: Trials,
-    points: Sequence[Sizes],
-    progress: Progress | None = None,
-    run_s: Mapping[tuple[str, str], float] = {},
-    build_s: float = 0.0,
-) -> None:
+    trials: Trials, points: Sequence[Sizes], progress: Progress | None = None,
+    run_s: Mapping[tuple[str, str], float] = {}, build_s: float = 0.0,
+) -> None:  # fmt: skip
     """Visit every variant at every point as often as the campaign says, and again if its visits disagree.
 
     Each pass has the same order. A variant that failed at a point, or whose output is wrong, is not visited again.
-    ``trials.judged`` returns the results. `run_s` is the expected time of a run by variant and point
-    (:func:`place_of`), `build_s` that of building a variant [s].
+    ``trials.judged`` returns the results. `run_s` is the expected time of a run by :func:`~trials.row_key`, `build_s`
+    that of building a variant [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
-    places = [(name, point) for point in points for name in trials.variants]
+    every = [(name, point) for point in points for name in trials.variants]
     ended: dict[tuple[str, str], float] = {}
-    expected = {place_of(*place): visit_s(run_s.get(place_of(*place), 0.0), campaign) for place in places}
+    expected = {row_key(*one): visit_s(run_s.get(row_key(*one), 0.0), campaign) for one in every}
+
+    def visited(name: str, point: Sizes) -> str:
+        """Visit a variant some time after its last visit; return its name, with the status of a failure."""
+        key = row_key(name, point)
+        if key in ended:
+            sleep(max(0.0, ended[key] + campaign.apart_s - monotonic()))
+        row = trials.visit(name, point)
+        ended[key] = monotonic()
+        return name if row.status == "ok" else FailedStep(name, row.status)
+
+    def good(name: str, point: Sizes) -> bool:
+        row = trials.judged(name, point)
+        return row is not None and row.status == "ok"
+
     seconds = campaign.visits * sum(expected.values()) + len(trials.variants) * build_s
-    with task(progress, "timing", len(places) * campaign.visits, seconds):
+    with task(progress, "timing", len(every) * campaign.visits, seconds):
         for visit in range(campaign.visits):
-            for name, point in places:
-                note = _visited(trials, name, point, ended) if not visit or _good(trials, name, point) else name
+            for name, point in every:
+                note = visited(name, point) if not visit or good(name, point) else name
                 building = build_s if not visit and point is points[0] else 0.0
-                progress.advance(note, expected[place_of(name, point)] + building)
+                progress.advance(note, expected[row_key(name, point)] + building)
     for _ in range(campaign.visits, campaign.most_visits):
-        again = [
-            (name, point) for name, point in places
-            if _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
-        ]  # fmt: skip
+        again = [one for one in every if good(*one) and trials.rows[row_key(*one)].disagrees]
         if not again:
             return
         with task(progress, "timing again what disagrees", len(again)):
-            for name, point in again:
-                progress.advance(_visited(trials, name, point, ended))
+            for one in again:
+                progress.advance(visited(*one))
 
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
@@ -204,26 +191,6 @@ def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
 def visit_s(run_s: float, campaign: Campaign) -> float:
     """Return the approximate time of one visit [s]."""
     return SETUP_S + runs_of(run_s, campaign) * run_s
-
-
-def place_of(name: str, point: Sizes) -> tuple[str, str]:
-    """Return the key of a variant at a point, as in ``Trials.rows``."""
-    return name, canonical(dict(point))
-
-
-def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str], float]) -> str:
-    """Visit a variant, at least `apart_s` after its last visit; return its name, with the status of a failure."""
-    place = place_of(name, point)
-    if place in ended:
-        sleep(max(0.0, ended[place] + trials.campaign.apart_s - monotonic()))
-    row = trials.visit(name, point)
-    ended[place] = monotonic()
-    return name if row.status == "ok" else FailedStep(name, row.status)
-
-
-def _good(trials: Trials, name: str, point: Sizes) -> bool:
-    row = trials.judged(name, point)
-    return row is not None and row.status == "ok"
 
 
 @dataclass(frozen=True)
@@ -256,15 +223,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed.
-
-    Parameters
-    ----------
-    sizes
-        The size parameters.
-    variants
-        All variants.
-    """
+    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]

@@ -6,9 +6,10 @@ Outputs are compared between variants, or with the user's ``reference()`` (:mod:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -29,7 +30,8 @@ from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
-from perfmodel.opencl import Device
+from perfmodel.opencl import Device, devices
+from perfmodel.predicting.model import FittedModel
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names
@@ -54,17 +56,16 @@ def runs_of(run_s: float, campaign: Campaign) -> int:
     return max(campaign.dropped + 1, min(campaign.runs, int(VISIT_S / run_s) if run_s > 0 else campaign.runs))
 
 
-@dataclass(frozen=True)
-class Spent:
-    """Time that a variant took so far [s]: building with the first run and its check, and timed visits."""
+def row_key(name: str, sizes: Mapping[str, int]) -> tuple[str, str]:
+    """Return the key of a variant at some sizes in :attr:`Trials.rows`."""
+    return name, canonical(dict(sizes))
 
-    building_s: float = 0.0
-    running_s: float = 0.0
 
-    @property
-    def total_s(self) -> float:
-        """The sum of both [s]."""
-        return self.building_s + self.running_s
+def index_of_device(model: FittedModel) -> str | None:
+    """Return the index of a model's device on this machine; None without it."""
+    platform = model.facts.platform if model.facts else None
+    here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
+    return str(here[0].index) if here else None
 
 
 class Trials:
@@ -75,10 +76,8 @@ class Trials:
     Parameters
     ----------
     device
-        The device. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do.
-    variants
-        Translation units by name, or functions without arguments that return them.
-    sizes, arguments, kernel, statistics, tolerance, compare, reference
+        Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do.
+    variants, sizes, arguments, kernel, statistics, tolerance, compare, reference
         As of :func:`perfmodel.tune`.
     campaign
         Settings of a visit.
@@ -88,14 +87,6 @@ class Trials:
         A store, to which the record of each visit is added.
     ladder
         Sizes from small to large, from which :meth:`settle` chooses.
-
-    Attributes
-    ----------
-    kernel
-        Its variants.
-    rows
-        The joined record of all visits by (variant, canonical sizes), whether or not its output is right
-        (:meth:`judged`).
     """
 
     def __init__(
@@ -118,14 +109,15 @@ class Trials:
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
         self.variants = self.kernel.variants
+        # The joined record of all visits by row_key(), whether or not its output is right; judged() says that.
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.compares, self._tolerance, self._reference = compare, tolerance, reference
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
         self._comparisons: dict[str, OutputComparison] = {}
-        self._spent: dict[str, Spent] = {}
-        self._earlier: dict[tuple[str, str], list[Measurement]] = {}
+        self._spent = defaultdict[str, float](float)
+        self._earlier = defaultdict[tuple[str, str], list[Measurement]](list)
         self._stack = ExitStack()
 
     def __enter__(self) -> Trials:
@@ -133,8 +125,7 @@ class Trials:
             store.prepare(self._keep, self.device.facts)
             for row in recorded_before(self._keep):  # by processes that a kernel ended, of the same supervised command
                 if row.kernel == self.kernel.name:
-                    key = str(row.variant.get("variant")), canonical(row.parameters)
-                    self._earlier.setdefault(key, []).append(row)
+                    self._earlier[row_key(str(row.variant.get("variant")), row.parameters)].append(row)
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
@@ -153,27 +144,18 @@ class Trials:
     ) -> Measurement:
         """Visit a variant, and return the record of this visit, also of a failure.
 
-        Its first visit builds it, and its first visit at these sizes compares its output. Without a reference an output
-        is judged only after other variants have run (:meth:`judged`).
-
-        Parameters
-        ----------
-        sizes
-            Size parameters; by default the trials' own.
-        enough_s
-            End the runs after this time [s].
+        Its first visit builds it, and its first visit at these sizes (by default the trials' own) compares its output.
+        Without a reference an output is judged only after other variants have run (:meth:`judged`). Runs end after
+        `enough_s` [s].
 
         Raises
         ------
         UnknownNameError, OutputError, BrokenDeviceError
             If there is no such variant, the store cannot be written, or the device does not work any more.
         """
-        self.kernel.check_name(name)
-        at = self.sizes if sizes is None else dict(sizes)
-        self.kernel.ask_for_arguments(name, at)
-        key = (name, canonical(at))
-        earlier = self._earlier.get(key)
-        row = earlier.pop(0) if earlier else None
+        at = self._prepared(name, sizes)
+        key = row_key(name, at)
+        row = self._earlier[key].pop(0) if self._earlier[key] else None
         if row is None or row.status == "ok":  # an earlier row runs again: others are compared with its output
             visited = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
             if self._keep is not None and visited is not row:
@@ -184,14 +166,11 @@ class Trials:
 
     def build(self, name: str) -> float | None:
         """Build a variant and compare its output, like its first visit; return the time [s], None if it fails."""
-        self.kernel.check_name(name)
-        self.kernel.ask_for_arguments(name, self.sizes)
-        if self._failed_before(name, canonical(self.sizes)) is None:
-            began = perf_counter()
-            with suppress(FailedError):
-                self._watched(name, self.sizes, lambda: self._first_run(name, self.sizes))
-                self._add(name, building_s=perf_counter() - began)
-                return self.spent(name).building_s
+        at = self._prepared(name)
+        if self._failed_before(name, at) is None:
+            with suppress(FailedError), self._spending(name):
+                self._watched(name, at, lambda: self._first_run(name, at))
+                return self._first_run(name, at)
         return None
 
     def compare(self, name: str) -> Measurement | None:
@@ -199,27 +178,25 @@ class Trials:
 
         If its output was compared before, it runs again, and both outputs are compared.
         """
-        self.kernel.check_name(name)
-        self.kernel.ask_for_arguments(name, self.sizes)
-        key = (name, canonical(self.sizes))
-        row = self._failed_before(*key)
+        at = self._prepared(name)
+        row = self._failed_before(name, at)
         if row is None:
-            row = self._watched(name, self.sizes, lambda: self._compared(name, self.sizes))
+            row = self._watched(name, at, lambda: self._compared(name, at))
             if self._keep is not None and row is not None:
                 store.append(self._keep, row)
         if row is not None:
-            self.rows[key] = row
+            self.rows[row_key(name, at)] = row
         return row
 
     def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
         """Return which variants gave the same outputs at some sizes."""
-        comparison = self._comparisons.get(canonical(self.sizes if sizes is None else dict(sizes)))
+        comparison = self._comparisons.get(canonical(self._at(sizes)))
         return comparison.agreement if comparison else Agreement()
 
     def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
         """Return the record of all visits to a variant, None without any; a wrong output is a failure."""
-        at = self.sizes if sizes is None else dict(sizes)
-        row, agreement = self.rows.get((name, canonical(at))), self.agreement(at)
+        at = self._at(sizes)
+        row, agreement = self.rows.get(row_key(name, at)), self.agreement(at)
         if name not in agreement.wrong or (row and row.status != "ok"):
             return row
         return self._failed(name, FailedError("correctness", agreement.difference(name)), at)
@@ -256,20 +233,13 @@ class Trials:
             if not now.matches(row):
                 return False
             row = row.model_copy(update={"kernel_hash": subject.hash})
-        key = (name, canonical(self.sizes))
+        key = row_key(name, self.sizes)
         self.rows[key] = row.after(self.rows.get(key))
         return True
 
-    def code(self, name: str) -> str:
-        """Return a variant's OpenCL code; raise UnknownNameError or TrialError without any."""
-        try:
-            return self.kernel.subject(name).generated.text
-        except FailedError as failure:
-            raise failed(name, failure.status, failure.message) from failure
-
-    def spent(self, name: str) -> Spent:
-        """Return the time that a variant took so far."""
-        return self._spent.get(name, Spent())
+    def spent(self, name: str) -> float:
+        """Return the time of building and running a variant so far [s]."""
+        return self._spent[name]
 
     def settle(self) -> Parameters:
         """Choose the first sizes of the ladder at which all variants run long enough, as campaigns do.
@@ -287,16 +257,34 @@ class Trials:
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
         """Return the time of a trial run [s]."""
         name = str(subject.variant["variant"])
-        if (row := self._failed_before(name, canonical(at))) is not None:
+        if (row := self._failed_before(name, at)) is not None:
             raise FailedError(row.status, row.message)
         self.kernel.ask_for_arguments(name, at)
         with stage("constraint"):
             check_given(subject.generated.kernel, self.kernel.given, at)
         return self._watched(name, at, lambda: self.bench.trial(subject, at))
 
-    def _failed_before(self, name: str, at: str) -> Measurement | None:
+    def _at(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
+        return self.sizes if sizes is None else dict(sizes)
+
+    def _prepared(self, name: str, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Return the sizes of a run, for which the user's arguments are made."""
+        self.kernel.check_name(name)
+        at = self._at(sizes)
+        self.kernel.ask_for_arguments(name, at)
+        return at
+
+    @contextmanager
+    def _spending(self, name: str) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self._spent[name] += perf_counter() - began
+
+    def _failed_before(self, name: str, at: Parameters) -> Measurement | None:
         """Return the record of a failure that an earlier process of a supervised command made."""
-        return next((row for row in self._earlier.get((name, at), ()) if row.status != "ok"), None)
+        return next((row for row in self._earlier[row_key(name, at)] if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
         """Work on a variant, in a way that a supervisor can record if the process dies."""
@@ -304,33 +292,25 @@ class Trials:
             return work()
 
     def _compared(self, name: str, at: Parameters) -> Measurement | None:
-        began = perf_counter()
+        again = row_key(name, at) in self._tried
         try:
-            known = (name, canonical(at)) in self._tried
-            self._first_run(name, at)
-            if known and self.compares:
-                passed, outputs = self._outputs(self.kernel.subject(name), at)
-                self._comparison(passed, outputs, at).again(name, outputs, self._terms(name, at))
+            with self._spending(name):
+                self._first_run(name, at)
+                if again and self.compares:
+                    passed, outputs = self._outputs(self.kernel.subject(name), at)
+                    self._comparison(passed, outputs, at).again(name, outputs, self._terms(name, at))
         except FailedError as failure:
             return self._failed(name, failure, at)
-        finally:
-            self._add(name, building_s=perf_counter() - began)
         return None
 
     def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
-        began = perf_counter()
         try:
-            try:
+            with self._spending(name):
                 first_s = self._first_run(name, at)
-            finally:
-                self._add(name, building_s=perf_counter() - began)
-                began = perf_counter()
-            return known or self._timed(name, at, first_s, enough_s)
+                return known or self._timed(name, at, first_s, enough_s)
         except FailedError as failure:
             return self._failed(name, failure, at)
-        finally:
-            self._add(name, running_s=perf_counter() - began)
 
     def _counted(self, name: str, check: bool) -> KernelCounts:
         try:
@@ -350,7 +330,7 @@ class Trials:
 
     def _first_run(self, name: str, at: Parameters) -> float:
         """Build a variant, check that it can run at these sizes and compare its output, once; return the time [s]."""
-        key = (name, canonical(at))
+        key = row_key(name, at)
         if key not in self._tried:
             began = perf_counter()
             try:
@@ -381,9 +361,7 @@ class Trials:
             if self._reference is not None and name in (agreement := comparison.agreement).wrong:
                 raise FailedError("correctness", agreement.difference(name))
 
-    def _comparison(
-        self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
-    ) -> OutputComparison:
+    def _comparison(self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters) -> OutputComparison:
         """Return the comparison of outputs at some sizes, with the reference's outputs for a variant's arguments."""
         comparison = self._comparisons.get(canonical(at))
         if comparison is None:
@@ -449,7 +427,7 @@ class Trials:
         if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
             return self.campaign
         run_s = self.bench.trial(self._named(name), at)  # the first run may include compilation
-        self._tried[name, canonical(at)] = run_s
+        self._tried[row_key(name, at)] = run_s
         return replace(self.campaign, runs=runs_of(run_s, self.campaign))
 
     def _named(self, name: str) -> Subject:
@@ -464,8 +442,3 @@ class Trials:
         if failure.status == "runtime":
             self.bench.see_that_it_works()
         return self.timekeeper.failed(self.kernel.described(name), failure, at)
-
-    def _add(self, name: str, building_s: float = 0.0, running_s: float = 0.0) -> None:
-        before = self.spent(name)
-        self._spent[name] = Spent(before.building_s + building_s, before.running_s + running_s)
-

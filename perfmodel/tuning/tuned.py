@@ -39,39 +39,17 @@ class TunedVariant:
 
 @dataclass(frozen=True, repr=False)
 class Tuned(FrozenValue):
-    """A kernel's variants after some have run.
-
-    Parameters
-    ----------
-    device
-        Name of the device.
-    sizes
-        The size parameters.
-    tried
-        The variants that ran or failed, in that order.
-    skipped
-        The others, the one expected fastest first.
-    known
-        Probability that no skipped variant is faster than the best by more than `within` [1].
-    within
-        Share by which a variant has to be faster to matter [1].
-    ended
-        Why the search ended.
-    counting_s
-        Time for building, counting and predicting all variants [s].
-    outputs
-        Which variants gave the same outputs.
-    """
+    """A kernel's variants after some have run."""
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]
-    skipped: tuple[TunedVariant, ...]
-    known: float
-    within: float
-    ended: str
-    counting_s: float = 0.0
-    outputs: Agreement = field(default_factory=Agreement)
+    tried: tuple[TunedVariant, ...]  # those that ran or failed, in that order
+    skipped: tuple[TunedVariant, ...]  # the others, the one expected fastest first
+    known: float  # probability that no skipped variant is faster than the best by more than `within` [1]
+    within: float  # share by which a variant has to be faster to matter [1]
+    ended: str  # why the search ended
+    counting_s: float = 0.0  # for building, counting and predicting all variants [s]
+    outputs: Agreement = field(default_factory=Agreement)  # which variants gave the same outputs
 
     @cached_property
     def best(self) -> TunedVariant | None:

@@ -15,7 +15,7 @@ import numpy as np
 from loopy import TranslationUnit
 
 from perfmodel import store
-from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
+from perfmodel.analyses.roofline import facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
@@ -95,10 +95,9 @@ def tune(
         `space` one function of the space's parameters that returns a translation unit.
     sizes, **more_sizes
         The size parameters, integers.
-    space
-        The values of each parameter, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``.
-    restrictions
-        Functions of some of these parameters; configurations for which one returns false are left out.
+    space, restrictions
+        The values of each parameter, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``, and functions of some
+        parameters; configurations for which one returns false are left out.
     model
         A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
     level
@@ -122,19 +121,13 @@ def tune(
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments, and returns the right outputs by name, or a
         translation unit that computes them.
-    tolerance
+    tolerance, compare
         Largest relative difference of floating-point outputs [1]; by default by their type
-        (:func:`perfmodel.tuning.agreement.tolerance_of`).
-    compare
-        Whether outputs are compared.
-    statistics
-        For loops and tests that depend on data, as in :func:`perfmodel.count`.
+        (:func:`perfmodel.tuning.agreement.tolerance_of`). With ``compare=False`` no outputs are compared.
+    statistics, jobs, progress
+        As of :func:`perfmodel.count_all`.
     campaign
         Settings of a visit.
-    jobs
-        Number of processes that count and predict the variants, as of :func:`perfmodel.count_all`.
-    progress
-        Receives a report of each variant that is counted.
     watch
         Is called with the result so far after each run.
 
@@ -148,10 +141,8 @@ def tune(
     ------
     SpaceError, SizeError, OptionError, TuningError
         If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or no variant can be predicted.
-    WeightsError
-        If no model is found, or its device is not one of this machine.
-    BrokenDeviceError, DeviceBusyError, OutputError
-        If the device does not work or stays in use, or the store cannot be written.
+    WeightsError, BrokenDeviceError, DeviceBusyError
+        If no model of a device of this machine is found, or the device does not work or stays in use.
 
     Examples
     --------
@@ -183,12 +174,11 @@ def tune(
         reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
-        watcher = watch or (lambda tuned: None)
-        run = _Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watcher)
-        run.predict(progress or Silent(), None if built is None else built.coordinates, jobs)
+        search = _Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)
+        search.predict(progress or Silent(), None if built is None else built.coordinates, jobs)
         if keep is not None:
-            run.recall(store.read(keep).current)
-        return run.finished()
+            search.recall(store.read(keep).current)
+        return search.finished()
 
 
 def _named(
@@ -229,7 +219,7 @@ class _Counts(Mapping[str, KernelCounts]):
 
 @dataclass(eq=False)
 class _Tuning:
-    """A tuning in progress."""
+    """A tuning in progress; variants that can be predicted have the index of their name in `names`."""
 
     trials: Trials
     model: FittedModel
@@ -240,13 +230,13 @@ class _Tuning:
     most: int | None
     began: float
     budget_s: float | None
-    watch: Callable[[Tuned], None]
+    watch: Callable[[Tuned], None] | None
     names: list[str] = field(default_factory=list)
     predictions: list[Prediction] = field(default_factory=list)
     tried: dict[str, TunedVariant] = field(default_factory=dict)
-    expected: dict[str, float] = field(default_factory=dict)
+    expected: dict[str, float] = field(default_factory=dict)  # before the first run [s]
     only_compared: set[str] = field(default_factory=set)
-    confirmed: set[str] = field(default_factory=set)
+    confirmed: set[str] = field(default_factory=set)  # compared since they were timed
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
@@ -262,19 +252,19 @@ class _Tuning:
                 if isinstance(outcome, PredictionError):  # the variant runs without a valid prediction
                     self.names.append(name)
                     self.predictions.append(Prediction(outcome.seconds, {}, kernel=name))
+                elif isinstance(outcome, TrialError):
+                    failures.append(outcome)
+                    self.tried[name] = TunedVariant(name, status=outcome.status, message=outcome.reason)
                 elif isinstance(outcome, PerfModelError):
                     failures.append(outcome)
-                    status, message = "constraint", str(outcome)
-                    if isinstance(outcome, TrialError):
-                        status, message = outcome.status, outcome.reason
-                    self.tried[name] = TunedVariant(name, status=status, message=message)
+                    self.tried[name] = TunedVariant(name, status="constraint", message=str(outcome))
                 else:
                     self.names.append(name)
                     self.predictions.append(outcome.prediction)
         if not self.names:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "correct that first")
         if coordinates is not None:
-            coordinates = coordinates[[k for k, name in enumerate(self.trials.variants) if name in set(self.names)]]
+            coordinates = coordinates[[name in set(self.names) for name in self.trials.variants]]
         scatter = scatter_of(self.model, self.predictions)
         self.search = Search(prior_of(self.predictions, scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
@@ -291,16 +281,16 @@ class _Tuning:
         ended = self._searched()
         while self._compared():
             ended = self._searched()
-        promising = {self.names[place] for place in self.search.surprising}
+        promising = {self.names[index] for index in self.search.surprising}
         for _ in range(MOST_NEAR * self.trials.campaign.most_visits):
             if (name := self._unsure(promising)) is None or self._late:
                 break
             self._visit(name)
-        return self._known(ended)
+        return self._result(ended)
 
     def _searched(self) -> str:
         """Run variants until the best is known; return why the search ended."""
-        while (place := self.search.following) is not None:
+        while (index := self.search.following) is not None:
             if self.search.settled >= self.level:
                 return KNOWN
             if self._late:
@@ -309,13 +299,13 @@ class _Tuning:
                 return MOST
             if self._near_roof:
                 return ROOF
-            self._visit(self.names[place])
-            self.watch(self._known(""))
+            self._visit(self.names[index])
+            if self.watch is not None:
+                self.watch(self._result(""))
         return ALL
 
     @property
     def _may_run(self) -> bool:
-        """Whether another variant may run."""
         ran = self.tried.keys() | self.only_compared
         return self.most is None or len(ran & set(self.names)) < self.most
 
@@ -354,25 +344,25 @@ class _Tuning:
         if least is None or settled or len(self.only_compared) >= MOST_COMPARED:
             return None
         known = {*agreement.compared, *agreement.uncompared, *(self.tried.keys() - self._timed)}
-        waiting = [k for k, name in enumerate(self.names) if name not in known]
+        waiting = [index for index, name in enumerate(self.names) if name not in known]
         shuffled = np.random.default_rng(self.trials.campaign.seed).permutation(waiting)
         slow = self.search.posterior.seconds > SLOW * least
-        return next((self.names[k] for k in sorted(shuffled, key=lambda k: bool(slow[k]))), None)
+        return next((self.names[index] for index in sorted(shuffled, key=lambda index: bool(slow[index]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
         """Return a variant near the best to visit again, the fastest first.
 
         The best, those within the noise, and the promising ones are visited twice, more often if visits disagree.
         """
-        allows, campaign = self.trials.agreement().allows, self.trials.campaign
+        allows, most = self.trials.agreement().allows, self.trials.campaign.most_visits
         judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
         good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
         near = [
             (name, row) for seconds, name, row in good
             if seconds <= max(NEAR, 1 + row.spread) * good[0][0] or name in promising
         ][:MOST_NEAR]  # fmt: skip
-        wanted = ((name, campaign.most_visits if row.disagrees else 2, len(row.every_visit)) for name, row in near)
-        return next((name for name, most, made in wanted if made < min(most, campaign.most_visits)), None)
+        again = (name for name, row in near if len(row.every_visit) < (most if row.disagrees else min(2, most)))
+        return next(again, None)
 
     def _visit(self, name: str) -> None:
         """Visit a variant, at most for the time that one near the best would take."""
@@ -384,23 +374,21 @@ class _Tuning:
         """Note a run, and judge all variants that ran again, as its output may change which ones are right."""
         self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
-            place = self.names.index(noted)
-            row = self.trials.judged(noted)
+            index, row = self.names.index(noted), self.trials.judged(noted)
             if row is None:  # it ran only for its output, which may be right
                 if self.tried.pop(noted, None) is not None:
-                    self.search.forget(place)
+                    self.search.forget(index)
                 continue
             seconds = row.seconds if row.status == "ok" else None
-            self.search.note(place, seconds)
-            reached = None if seconds is None else self._reached(noted, seconds)
+            self.search.note(index, seconds)
+            reached = None
+            if seconds is not None:
+                counted = {noted: self.trials.count(noted)}
+                reached = points_of(self.facts, counted, self.at, {noted: seconds}).get(noted)
             self.tried[noted] = TunedVariant(
-                noted, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
-                self.trials.spent(noted).total_s, reached,
+                noted, self.predictions[index].seconds, expected, row.status, seconds, row.message, row.flags,
+                self.trials.spent(noted), reached,
             )  # fmt: skip
-
-    def _reached(self, name: str, seconds: float) -> KernelPoint | None:
-        """Return the position of a variant below the roofs, at its time."""
-        return points_of(self.facts, {name: self.trials.count(name)}, self.at, {name: seconds}).get(name)
 
     @cached_property
     def facts(self) -> DeviceFacts:
@@ -409,7 +397,6 @@ class _Tuning:
 
     @property
     def _near_roof(self) -> bool:
-        """Whether the best reaches the share `of_roof`."""
         if self.of_roof is None or self.search.best is None:
             return False
         best = self.tried[self.names[self.search.best]]
@@ -421,19 +408,15 @@ class _Tuning:
     def _timed(self) -> set[str]:
         return {name for name, variant in self.tried.items() if variant.seconds}
 
-    def _known(self, ended: str) -> Tuned:
-        """Return the result so far."""
+    def _result(self, ended: str) -> Tuned:
+        """Return the result so far; a skipped variant would be built in the mean time of the others."""
         runs = self.trials.campaign.runs
         costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0
-        expected = self.search.posterior.seconds
+        times = zip(self.names, self.predictions, map(float, self.search.posterior.seconds), strict=True)
         skipped = [
-            TunedVariant(
-                name, self.predictions[place].seconds, float(expected[place]),
-                cost_s=building + runs * float(expected[place]),
-            )
-            for place, name in enumerate(self.names)
-            if place not in self.search.times
+            TunedVariant(name, prediction.seconds, expected, cost_s=building + runs * expected)
+            for index, (name, prediction, expected) in enumerate(times) if index not in self.search.times
         ]  # fmt: skip
         return Tuned(
             self.trials.device.name, self.at, tuple(self.tried.values()),

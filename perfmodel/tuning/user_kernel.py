@@ -29,33 +29,17 @@ Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
 class UserKernel:
     """Builds each variant of a kernel once, and fills its arguments.
 
-    Parameters
-    ----------
-    name
-        The kernel's name in records.
-    variants
-        Translation units, or functions without arguments that return them.
-    arguments
-        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
-        variant. Other arrays hold numbers in [0.5, 2) by the seed, other scalars are 1, offsets of arrays 0.
-    ladder
-        Sizes at which the kernel may run, from small to large.
-    seed
-        Seed of the contents.
-
-    Attributes
-    ----------
-    given
-        What `arguments` returned for the last sizes.
-    by_variant
-        Whether each variant has arguments of its own, as with other array layouts.
+    ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
+    variant. Other arrays hold numbers in [0.5, 2) by the seed, other scalars are 1, offsets of arrays 0. The kernel may
+    run at the sizes of `ladder`, from small to large.
     """
 
     def __init__(
         self, name: str, variants: Mapping[str, Variant], arguments: Arguments | None,
         ladder: Sequence[Mapping[str, int]], seed: int,
     ) -> None:  # fmt: skip
-        self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
+        self.name, self.variants = name, dict(variants)
+        self.given = dict[str, Any]()  # what `arguments` returned for the last sizes
         self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""

@@ -1,4 +1,4 @@
-"""Runs of kernels at small sizes: sizes and times of a device, and what is said where a kernel cannot run."""
+"""Runs of kernels at small sizes, the choice of these sizes, and kernels that cannot run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
+from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import AnchorError, AssumptionError, KernelError, SizeError, UnmeasuredFeatureError, WeightsError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
@@ -16,10 +17,10 @@ from perfmodel.measuring.bench import Timekeeper
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
-from perfmodel.tuning.anchoring import device_of, predict_anchored
-from tests.campaigns import build
+from perfmodel.tuning.anchoring import device_of, predict_anchored, smaller_sizes
 from tests.fitting.test_family_fits_weights import measurements
 from tests.machine import device, fake_device
+from tests.standins import Counts
 
 pytestmark = pytest.mark.device
 #: One visit that ends quickly; sizes are chosen by the launch overhead alone.
@@ -49,7 +50,7 @@ def scaled(text: str = "out[i] = p*a[i]", group: int = 64, extra: str = "p") -> 
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
 
 
-def test_a_run_scales_what_is_predicted_at_other_sizes():
+def test_a_run_scales_predictions_at_other_sizes():
     anchored = anchor(model(), scaled(), n=2**22, allow_unmeasured=True, campaign=SHORT)
     found = anchored.anchor
     assert isinstance(anchored, FittedModel)
@@ -63,11 +64,6 @@ def test_a_run_scales_what_is_predicted_at_other_sizes():
     assert pytest.approx(expected) == anchored.predict(scaled(), n=2**20, allow_unmeasured=True).seconds
 
 
-def test_a_size_that_is_small_already_is_run_itself():
-    found = pm.anchor(model(), scaled(), n=64, allow_unmeasured=True, campaign=SHORT).anchor
-    assert {"n": 64} == found.sizes
-
-
 def test_variants_run_at_the_same_size():
     units = {"a": scaled(), "b": scaled("out[i] = a[i] + p", 192)}
     found = anchor_variants(model(), units, {"n": 192 * 4096}, allow_unmeasured=True, campaign=SHORT)
@@ -77,7 +73,7 @@ def test_variants_run_at_the_same_size():
 
 
 @pytest.mark.parametrize(("flagged", "visits", "flags"), [(1, 2, ()), (9, 3, ("spread",))])
-def test_a_suspicious_visit_is_made_again_after_the_others(monkeypatch, flagged, visits, flags):
+def test_a_flagged_visit_is_repeated_after_the_others(monkeypatch, flagged, visits, flags):
     """The first visits to "a" are flagged; each is a little slower than the next one."""
     seen, measured = [], Timekeeper.measured
 
@@ -95,7 +91,7 @@ def test_a_suspicious_visit_is_made_again_after_the_others(monkeypatch, flagged,
     assert (1 - 0.001 * (visits + 1), 0.998) == (found["a"].measured, found["b"].measured)
 
 
-def test_what_cannot_be_predicted_is_not_run(monkeypatch):
+def test_kernels_that_cannot_be_predicted_do_not_run(monkeypatch):
     monkeypatch.setattr("perfmodel.tuning.anchoring.Trials", lambda *given, **asked: pytest.fail("a device was opened"))
     with pytest.raises(UnmeasuredFeatureError):
         anchor(model(), scaled(), n=4096)
@@ -120,42 +116,25 @@ def test_weights_of_another_device():
     assert device().name == device_of(FittedModel(model().fitted)).name
 
 
-def test_no_device_at_all(monkeypatch):
-    monkeypatch.setattr("perfmodel.opencl.devices", lambda: ())
-    with pytest.raises(WeightsError, match="this machine has: none"):
-        device_of(model())
-    monkeypatch.setattr("perfmodel.opencl.devices", lambda: (fake_device(0, "other", "p"),))
+def test_the_device_must_be_present(monkeypatch):
+    for name in ("anchoring", "trials"):
+        monkeypatch.setattr(f"perfmodel.tuning.{name}.devices", lambda: (fake_device(0, "other", "p"),))
     with pytest.raises(WeightsError, match=r"this machine has: other \(p\)"):
         device_of(model())
 
 
-def test_a_kernel_that_does_not_compile():
-    broken = lp.set_options(scaled(), build_options=["-D__global=nonsense"])
-    with pytest.raises(AnchorError) as caught:
-        anchor(model(), broken, n=4096, allow_unmeasured=True, campaign=SHORT)
-    assert "scaled" == caught.value.kernel
-    assert "its run failed (compile: " in caught.value.problem
-    assert "predict without an anchor (--anchor)" in str(caught.value)
-
-
-def test_a_kernel_that_does_not_fit_into_the_memory():
+def test_arrays_must_fit_into_the_memory():
     tight = replace(SHORT, memory_fraction=1e-9)
     with pytest.raises(AnchorError, match="no size of its ladder fits into the memory"):
         anchor(model(), scaled(), n=4096, allow_unmeasured=True, campaign=tight)
 
 
-def test_a_prediction_of_nothing_is_no_anchor():
+def test_the_predicted_time_must_be_positive():
     with pytest.raises(AnchorError, match="not above zero"):
         anchor(model(launches=0.0, work_groups=0.0), scaled(), n=4096, allow_unmeasured=True, campaign=SHORT)
 
 
-def test_a_class_of_the_library_can_be_anchored():
-    """A kernel without scalars, with its own assumptions."""
-    found = anchor(model(), build(2), n=2**14, allow_unmeasured=True, campaign=SHORT).anchor
-    assert "scale" == found.kernel
-
-
-def test_a_kernel_that_depends_on_data_runs_with_arguments_of_ones_own():
+def test_arguments_and_statistics_of_a_kernel_that_depends_on_data():
     loop = lp.make_kernel(
         ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
         """
@@ -201,3 +180,53 @@ def test_a_variant_whose_run_fails_is_left_out(tmp_path):
     del variants["good"]
     with pytest.raises(AnchorError, match="'broken' cannot be anchored"):
         predict_anchored(asked, variants, asked.predicted(variants, {"n": 4096}))
+
+
+def kernel(assumptions: str, parameters: str = "n") -> Counts:
+    """A kernel with one work-group for each size, under assumptions."""
+    groups = Count.from_text(f"[{parameters}] -> {{ {parameters.split(', ')[0]} }}", assumptions)
+    return Counts(parameters=tuple(parameters.split(", ")), group_count=groups, assumptions=assumptions)
+
+
+FREE = kernel("[n] -> { : n >= 1 }")
+
+
+def test_halves_down_to_the_least():
+    assert [16, 32, 64, 128] == [one["n"] for one in smaller_sizes([FREE], {"n": 128})]
+    assert ({"n": 31},) == smaller_sizes([FREE], {"n": 31})
+    assert [25, 50, 99, 198] == [one["n"] for one in smaller_sizes([FREE], {"n": 198})]  # rounded up
+
+
+def test_sizes_meet_the_assumptions():
+    tiled, other = kernel("[n] -> { : n mod 48 = 0 }"), kernel("[n] -> { : n mod 32 = 0 }")
+    assert [48, 96, 144, 240, 480] == [one["n"] for one in smaller_sizes([tiled], {"n": 480})]
+    assert [96, 192, 288, 480] == [one["n"] for one in smaller_sizes([tiled, other], {"n": 480})]
+    # nothing between a half and the whole
+    assert [480] == [one["n"] for one in smaller_sizes([kernel("[n] -> { : n mod 480 = 0 }")], {"n": 480})]
+
+
+def test_parameters_shrink_together_and_small_ones_stay():
+    two = kernel("[n, m] -> { : n >= 1 and m >= 1 }", "n, m")
+    found = smaller_sizes([two], {"n": 256, "m": 64})
+    assert [(64, 16), (128, 32), (256, 64)] == [(one["n"], one["m"]) for one in found]
+    assert [(16, 3), (32, 3)] == [(one["n"], one["m"]) for one in smaller_sizes([two], {"n": 32, "m": 3})]
+
+
+def test_the_elements_of_a_sparse_matrix_shrink_with_its_rows_and_no_further():
+    rows = kernel("[n, nnz] -> { : n >= 1 and n mod 256 = 0 and nnz >= 0 }", "n, nnz")
+    found = smaller_sizes([rows], {"n": 2**16, "nnz": 900_000})
+    assert {"n": 256, "nnz": 3516} == found[0]
+    assert all(one["nnz"] - one["n"] * 900_000 / 2**16 < 1 for one in found)
+
+
+def test_a_parameter_that_must_not_shrink_stays():
+    fixed = kernel("[n, m] -> { : m = 100 and n >= 1 }", "n, m")
+    assert [(16, 100), (32, 100), (64, 100)] == [(o["n"], o["m"]) for o in smaller_sizes([fixed], {"n": 64, "m": 100})]
+
+
+def test_parameters_that_assume_each_other():
+    # equal ones shrink together; with m = 2 n - 16 no parameter shrinks alone, and together they break it
+    equal = kernel("[n, m] -> { : n = m }", "n, m")
+    assert [(16, 16), (32, 32)] == [(one["n"], one["m"]) for one in smaller_sizes([equal], {"n": 32, "m": 32})]
+    bound = kernel("[n, m] -> { : m = 2*n - 16 }", "n, m")
+    assert [(64, 112)] == [(one["n"], one["m"]) for one in smaller_sizes([bound], {"n": 64, "m": 112})]

@@ -25,14 +25,14 @@ def tuned(tried=RAN, skipped=SKIPPED, within=0.02) -> Tuned:
     return Tuned("a device", {"n": 64}, tried, skipped, 0.93, within, "the best is known", 3.0)
 
 
-def test_the_best_and_those_that_cannot_be_told_from_it():
+def test_the_best_and_its_ties():
     assert tuned().best is RAN[2]
     assert [one.name for one in tuned().tied] == ["fast", "near"]
     assert [one.name for one in tuned(within=0.005).tied] == ["fast"]
     assert (tuned().spent_s, tuned().saved_s) == (6.0, 5.5)
 
 
-def test_the_summary_says_what_was_found_and_saved():
+def test_the_summary():
     assert tuned().summary == (
         "best: fast, 2 ms (2 GFLOP/s, 4 GB/s: 50.0 % of what the device allows, by its memory bandwidth)",
         "at most 2.0 % slower, so tied: near",
@@ -65,7 +65,7 @@ def test_tables_hold_every_variant():
     assert "<td>2.02 ms</td>" in tuned()._repr_html_()
 
 
-def test_what_cannot_be_built_is_neither_tried_nor_saved():
+def test_variants_that_cannot_be_built_are_left_out():
     failed = tuple(TunedVariant(name, status="constraint", message="cannot be built") for name in "xy")
     found = tuned((*failed, *RAN))
     assert (failed, tuned().table) == (found.left_out, found.table)
@@ -74,11 +74,11 @@ def test_what_cannot_be_built_is_neither_tried_nor_saved():
 
 
 @pytest.mark.parametrize("tried", [(), (RAN[1],)])
-def test_nothing_that_ran_well(tried):
+def test_no_variant_ran_well(tried):
     found = tuned(tried, ())
     assert (found.best, found.tied) == (None, ())
-    said = "broken: correctness, its output differs" if tried else "there are none"
-    assert found.summary == (f"none of the {len(tried)} variants tried runs; the first error: {said}",)
+    text = "broken: correctness, its output differs" if tried else "there are none"
+    assert found.summary == (f"none of the {len(tried)} variants tried runs; the first error: {text}",)
     assert "nothing ran" in repr(found)
 
 

@@ -6,9 +6,9 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import UnknownNameError
+from perfmodel.errors import KernelArgumentError, UnknownNameError
 from perfmodel.measuring.subject import FailedError
-from perfmodel.tuning.user_kernel import UserKernel
+from perfmodel.tuning.user_kernel import UserKernel, check_given
 from tests.tuning.test_anchoring import scaled
 
 
@@ -16,7 +16,7 @@ def kernel(variants, arguments=None, seed: int = 1) -> UserKernel:
     return UserKernel("mine", variants, arguments, ({"n": 64}, {"n": 128}), seed)
 
 
-def test_a_variant_is_made_once_when_it_is_used():
+def test_a_variant_is_built_once_at_its_first_use():
     made = []
     mine = kernel({"a": lambda: made.append(1) or scaled(), "b": scaled()})
     assert made == []
@@ -28,24 +28,16 @@ def test_a_variant_is_made_once_when_it_is_used():
         mine.subject("c")
 
 
-@pytest.mark.parametrize(("given", "said"), [(lambda: 1 / 0, "ZeroDivisionError"), (lambda: 8, "it is of type int")])
-def test_a_variant_that_cannot_be_made_is_not_tried_again(given, said):
+@pytest.mark.parametrize(("given", "text"), [(lambda: 1 / 0, "ZeroDivisionError"), (lambda: 8, "it is of type int")])
+def test_a_failed_build_is_not_repeated(given, text):
     tried = []
     mine = kernel({"a": lambda: tried.append(1) or given()})
     for _ in range(2):
-        with pytest.raises(FailedError, match=said) as raised:
+        with pytest.raises(FailedError, match=text) as raised:
             mine.subject("a")
         assert raised.value.status == "compile"
     assert tried == [1]
     assert mine.described("a").hash == ""
-
-
-def test_a_description_has_the_code_once_there_is_some():
-    mine = kernel({"a": scaled()})
-    assert mine.described("a").hash == ""
-    own = mine.subject("a").hash
-    assert len(own) == 64
-    assert mine.described("a").hash == own
 
 
 def test_scalars_are_one_and_offsets_zero():
@@ -60,7 +52,7 @@ def test_scalars_are_one_and_offsets_zero():
     assert {"p": 1, "a_offset": 0, "out_offset": 0} == mine.subject("a").scalars
 
 
-def test_arrays_of_one_name_hold_the_same_in_all_variants():
+def test_arrays_of_the_same_name_have_the_same_contents():
     mine = kernel({"a": scaled(), "b": scaled("out[i] = a[i] + p")})
     generator = np.random.default_rng(0)
     first, second = (mine.subject(name).kernel.contents["a"](generator, (1000,)) for name in "ab")
@@ -71,7 +63,7 @@ def test_arrays_of_one_name_hold_the_same_in_all_variants():
     assert not np.array_equal(first, other)
 
 
-def test_arguments_that_take_the_variant_are_asked_for_at_each_change_of_it():
+def test_arguments_of_each_variant():
     asked = []
 
     def arguments(n: int, variant: str) -> dict[str, object]:
@@ -84,16 +76,46 @@ def test_arguments_that_take_the_variant_are_asked_for_at_each_change_of_it():
     assert asked == [(64, "a"), (64, "b"), (64, "a")]
 
 
-def test_arguments_are_asked_for_once_at_each_size():
-    asked = []
+KERNEL = lp.make_kernel(
+    "{[i]: 0 <= i < n}",
+    "out[i] = p*a[i] + k",
+    [
+        lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("k", np.int8),
+        lp.ValueArg("n", np.int32),
+    ],
+    lang_version=(2018, 2), name="scaled",
+).default_entrypoint  # fmt: skip
+A = np.ones(8, np.float32)
 
-    def arguments(n: int) -> dict[str, object]:
-        asked.append(n)
-        return {"a": np.full(n, 3.0), "p": 2.0}
 
-    mine = kernel({"a": scaled()}, arguments)
-    for n in (64, 64, 128):
-        mine.ask_for_arguments("kernel", {"n": n})
-    assert asked == [64, 128]
-    assert mine.subject("a").scalars == {"p": 2.0}
-    assert mine.subject("a").kernel.contents["a"](None, (128,)).tolist() == [3.0] * 128
+@pytest.mark.parametrize(
+    "given",
+    [
+        {}, {"a": A}, {"a": A, "out": A[::-1]}, {"p": 2.5}, {"p": 2}, {"p": np.float32(2)}, {"k": -3}, {"k": True},
+        {"k": np.int8(3)}, {"n": 8, "a": A}, {"n": np.int64(8)},
+    ],
+)  # fmt: skip
+def test_valid_arguments(given):
+    check_given(KERNEL, given, {"n": 8})
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"b": A}, "'b' for the kernel 'scaled', and it is not one of its arguments; give one of out, a, p, k, n"),
+        ({"a": A.astype(np.float64)}, "is an array of float64 and shape (8,); give a numpy array of float32 and shape"),
+        ({"a": A[:4]}, "is an array of float32 and shape (4,); give a numpy array of float32 and shape (8,)"),
+        ({"a": [1.0] * 8}, "is of type list; give a numpy array of float32 and shape (8,)"),
+        ({"p": "2"}, "is of type str; give a number of float32"),
+        ({"p": A}, "is of type ndarray; give a number of float32"),
+        ({"p": 2j}, "is 2j; give a number of float32"),
+        ({"p": np.float64(2)}, "is a number of float64; give a number of float32"),
+        ({"k": 2.0}, "is 2.0; give a number of int8"),
+        ({"k": 128}, "is 128; give a number of int8"),
+        ({"n": 9}, "is 9; give the size 8"),
+    ],
+)
+def test_invalid_arguments(given, text):
+    with pytest.raises(KernelArgumentError) as caught:
+        check_given(KERNEL, given, {"n": 8})
+    assert text in str(caught.value)
