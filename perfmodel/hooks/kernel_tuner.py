@@ -18,6 +18,7 @@ from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.errors import KernelError, KernelFileError, PerfModelError, ResultsError, SpaceError, extra_needed
+from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -127,7 +128,7 @@ def made_arguments(
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
+class Guide(FrozenValue):
     """Predictions of all configurations of a space, for Kernel Tuner.
 
     At its first use it raises SpaceError if no configuration is allowed or fits on the device, or one that is allowed
