@@ -14,40 +14,31 @@ from .executed import Executed, Instance
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 ENOUGH_LANES = 8  # for every stride of a cyclic index to be seen
 _PART = re.compile(r"^(\w+?)((?:_s\d+)+)$")
-SECTIONS = ("operations", "accesses", "launch", "idle", "barriers", "footprint", "strides", "lines", "banks")
+SECTIONS = ("operations", "accesses", "launch", "idle", "barriers", "footprint", "strides", "banks")
+Pair = tuple[str, int, Callable[[], Any]]  # what is compared, what was executed, and the question to the counter
 
 
 def compare(
-    executed: Executed,
-    kernel_counts: Any,
-    parameters: Mapping[str, Any],
-    *,
-    sections: Collection[str] = SECTIONS,
-    rows: Mapping[str, int] | None = None,
-    line_bytes: int = 64,
-    banks: int = 32,
-) -> list[str]:
+    executed: Executed, kernel_counts: Any, parameters: Mapping[str, Any], *, sections: Collection[str] = SECTIONS,
+) -> list[str]:  # fmt: skip
     """Every disagreement between *executed* and *kernel_counts* at *parameters*, one line each; empty if there is none.
 
-    *sections* are the parts to compare: operations by type and kind; accesses to global and local memory by
-    direction, array, type and size, at three granularities; footprints; barriers, launches, groups, items, sub-groups
-    and idle lanes; lane strides where all lanes of an access have the same; bank conflicts. Lines are compared for
-    the arrays in *rows*, whose values are the elements of a row. A count that says it is only an upper bound must not
-    be below. An exception of the counter is a disagreement too.
+    Compared are operations by type and kind; accesses to global and local memory by direction, array, type and size, at
+    three granularities; footprints; barriers, launches, groups, items, sub-groups and idle lanes; lane strides where
+    all lanes of an access have the same; bank conflicts. An upper bound must not be below what was executed. An
+    exception of the counter is a disagreement.
     """
     found = []
-    options = {"rows": rows or {}, "line_bytes": line_bytes, "banks": banks}
-    for what, actual, count in _pairs(executed, kernel_counts, sections, options):
-        try:
-            counted, exact = _value(count(), parameters)
-        except Exception as error:  # whatever it is, it is the counter's answer
-            found.append(f"{what}: executed {actual}, counter raised {type(error).__name__}: {error}")
-            continue
-        if counted != actual and (exact or counted < actual):
-            found.append(f"{what}: executed {actual}, counted {counted}{'' if exact else ' as an upper bound'}")
-    if "strides" in sections:
-        found.extend(_strides(executed, kernel_counts, parameters))
-    return found
+    for section, pairs in _PAIRS.items():
+        for what, actual, count in pairs(executed, kernel_counts) if section in sections else ():
+            try:
+                counted, exact = _value(count(), parameters)
+            except Exception as error:  # whatever it is, it is the counter's answer
+                found.append(f"{what}: executed {actual}, counter raised {type(error).__name__}: {error}")
+                continue
+            if counted != actual and (exact or counted < actual):
+                found.append(f"{what}: executed {actual}, counted {counted}{'' if exact else ' as an upper bound'}")
+    return found + (list(_strides(executed, kernel_counts, parameters)) if "strides" in sections else [])
 
 
 def gathered(executed: Executed, arrays: Collection[str]) -> Executed:
@@ -58,50 +49,15 @@ def gathered(executed: Executed, arrays: Collection[str]) -> Executed:
         if part is None or part.group() in arrays or part.group(1) not in arrays:
             return instance
         first = sum(int(number) * 2 ** (30 + 10 * place) for place, number in enumerate(part.group(2).split("_s")[1:]))
-        return instance._replace(
-            occurrence=replace(instance.occurrence, array=part.group(1)),
-            touched=tuple((lane, first + address) for lane, address in instance.touched),
-        )
+        touched = tuple((lane, first + address) for lane, address in instance.touched)
+        return instance._replace(occurrence=replace(instance.occurrence, array=part.group(1)), touched=touched)
 
     return replace(executed, instances=tuple(map(whole, executed.instances)))
 
 
 def _value(count: Any, parameters: Mapping[str, Any]) -> tuple[Any, bool]:
     """A count at the parameters, and whether it is exact; plain numbers are."""
-    if not callable(count):
-        return count, True
-    return count(**parameters), bool(count.exact)
-
-
-def _ask(counts: Any, method: str, *arguments: Any, **named: Any) -> Any:
-    """Ask the counter; only when the answer is needed, so that a question it can't answer is one disagreement."""
-    return getattr(counts, method)(*arguments, **named)
-
-
-def _space(space: str) -> str:
-    """Constant memory is global memory to the counter, as it is to Loopy."""
-    return "global" if space == "constant" else space
-
-
-Pair = tuple[str, int, Callable[[], Any]]
-
-
-def _pairs(executed: Executed, counts: Any, sections: Collection[str], options: Mapping[str, Any]) -> Iterator[Pair]:
-    parts: dict[str, Callable[[], Iterator[Pair]]] = {
-        "operations": lambda: _operations(executed, counts),
-        "accesses": lambda: _accesses(executed, counts),
-        "launch": lambda: _launch(executed, counts),
-        "idle": lambda: iter(
-            [("idle lanes", executed.padded_lanes + executed.idle_work_items, lambda: counts.idle_lanes())]
-        ),
-        "barriers": lambda: iter([("barriers", executed.barriers, lambda: counts.barriers())]),
-        "footprint": lambda: _footprints(executed, counts),
-        "lines": lambda: _lines(executed, counts, options["rows"], options["line_bytes"]),
-        "banks": lambda: _banks(executed, counts, options["banks"]),
-    }
-    for section, part in parts.items():
-        if section in sections:
-            yield from part()
+    return (count(**parameters), bool(count.exact)) if callable(count) else (count, True)
 
 
 def _launch(executed: Executed, counts: Any) -> Iterator[Pair]:
@@ -111,63 +67,50 @@ def _launch(executed: Executed, counts: Any) -> Iterator[Pair]:
     yield "sub-groups", executed.sub_groups, lambda: counts.sub_groups()
 
 
+def _idle(executed: Executed, counts: Any) -> Iterator[Pair]:
+    yield "idle lanes", executed.padded_lanes + executed.idle_work_items, lambda: counts.idle_lanes()
+
+
+def _barriers(executed: Executed, counts: Any) -> Iterator[Pair]:
+    yield "barriers", executed.barriers, lambda: counts.barriers()
+
+
 def _footprints(executed: Executed, counts: Any) -> Iterator[Pair]:
     for array, direction in executed.arrays("global"):
-        yield (
-            f"footprint of {array} ({direction})",
-            executed.footprint(array, direction),
-            partial(_ask, counts, "footprint", array, direction=direction),
-        )
+        actual = executed.footprint(array, direction)
+        yield f"footprint of {array} ({direction})", actual, partial(counts.footprint, array, direction=direction)
 
 
-def _lines(executed: Executed, counts: Any, rows: Mapping[str, int], line_bytes: int) -> Iterator[Pair]:
-    for array, row in rows.items():
-        for per in ("subgroup", "workgroup", "launch"):
-            yield (
-                f"lines of {array} per {per}",
-                executed.lines(array, line_bytes, per, row=row),
-                partial(_ask, counts, "lines", array, line_bytes=line_bytes, per=per),
-            )
-
-
-def _banks(executed: Executed, counts: Any, banks: int) -> Iterator[Pair]:
+def _banks(executed: Executed, counts: Any) -> Iterator[Pair]:
     for array in sorted({array for array, _ in executed.arrays("local")}):
-        yield (
-            f"bank conflicts of {array}", executed.bank_conflicts(array, banks),
-            partial(_ask, counts, "bank_conflicts", array, banks=banks)
-        )  # fmt: skip
+        yield f"bank conflicts of {array}", executed.bank_conflicts(array), partial(counts.bank_conflicts, array)
 
 
 def _operations(executed: Executed, counts: Any) -> Iterator[Pair]:
-    counted = {(row.dtype, row.kind) for row in counts.operation_table}
-    for dtype, kind in sorted(counted | set(executed.operations)):
-        yield (
-            f"{dtype} {kind}", executed.operations.get((dtype, kind), 0),
-            partial(counts.operations, dtype=dtype, kind=kind)
-        )  # fmt: skip
+    for key in sorted({(row.dtype, row.kind) for row in counts.operation_table} | set(executed.operations)):
+        ask = partial(counts.operations, dtype=key[0], kind=key[1])
+        yield " ".join(key), executed.operations.get(key, 0), ask
 
 
 def _accesses(executed: Executed, counts: Any) -> Iterator[Pair]:
+    """Constant memory is global memory to the counter, as it is to Loopy."""
     tables = (executed.accesses, executed.subgroup_accesses, executed.workgroup_accesses)
+    merged: list[Counter[Any]] = [Counter() for _ in tables]
+    for found, table in zip(merged, tables, strict=True):
+        for (space, *rest), times in table.items():
+            found[("global" if space == "constant" else space, *rest)] += times
     counted = {(row.space, row.direction, row.array, row.dtype, row.bits) for row in counts.access_table}
-    ran = {(_space(space), *rest) for space, *rest in executed.accesses}
-    for key in sorted(key for key in counted | ran if key[0] != "private"):
-        space, direction, array, dtype, bits = key
-        for granularity, table in zip(GRANULARITIES, tables, strict=True):
-            actual = sum(times for (where, *rest), times in table.items() if (_space(where), *rest) == key)
-            yield (
-                f"{space} {direction} {array} {dtype} {bits} bits by {granularity}",
-                actual,
-                partial(
-                    counts.accesses,
-                    space=space,
-                    direction=direction,
-                    array=array,
-                    dtype=dtype,
-                    bits=bits,
-                    granularity=granularity,
-                ),
-            )
+    for key in sorted(key for key in counted | set(merged[0]) if key[0] != "private"):
+        named = dict(zip(("space", "direction", "array", "dtype", "bits"), key, strict=True))
+        for granularity, found in zip(GRANULARITIES, merged, strict=True):
+            ask = partial(counts.accesses, **named, granularity=granularity)
+            yield f"{' '.join(map(str, key))} bits by {granularity}", found[key], ask
+
+
+_PAIRS: dict[str, Callable[[Executed, Any], Iterator[Pair]]] = {
+    "operations": _operations, "accesses": _accesses, "launch": _launch, "idle": _idle, "barriers": _barriers,
+    "footprint": _footprints, "banks": _banks,
+}  # fmt: skip
 
 
 def _strides(executed: Executed, counts: Any, parameters: Mapping[str, Any]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from .statements import BARRIER, ENTERED, REPEATED
 from .translate import KernelCode, kernel_code
 
 Item = tuple[int, int, int]
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 INTEGERS = 7
 
 
@@ -34,7 +35,7 @@ class Memory(dict[int, Any]):
 
 
 def _fill(kind: CType, integers: int = INTEGERS) -> Callable[[int], Any]:
-    """Reproducible data for an array that nobody supplied: floats in [0.5, 1.5), as many integers from 0."""
+    """Reproducible data for an array without contents: floats in [0.5, 1.5), as many integers from 0."""
 
     def element(address: int) -> Any:
         return (address * 7919 + 13) % 101 / 101 + 0.5
@@ -106,12 +107,8 @@ def _is_operation(noted: tuple[str, str]) -> bool:
 class _Execution:
     """The state of one execution: memory, and what was counted so far."""
 
-    def __init__(
-        self, parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], integers: int
-    ) -> None:
-        self.parameters = parameters
-        self.integers = integers
-        self.arrays = arrays
+    def __init__(self, parameters: Mapping[str, Any], arrays: Arrays, integers: int) -> None:
+        self.parameters, self.arrays, self.integers = parameters, arrays, integers
         self.memory: dict[str, Memory] = {}
         self.operations: Counter[tuple[str, str]] = Counter()
         self.instances: list[Instance] = []
@@ -156,13 +153,14 @@ class _Execution:
 
 
 def run(
-    t_unit: lp.TranslationUnit,
-    parameters: Mapping[str, Any],
-    subgroup_size: int = 32,
-    arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    t_unit: lp.TranslationUnit, parameters: Mapping[str, Any], subgroup_size: int = 32, arrays: Arrays | None = None,
     integers: int = INTEGERS,
-) -> tuple[Executed, dict[str, Memory]]:
-    """As `execute`, with the contents of global memory afterwards, by array and address."""
+) -> tuple[Executed, dict[str, Memory]]:  # fmt: skip
+    """Execute *t_unit* at *parameters*; return what its generated code does, and global memory by array and address.
+
+    Parameters are the kernel's scalar arguments (a floating-point one that is left out is 1.5). *arrays* gives contents
+    where they decide what is executed; others hold reproducible numbers, integers from 0 to at most *integers* - 1.
+    """
     source = program(t_unit)
     state, codes = _Execution(parameters, arrays or {}, integers), {}
     for launch in launches(source, parameters):
@@ -191,17 +189,6 @@ def _mean_trips(noted: Counter[tuple[str, str]]) -> tuple[tuple[str, Fraction], 
     return tuple((name, Fraction(repeated, max(entered, 1))) for name, entered, repeated in counted)
 
 
-def execute(
-    t_unit: lp.TranslationUnit,
-    parameters: Mapping[str, Any],
-    subgroup_size: int = 32,
-    arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
-    integers: int = INTEGERS,
-) -> Executed:
-    """Execute *t_unit* at *parameters* and count what its generated code does.
-
-    Parameters are the kernel's scalar arguments (a floating-point one that is left out is 1.5). *arrays* gives
-    contents where they steer the execution; others hold reproducible numbers: floats in
-    [0.5, 1.5), integers from 0 to at most *integers* - 1.
-    """
-    return run(t_unit, parameters, subgroup_size, arrays, integers)[0]
+def execute(t_unit: lp.TranslationUnit, parameters: Mapping[str, Any], *rest: Any, **named: Any) -> Executed:
+    """As `run`, without the memory."""
+    return run(t_unit, parameters, *rest, **named)[0]

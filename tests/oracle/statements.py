@@ -9,8 +9,7 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from .dtypes import CType, c_type
-from .expressions import BOUND, VALUE, Expressions, lane_of, text_of
-from .scope import Notes, Variable
+from .expressions import BOUND, VALUE, Expressions, Notes, Variable, lane_of, text_of
 from .source import Program, UnsupportedCode
 
 BARRIER = ("", "barrier")
@@ -81,8 +80,6 @@ class Statements:
         self.cells: set[str] = set()
         self.bounds: set[str] = set()  # names in the bounds of loops
 
-    # {{{ helpers
-
     def emit(self, line: str) -> None:
         self.lines.append("    " * (self.depth + 1) + line)
 
@@ -99,8 +96,6 @@ class Statements:
 
     def mangled(self, name: str) -> str:
         return f"v_{name}_{self.copies}" if self.copies else f"v_{name}"
-
-    # }}}
 
     def statement(self, node: c_ast.Node) -> None:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)

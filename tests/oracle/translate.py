@@ -11,8 +11,8 @@ from typing import Any
 from pycparser import c_ast
 
 from .dtypes import INT, CType
+from .expressions import Notes, Occurrence, Variable
 from .functions import call, namespace
-from .scope import Notes, Occurrence, Variable
 from .source import Program
 from .statements import Statements, parameter_types, return_type, type_and_form
 
