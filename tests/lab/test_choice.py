@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 import pytest
 
-from perfmodel.models import Family
-from scripts.lab import choice
-from scripts.lab.choice import (
-    BY_ALL,
-    BY_CLASS,
-    BY_VARIANT,
-    NOISE,
-    RUNS,
-    SETUP_S,
-    Candidates,
-    choose,
-    choose_next,
-    measuring_s,
-)  # fmt: skip
-from tests.fitting.test_family_fits_weights import KERNELS
-from tests.standins import Counts
+from scripts.lab.choice import BY_ALL, BY_CLASS, BY_VARIANT, NOISE, Candidates, choose, choose_next  # fmt: skip
 
 
 def candidates(rows=40, features=5, seed=0, **changes):
@@ -108,38 +89,3 @@ def test_a_row_that_others_are_like_goes_before_an_extreme_one():
     left = prior - prior[:, :2] @ np.linalg.solve(prior[:2, :2] + 0.04 * np.eye(2), prior[:2])
     assert 8 == 2 + np.argmax(left.diagonal()[2:])
     assert choose_next(table, measured, 3)[0] in range(2, 8)
-
-
-FAMILY = Family("toy", "nowhere", ("op_float32_add", "work_groups", "local_*"))
-
-
-@dataclass(frozen=True)
-class Plan:
-    kernel: str
-    parameters: Mapping[str, int]
-    seconds: float
-    variant: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def counts(self) -> Counts:
-        return KERNELS[self.kernel]
-
-
-PLANNED = (
-    Plan("add", {"n": 2}, 1e-3, {"b": 1, "a": 2}), Plan("add", {"n": 4}, 2e-3, {"a": 2, "b": 1}),
-    Plan("load", {"n": 8}, 3e-3), Plan("tile", {"n": 1}, 4e-3),
-)  # fmt: skip
-
-
-def test_columns_are_the_exercised_features_of_the_family() -> None:
-    found = choice.candidates(PLANNED, FAMILY)
-    # the columns are in alphabetical order: local loads 900 n^2, local stores 100 n^2, additions 1000 n^2, groups n
-    assert [[0, 0, 4000, 2], [0, 0, 16000, 4], [0, 0, 0, 8], [900, 100, 0, 1]] == found.matrix.tolist()
-    assert ("add", "add", "load", "tile") == found.kernels
-
-
-def test_cost_is_setting_up_and_all_runs() -> None:
-    assert [SETUP_S + RUNS * 1e-3, SETUP_S + RUNS] == measuring_s(np.array([1e-3, 1.0])).tolist()
-    found = choice.candidates(PLANNED, FAMILY)
-    assert found.expected is not None
-    assert [1e-3, 2e-3, 3e-3, 4e-3] == found.expected.tolist()

@@ -12,7 +12,7 @@ from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.kernels.files import load_file
 from perfmodel.store import Measurement
-from scripts.lab.gallery import DEVICES, EXAMPLES, Pair, draw_gallery, summary, times_of
+from scripts.lab.gallery import DEVICES, EXAMPLES, draw_gallery
 from tests.shadow import ROOT
 
 GALLERY = ROOT / "docs" / "lab" / "gallery"
@@ -65,20 +65,6 @@ def made_up(folder: Path) -> Path:
     store.append(folder, row("fft_stage", "along", {"m": 1024, "s": 32}, 6e-4))
     store.append(folder, row("gemm", "plain", {"n": 256}, 7.0))
     return folder
-
-
-def test_the_times_of_a_store_are_those_at_the_timed_sizes(tmp_path):
-    assert MADE_UP == times_of(made_up(tmp_path / "d"), FFT)
-    assert {} == times_of(tmp_path / "nothing", FFT)
-
-
-def test_a_summary_has_the_mean_factor_either_way():
-    """Factors of 2 and 1/8: the geometric mean is 4."""
-    pairs = [Pair("a", 1, measured=1.0, predicted=2.0, inside=True), Pair("b", 1, 8.0, 1.0, inside=False)]
-    assert summary(pairs, "D") == (
-        "D: 2 measured times, 1 of them inside of the interval; predictions are off by a factor of 4.00 (geometric "
-        "mean) and at most 8.00."
-    )
 
 
 def test_a_page_has_its_code_its_picture_and_the_times_on_each_device(tmp_path):

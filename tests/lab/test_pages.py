@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -26,23 +25,6 @@ def test_the_committed_page_and_table_are_what_the_committed_proofs_give(tmp_pat
     assert (DOCS / "lab" / "isolation.md").read_text() == page.read_text()
     assert (DOCS / "data" / "isolation.csv").read_bytes() == table.read_bytes()
     assert (tmp_path / "isolation.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):
-    plan = {
-        "schema": "perfmodel.plan/2",
-        "key": json.dumps([["d", "p", "1"], [["adds", {"form": "chain"}, "h1"], ["adds", {"form": "tree"}, "h2"]], []]),
-        "parameters": [{"n": 16}, {"n": 32}],
-        "seconds": [0.25, 0.5],
-    }
-    (tmp_path / "measurements.plan.jsonl").write_text(json.dumps(plan) + "\n")
-    expected = {
-        ("d", "p", "adds", '{"form":"chain"}', '{"n":16}', "1", "h1"): 0.25,
-        ("d", "p", "adds", '{"form":"chain"}', '{"n":32}', "1", "h1"): 0.5,
-        ("d", "p", "adds", '{"form":"tree"}', '{"n":16}', "1", "h2"): 0.25,
-        ("d", "p", "adds", '{"form":"tree"}', '{"n":32}', "1", "h2"): 0.5,
-    }
-    assert expected == trial_seconds(tmp_path)
 
 
 def test_committed_plans_belong_to_committed_records():

@@ -12,7 +12,7 @@ from perfmodel import store
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Dataflow
 from perfmodel.measuring.subject import Subject
-from scripts.lab.recounting import main, recount, recount_lines, write
+from scripts.lab.recounting import recount, write
 from tests.campaigns import SCALE
 from tests.store.test_files import measurement
 
@@ -77,12 +77,6 @@ def test_a_hash_that_changes_alone_is_told_with_its_reason(tmp_path, subject, co
     assert 1 == write([one])
 
 
-def test_the_subgroup_size_is_that_of_the_store(tmp_path, subject):
-    counts = count(subject.generated.t_unit, subgroup_size=8)
-    (one,) = recount([stored(tmp_path, subject, counts)], [SCALE])
-    assert ("same", 8) == (one.status, one.new.subgroup_size)
-
-
 def test_what_a_class_knows_of_its_data_is_counted_with(tmp_path):
 
     def build(factor, **_):
@@ -104,14 +98,3 @@ def test_code_that_was_not_measured_gets_no_counts(tmp_path, subject, counts):
     assert "other code" == one.status
     assert [("2*n", "n")] == [(change.old, change.new) for change in one.changes]
     assert 0 == write([one])
-
-
-def test_the_command_shows_a_change_and_writes_it_when_asked(tmp_path, subject, counts, capsys):
-    folder = stored(tmp_path / "s", subject, with_twice_the_operations(counts))
-    recounts = recount([folder], [SCALE])
-    shown = "\n".join(recount_lines(recounts, None))
-    assert "1 kernels: 1 have other counts\nnothing was written" in shown
-    assert "operation_table" in shown
-    assert "wrote 1 records" in "\n".join(recount_lines(recounts, write(recounts)))
-    assert 2 == main(["gone"])
-    assert "no measurements" in capsys.readouterr().err

@@ -42,11 +42,6 @@ def test_another_text_of_the_same_function_is_no_change(counts):
     assert ("operation_table",) == parts(counts, new)
 
 
-def test_a_count_that_became_a_bound_is_a_change(counts):
-    (change,) = changes(counts, with_operation(counts, "[n] -> { n }", exact=False))
-    assert ("n", "<= n") == (change.old, change.new)
-
-
 def test_rows_that_come_and_go_are_changes(counts):
     gone = replace(counts, operation_table=())
     assert (Change("operation_table", "float32 mul", "count", "n", "none"),) == changes(counts, gone)

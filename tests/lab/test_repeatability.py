@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from perfmodel.opencl import Device
-from scripts.lab.repeatability import Repeatability, measure_twice
+from scripts.lab.repeatability import measure_twice
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
 from tests.measuring.test_visits import CAMPAIGN, FACTS, device as visited  # noqa: F401 -- a fixture
@@ -19,13 +18,6 @@ OTHER = replace(SCALE, name="other")
 
 def twice(n: int, first: float, second: float):
     return tuple(measurement(parameters={"n": n}, samples_s=(9.0, 8.0, *[t] * 3)) for t in (first, second))
-
-
-def test_changes_are_relative_to_the_first_time():
-    pairs = tuple((SimpleNamespace(seconds=a), SimpleNamespace(seconds=b)) for a, b in ((2.0, 3.0), (4.0, 3.0)))
-    found = Repeatability(pairs)
-    assert (0.5, 0.25) == found.changes
-    assert (0.25, 0.375, 0.5) == tuple(found.quantile(share) for share in (0.0, 0.5, 1.0))
 
 
 @pytest.mark.device

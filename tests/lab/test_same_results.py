@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from scripts.lab import same_results
-from scripts.lab.same_results import compare, differs, main, record_counts, record_predictions
+from scripts.lab.same_results import compare, differs, main, record_counts
 from tests.corpus import kernels
-from tests.recorded import POCL
 
 
 def test_counts_of_a_kernel_at_each_of_its_sizes():
@@ -21,15 +19,6 @@ def test_counts_of_a_kernel_at_each_of_its_sizes():
     assert 64 == len(numbers["hash"])
     assert {"bank conflicts", "by subgroup", "utilization"} <= {name.split(" ", 2)[-1] for name in numbers}
     assert not [value for value in numbers.values() if "Error" in str(value)]
-
-
-def test_predictions_of_every_model_with_terms_and_intervals(monkeypatch):
-    monkeypatch.setattr(same_results, "ROWS", 1)
-    monkeypatch.setattr(same_results, "weights_files", lambda folder: [folder / "roofline.json"])
-    ((name, numbers),) = record_predictions(POCL)
-    assert name.startswith(f"{POCL.name} roofline ")
-    assert numbers["low"] < numbers["seconds"] < numbers["high"]
-    assert numbers["term memory"] > 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +13,6 @@ from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Claim, Findings, Study
 
 CLAIM = Claim("Fig. 2", "a < b | c", "b is 3", False)
-FORMULA = Claim("Eq. 1", "2 + 2 = 5", "4", False, slip=True, measured=False)
 CHOICES = [
     {"family": "f", "regret": 1.25, "rank": 2.0, "variants": 4, "choices": 2, "withheld": 0},
     {"family": "g", "regret": None, "rank": None, "variants": 0, "choices": 0, "withheld": 8},
@@ -60,13 +59,3 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
     assert ["one", "two"] == study_pages.measured_devices(tmp_path)
     other = Study("fmm", "", "", "kim-2012", (), study.examine)
     assert [study] == study_pages.examined(tmp_path, "one", [study, other])
-
-
-def test_the_index_counts_a_claim_once_for_each_paper(tmp_path, study):
-    """Two devices were asked: one agrees with figure 2, one does not. The slip is not measured."""
-    for name, agrees in (("one", True), ("two", False)):
-        data = Data(DeviceFacts(name, "P", "1", ()))
-        study_pages.write(tmp_path, name, study, data, findings(replace(CLAIM, agrees=agrees), FORMULA))
-    lines = (tmp_path / "lab" / "experiments" / "index.md").read_text().splitlines()
-    assert "| [ma-2014](../../papers/ma-2014.md) | formulas | 1 | 0 | 0 | 0 | 1 | 0 |" in lines
-    assert "| [ma-2014](../../papers/ma-2014.md) | measured | 1 | 0 | 1 | 0 | 0 | 1 |" in lines

@@ -13,7 +13,7 @@ from scripts.lab import study_runs
 from scripts.lab.studies import Findings, Study
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
-from tests.recorded import INTEL, POCL
+from tests.recorded import POCL
 
 
 @pytest.fixture
@@ -33,16 +33,6 @@ def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
     model = load(POCL / "overlap.json")
     assert [row.predicted for row in compare(model, data.measured)] == [row.predicted for row in data.cases("overlap")]
     assert data.facts.value("compute_units") == data.measured.facts.value("compute_units")
-
-
-def test_a_study_without_kernels_looks_at_the_devices_test_kernels(tmp_path, study):
-    data = study_runs.study_data(replace(study, kernels=()), tmp_path, INTEL)
-    assert data.measured is None
-    assert () == data.cases()
-    assert len(read(INTEL / "test.jsonl")) == len(data.tests)
-    assert (INTEL.name, INTEL) == (data.folder.name, study_runs.weights_folder(INTEL.name))
-    study_runs.measure_study(replace(study, kernels=()), "no device", tmp_path, TINY)
-    assert [] == list(tmp_path.iterdir())
 
 
 def test_every_study_finds_its_kernels():

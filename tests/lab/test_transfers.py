@@ -9,7 +9,6 @@ import pytest
 import perfmodel as pm
 from scripts.lab import transfers
 from scripts.lab.transfers import Row, errors_by_family, priors
-from test_kernels.recorded import recorded
 from tests.recorded import SIMULATED
 from tests.test_arguments import UNIT
 
@@ -45,17 +44,6 @@ def test_choices_by_facts_and_by_another_card():
     # b has x=1 and x=2 of a; whichever it takes is the best
     assert (1, 1.0) == (by["b", "table of a"].figures.choices, by["b", "table of a"].figures.regret)
     assert "-" == by["b", "table of a"].cells[3]
-
-
-def test_the_same_configurations_on_every_card():
-    """At most those without a time on one of them differ."""
-    a, b = (
-        {row.row.configuration for row in transfers.kernels_of(card, SIMULATED.parent, 20)}
-        for card in ("a4000", "w6600")
-    )
-    assert 40 == len(a) == len(b)
-    assert 35 <= len(a & b)
-    assert all(row.seconds for row in transfers.sampled(recorded("convolution15", "a100"), 50))
 
 
 def test_counts_for_another_sub_group():

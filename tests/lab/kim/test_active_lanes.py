@@ -12,8 +12,6 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from scripts.lab.kim.active_lanes import ActiveLanes, active_lanes
 from scripts.lab.kim.work_flow import work_flow
-from tests.corpus import kernels
-from tests.corpus.made import counted as corpus_counts
 
 LANES = 8
 ITEMS = {"g": "g.0", "i": "l.0"}
@@ -98,12 +96,3 @@ def test_what_a_test_of_data_lets_through_is_a_least_share_where_its_probability
         (row.by_items, row.by_subgroups, row.utilization, row.shares, row.at_least) for row in guarded
     }
     assert {"the probability of 't > 0' is not known"} == {row.unknown for row in rows_of(counted(*made), n=4)[1:]}
-
-
-@pytest.mark.nightly
-def test_lanes_of_the_corpus_add_up_to_the_executions_by_work_items() -> None:
-    """And none is active more often than its sub-group executes."""
-    for kernel in kernels():
-        rows = rows_of(corpus_counts(kernel, kernel.cases[-1]), **kernel.cases[-1])
-        assert [row.utilization for row in rows] == pytest.approx([sum(row.shares) / len(row.shares) for row in rows])
-        assert all(max(row.shares) <= 1 + 1e-9 for row in rows), kernel.name

@@ -61,17 +61,6 @@ def test_the_graph_without_and_with_facts(run, tmp_path: Path) -> None:
     assert (tmp_path / "graph.svg").exists()
 
 
-def test_hit_rates(run, tmp_path: Path) -> None:
-    path = tmp_path / "rates.png"
-    status, printed, _ = run("--memory", str(path), "--facts", str(tmp_path / "toy.yaml"))
-    assert 0 == status
-    assert "90 % interval" in printed
-    assert path.exists()
-    status, _, error = run("--memory", str(path))
-    assert 2 == status
-    assert "l1_bytes" in error
-
-
 def test_the_search_runs_one_change_after_the_other() -> None:
     """Repeats of 400 are the baseline; 16 is the better step, then groups of 64 with it. The space has 6 variants."""
     space = [{"repeats": repeats, "group": group} for repeats in (400, 1000, 16) for group in (32, 64)]

@@ -23,14 +23,6 @@ def averages(code: str, sizes: dict[str, int]) -> Averages:
     return Averages(flow.cardinalities, sizes)
 
 
-def test_full_sub_groups() -> None:
-    # 640 / 32 = 20 sub-groups, each of which runs the loop 7 times
-    found = averages("y[i] = sum(k, a[k, i])", {"n": 640, "m": 7})
-    (launch,) = found.launches
-    assert 20 == found.sub_groups[0]
-    assert (1, 7) == (found.executions(launch, ()), found.executions(launch, ("k",)))
-
-
 def test_a_guarded_statement_counts_by_its_accesses() -> None:
     # the guard lets the first 64 of 640 work-items through: 2 of 20 sub-groups; z is stored in a loop of 2 trips
     found = averages("""

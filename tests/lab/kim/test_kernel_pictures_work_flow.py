@@ -7,7 +7,7 @@ import pytest
 from measurement_kernels import matmul_tiled
 from perfmodel.counts import count
 from scripts.lab.kim.active_lanes import ActiveLanes
-from scripts.lab.kim.pictures import merged, title, work_flow_figure
+from scripts.lab.kim.pictures import work_flow_figure
 from scripts.lab.kim.work_flow import WorkFlow, timeline, work_flow
 from tests.lab.kim.test_work_flow import TOY
 
@@ -15,21 +15,6 @@ from tests.lab.kim.test_work_flow import TOY
 @pytest.fixture(scope="module")
 def graph() -> WorkFlow:
     return work_flow(count(matmul_tiled.KERNEL.build()), dict.fromkeys(("l", "m", "n"), 64))
-
-
-def test_the_picture_has_each_node_arc_and_loop(graph: WorkFlow) -> None:
-    (axes,) = work_flow_figure(graph).axes
-    written = [text.get_text() for text in axes.texts]
-    assert [title(node) for node in graph.nodes] == [text for text in written if text in set(map(title, graph.nodes))]
-    assert {"k_outer: 4 times", "k_inner: 16 times"} <= set(written)
-    data = [arc.label for arc in merged(graph)]
-    assert sorted(data) == sorted(text for text in written if text in data)
-    # A box for each node and a frame for each loop; a line for each data dependence and each jump back.
-    jumps = [arc for arc in graph.transitions if arc[2]]
-    assert (len(graph.nodes) + 2, len(data) + len(jumps)) == (len(axes.patches), len(axes.lines))
-    arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
-    assert len(graph.transitions) + len(data) == len(arrows)
-    assert not [line for line in axes.lines if line.get_color() == "#c00000"]
 
 
 def test_a_heat_map_shows_the_lanes_active_in_each_node(graph: WorkFlow) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
 from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from scripts.lab.kim.trace import trace
 from tests.corpus import kernels
@@ -64,30 +63,3 @@ def test_what_fits_the_caches_has_cold_misses_only() -> None:
     assert pytest.approx(distinct / rates.requests) == rates.miss_ratio_l1
     assert 1.0 == rates.miss_ratio_l2
     assert (0.0, 0.0) == (np.ptp(rates.l1), np.ptp(rates.l2))
-
-
-def test_equal_seeds_give_equal_rates_and_facts_name_the_ratios() -> None:
-    (kernel,) = (kernel for kernel in kernels() if kernel.name == "matmul_naive")
-    counts, hierarchy = count(kernel.build(), 32), Hierarchy(SMALL, LARGE)
-    rates = hit_rates(counts, {"n": 64}, hierarchy, orders=10)
-    assert rates == hit_rates(counts, {"n": 64}, hierarchy, orders=10)
-    low, high = rates.interval("l1")
-    assert low <= np.mean(rates.l1) <= high
-    wider = rates.interval("l1", 0.99)
-    assert wider[0] < low < high < wider[1]
-    assert ["l1_miss_ratio", "l2_miss_ratio"] == list(rates.facts())
-    assert rates.miss_ratio_l1 == rates.facts()["l1_miss_ratio"].value
-    assert (0.0, 1.0) == hit_rates(counts, {"n": 64}, hierarchy, orders=1).interval("l2")
-
-
-def test_ways_and_units_of_a_device_count_where_they_are_known() -> None:
-    facts = {key: Fact(value, "B", "test") for key, value in
-             {"l1_bytes": 16384, "l2_bytes": 786432, "cache_line_bytes": 128}.items()}  # fmt: skip
-    assumed = Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
-    assert (8, 16, 4) == (assumed.l1.ways, assumed.l2.ways, assumed.units)
-    facts |= {key: Fact(value, "", "test") for key, value in {"l1_ways": 4, "l2_ways": 12, "compute_units": 2}.items()}
-    known = Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts))
-    assert (4, 12, 2) == (known.l1.ways, known.l2.ways, known.units)
-    assert (2, 2) == (Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts), ways=(2, 2)).l1.ways, known.resident)
-    facts["compute_units"] = Fact(15, "", "test")  # eight groups, two at once, keep four units busy
-    assert 4 == Hierarchy.of(DeviceFacts.from_mapping("toy", "", "", facts)).units

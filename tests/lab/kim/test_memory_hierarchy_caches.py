@@ -30,14 +30,3 @@ def plain_hits(lines: list[int], shape: CacheShape) -> list[bool]:
 def test_hits_are_those_of_a_plain_simulation(lines: list[int], sets: int, ways: int) -> None:
     shape = CacheShape(sets * ways * LINE, LINE, ways)
     assert plain_hits(lines, shape) == hits(np.array(lines, np.int64), shape).tolist()
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=120))
-def test_caches_do_not_share_lines(requests: list[tuple[int, int]]) -> None:
-    shape = CacheShape(4 * LINE, LINE, 2)
-    cache, line = (np.array([pair[k] for pair in requests], np.int64) for k in (0, 1))
-    found = hits(line, shape, cache)
-    for one in range(4):
-        mine = [line for number, line in requests if number == one]
-        assert plain_hits(mine, shape) == found[cache == one].tolist()

@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from scripts.lab.kim.trace import Trace, trace
 from tests import oracle
 from tests.corpus import kernels
-from tests.lab.kim.traced_kernels import counted, streaming
+from tests.lab.kim.traced_kernels import counted
 
 FLOAT = np.float32
 LINE = 64
@@ -98,11 +98,3 @@ def test_barriers_part_the_phases() -> None:
     (store,) = {int(phase) for phase in one.phase[one.store == 1]}
     assert max(loads["a"].max(), loads["b"].max()) < store
     assert len(set(loads["a"].tolist())) > 1  # a tile after another
-
-
-def test_sampled_groups_follow_one_another_in_the_middle() -> None:
-    (one,) = trace(streaming(), {"n": 64 * 100}, 4)
-    assert (48, 49, 50, 51) == one.groups
-    first = one.first[one.arrays.index("x")]
-    lines = one.line[one.array == one.arrays.index("x")] - first
-    assert list(range(48 * 4, 52 * 4)) == sorted(lines.tolist())

@@ -6,7 +6,6 @@ from typing import Any
 
 import loopy as lp
 import numpy as np
-import pytest
 
 from measurement_kernels import matmul_tiled
 from perfmodel.counts import KernelCounts, count
@@ -40,25 +39,6 @@ def test_a_guard_weighs_what_it_lets_through() -> None:
     """Half of the sub-groups store."""
     counts = counted("{[i]: 0 <= i < n}", "if i < 1600\n y[i] = x[i] {id=store}\nend")
     assert [0.5, 0.5] == [node.executions for node in work_flow(counts, {"n": 3200}).nodes if node.kind == "global"]
-
-
-def test_an_index_in_a_temporary_is_loaded_by_its_own_statement() -> None:
-    code = "for i\n <> where = index[i] {id=find}\n y[i] = x[where] + 1 {id=put,dep=find}\nend"
-    graph = work_flow(counted("{[i]: 0 <= i < n}", code, x=FLOAT, index=np.int32), {"n": 64})
-    assert [("index",), ("x",), (), ("y",)] == [node.arrays for node in graph.nodes[1:-1]]
-    arcs = {(arc.source, arc.target, arc.variable) for arc in graph.dependences}
-    assert {(1, 2, "where"), (2, 3, "x"), (3, 4, "y")} == arcs
-
-
-@pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
-def test_a_linear_subscript_is_walked_once() -> None:
-    """Loopy's ``x[[...]]``, an index into the flat array, once was walked without end."""
-    unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "y[i] = x[[2*i + 1]]", [lp.GlobalArg("x", FLOAT, shape=("2*n + 2",)), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    counts = count(unit, cache=False)
-    assert 10 == counts.accesses(array="x")(n=10) == counts.footprint("x")(n=10)
 
 
 def tile_of_every_second_word() -> lp.TranslationUnit:

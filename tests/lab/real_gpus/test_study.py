@@ -9,12 +9,11 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.compare import Comparison, Comparisons, Evaluation
-from perfmodel.compare.contenders import Contender, Contenders
+from perfmodel.compare import Comparison, Comparisons
 from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from scripts.lab.real_gpus.study import Recorded, by_space, by_transform, figures_by, key_of, missed, study, traits_of
+from scripts.lab.real_gpus.study import Recorded, key_of, missed, study, traits_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = (1, 2, 3, 4, 5, 6)
@@ -30,30 +29,6 @@ TRAITS = {
     key_of(row): {"size": float(row.variant["size"]), "rest": -float(row.variant["size"]), "same": 1.0} for row in ROWS
 }
 EXACT = Comparisons([Comparison(row.kernel, {}, row.measured, row.measured, variant=row.variant) for row in ROWS])
-
-
-def contender(name: str, rows: Comparisons) -> Contender:
-    evaluations = tuple(Evaluation(by, name, "GPU", 0.9, rows) for by in ("groups", "kernels", "variants"))
-    return Contender(name, "GPU", 2, 0.1, 0.1, evaluations)
-
-
-def recorded() -> Recorded:
-    failed = Contender("needy", "GPU", problem="a fact is missing")
-    return Recorded(Contenders([contender("flat", ROWS), contender("exact", EXACT), failed]), TRAITS)
-
-
-def test_rows_by_space_and_by_transform():
-    assert {"tile: a": 6, "plain: a": 2} == {name: len(rows) for name, rows in by_space(ROWS).items()}
-    found = figures_by(by_transform(ROWS))
-    assert ["plain", "tile"] == list(found)
-    assert (2.0, -1.0) == (found["plain"].regret, found["plain"].tau)
-    assert pytest.approx(math.factorial(6) ** (1 / 6)) == found["tile"].random_regret
-
-
-def test_families_stand_in_the_order_of_their_regret():
-    study_of = recorded()
-    assert ["exact", "flat"] == [one.family for one in study_of.judged]
-    assert 2 == study_of.random.choices
 
 
 def test_what_goes_with_errors_counts_in_spaces_of_several_rows_only():

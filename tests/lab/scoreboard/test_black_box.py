@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.compare.protocols import evaluate_fits
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.models import find_family
@@ -56,10 +55,3 @@ def test_a_group_that_is_left_out_changes_nothing():
     own = [place for place, row in enumerate(MEASURED.rows) if row.group == "tiles"]
     found = [fits("work", each, None).predict_without_group().seconds[own].tolist() for each in (MEASURED, wrong)]
     assert found[0] == pytest.approx(found[1], nan_ok=True)
-
-
-def test_it_is_judged_as_a_family_is():
-    a, groups = (evaluate_fits(fits(tests=tests), None, by)[0] for tests, by in ((TESTS, ("A",)), (MEASURED, ("B",))))
-    assert [row.kernel for row in a.rows] == ["adding", "adding", "copying", "copying", "other"]
-    assert len(MEASURED.rows) == len(groups.rows)
-    assert a.figures.withheld == 0

@@ -19,16 +19,6 @@ def board(tmp_path, monkeypatch):
     return Board.below(tmp_path)
 
 
-def test_each_scoring_is_added_and_nothing_is_replaced(board):
-    first = score_folders(board, [Path("d")], [IDEA], STAMP)
-    assert 1 + len(SCORED) == len(first)
-    score_folders(board, [Path("d")], [IDEA], STAMP, protocols=())
-    rows = read_scoreboard(board.table)
-    assert ["groups", *SCORED, "groups"] == [one.protocol for one in rows]
-    assert {"d"} == {one.device for one in rows}
-    assert not board.log.exists()
-
-
 def test_the_papers_kernels_go_to_the_log_and_not_to_the_table(board):
     score_folders(board, [Path("d")], [IDEA], STAMP, reason="tag v1")
     score_folders(board, [Path("d")], [IDEA], STAMP, reason="tag v2")

@@ -6,21 +6,12 @@ import math
 
 import pytest
 
-from scripts.lab.scoreboard.goals import MEASURED, SIMULATED, hold
+from scripts.lab.scoreboard.goals import hold
 from tests.lab.scoreboard.scored import scoring
 
 
 def met(found):
     return {one.name: one.met for one in found}
-
-
-def test_a_good_model_meets_every_goal():
-    found = hold(scoring())
-    names = ["error", "factor - 1", "regret", "top-1", "tau", "coverage", "width", "withheld", "fit", "predict"]
-    assert names == [one.name for one in found]
-    assert {True} == set(met(found).values())
-    assert 0.1 == found[0].found
-    assert "at most 12.0 %" == found[0].goal
 
 
 @pytest.mark.parametrize(
@@ -50,9 +41,3 @@ def test_the_error_may_be_half_as_large_again_as_what_oracle_factors_leave():
     found = hold(scoring(error=0.14), floor=0.1)[0]
     assert (True, "at most 15.0 %") == (found.met, found.goal)
     assert "at most 12.0 %" == hold(scoring(), floor=0.05)[0].goal
-
-
-def test_a_simulated_gpu_has_its_own_limits_for_choices():
-    easier = scoring(regret=1.09, tau=0.72)
-    assert (False, False) == tuple(met(hold(easier, goals=MEASURED))[name] for name in ("regret", "tau"))
-    assert (True, True) == tuple(met(hold(easier, goals=SIMULATED))[name] for name in ("regret", "tau"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scripts.lab.scoreboard.log import latest, read_scoreboard, scoreboard_csv
+from scripts.lab.scoreboard.log import read_scoreboard, scoreboard_csv
 from tests.lab.scoreboard.scored import scoring
 
 
@@ -19,15 +19,3 @@ def test_rows_come_back_with_six_digits(tmp_path):
     assert (0.123457, math.inf, True, 'no, it says "no"') == (first.error, first.factor, first.simulated, first.problem)
     assert math.isnan(second.regret)
     assert ("mine", 20, 0.9, False) == (second.model, second.cases, second.tau, second.simulated)
-
-
-def test_of_each_model_the_last_figures_count():
-    old, new = scoring(error=0.3, date="2026-01-01"), scoring(error=0.2)
-    other = scoring(protocol="A")
-    assert (new, other) == latest([old, other, new])
-
-
-def test_a_problem_replaces_figures_and_figures_a_problem():
-    broken = scoring(protocol="", kernels="", problem="no fit")
-    assert (broken,) == latest([scoring(), scoring(protocol="A"), broken])
-    assert (scoring(),) == latest([broken, scoring()])

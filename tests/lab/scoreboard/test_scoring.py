@@ -24,15 +24,6 @@ def rows(found):
     return {(one.protocol, one.kernels): one for one in found}
 
 
-def test_the_tests_are_those_that_are_not_the_papers():
-    own = device()
-    assert {"adding", "copying"} == own.kernels_of(TESTS)
-    assert {"other"} == own.kernels_of(PAPER)
-    found = rows(score(own, IDEA, STAMP))
-    assert [("groups", MEASURED), *((name, TESTS) for name in SCORED)] == list(found)
-    assert (16, 4, 4) == (found["groups", MEASURED].cases, found["A", TESTS].cases, found["B", TESTS].cases)
-
-
 def test_figures_by_hand():
     found = rows(score(device(noise={"adding": 0.03}), IDEA, STAMP))
     a, b, groups = found["A", TESTS], found["B", TESTS], found["groups", MEASURED]
@@ -72,9 +63,3 @@ def test_a_model_that_cannot_be_fitted_has_its_problem():
     (only,) = score(device(), Idea("needy", NEEDY), STAMP)
     assert "unheard_of" in only.problem
     assert ("needy", "", True) == (only.model, only.protocol, math.isnan(only.error))
-
-
-def test_a_black_box_has_no_weights():
-    found = score(device(), Idea("box", IDEA.family, black_box=True), STAMP, ("A",))
-    assert [0, 0] == [one.weights for one in found]
-    assert all(math.isfinite(one.error) for one in found)

@@ -31,11 +31,6 @@ def test_the_chosen_one_may_be_slower_by_the_larger_noise(shares, expected):
     assert expected == top1_within_noise(rows((1.0, 2.0), (1.045, 1.0)), noise(*shares))
 
 
-def test_the_best_one_counts_without_noise_and_nothing_is_no_share():
-    assert 1.0 == top1_within_noise(rows((1.0, 1.0), (3.0, 2.0)), {})
-    assert math.isnan(top1_within_noise(rows((1.0, 1.0)), {}))  # one variant is no choice
-
-
 def test_of_tied_predictions_the_share_counts():
     assert 0.5 == top1_within_noise(rows((1.0, 1.0), (3.0, 1.0)), {})
     assert 1.0 == top1_within_noise(rows((1.0, 1.0), (1.1, 1.0)), noise(0.0, 0.2))

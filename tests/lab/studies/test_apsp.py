@@ -11,20 +11,7 @@ from perfmodel.counts import count
 from perfmodel.facts import published
 from perfmodel.kernels import discover
 from perfmodel.quantities.case import Case
-from scripts.lab.studies.apsp import (
-    Bend,
-    Configuration,
-    asked_for_more,
-    bent_line,
-    by_memory,
-    by_sub_block,
-    by_threads,
-    configuration,
-    flat_from,
-    minima,
-    straight_line,
-    zigzag,
-)
+from scripts.lab.studies.apsp import Bend, Configuration, bent_line, configuration, flat_from, minima, zigzag
 from tests.machine import ROOT
 
 GTX480 = published("gtx-480")
@@ -76,17 +63,6 @@ def test_the_reference_is_the_definition():
     np.testing.assert_array_equal(expected, KERNEL.reference({"a": a})["c"])
 
 
-def test_a_straight_line():
-    x = [1.0, 2.0, 4.0, 9.0]
-    found = straight_line(x, [3 + 2 * one for one in x])
-    assert (2.0, 3.0, 1.0) == pytest.approx((found.slope, found.intercept, found.r_squared))
-    noisy = [5.0, 7.5, 10.0, 21.0]
-    slope, intercept = np.polyfit(x, noisy, 1)
-    found = straight_line(x, noisy)
-    assert (slope, intercept) == pytest.approx((found.slope, found.intercept))
-    assert np.corrcoef(x, noisy)[0, 1] ** 2 == pytest.approx(found.r_squared)
-
-
 def test_a_level_and_a_line():
     x = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     found = bent_line(x, [50 + 3 * max(one - 4, 0) for one in x])
@@ -98,20 +74,8 @@ def one(size, threads, seconds, extra=0, items=32, requested=16.0):
     return Configuration(64, size, items, extra, 0, requested, 1.0, threads, 1.0, seconds, {})
 
 
-def test_curves_leave_out_or_compare_what_asks_for_more():
-    few = [one(8, 2.0, 3.0), one(16, 4.0, 2.0), one(16, 2.0, 1.0, requested=4.0), one(16, 1.0, 1.5, extra=1024)]
-    assert {8: (few[0],), 16: (few[2], few[1])} == by_sub_block(few)
-    assert {2.0: (few[2], few[0])} == by_threads(few)
-    assert {0: (few[2], few[1]), 1024: (few[3],)} == by_memory(few)
-
-
 def test_a_curve_is_flat_from_where_it_stays_within_a_quarter():
     curve = [one(8, threads, seconds) for threads, seconds in ((1, 40), (2, 20), (4, 12), (8, 10), (16, 11))]
     assert 4 == flat_from(curve)
     assert flat_from([*curve, one(8, 32, 15)]) is None
     assert 1 == flat_from(curve[:1])
-
-
-def test_pairs_are_of_the_same_groups():
-    few = [one(32, 4.0, 404.0), one(32, 1.0, 108.0, 1024), one(32, 2.0, 300.0, 512), one(32, 1.0, 1.0, 512, items=64)]
-    assert ((few[0], few[1]), (few[0], few[2])) == asked_for_more(few)

@@ -8,12 +8,10 @@ from functools import cache
 
 import pytest
 
-from perfmodel.compare import Comparison
 from perfmodel.counts import count
 from perfmodel.facts import Fact, published
 from scripts.lab.experiments.apsp import STUDY
 from scripts.lab.studies import StudyData
-from scripts.lab.studies.apsp_claims import outliers_claim
 from scripts.lab.studies.apsp_formula_claims import formula_claims
 from tests.lab.studies.test_apsp import KERNEL
 from tests.recorded import SIMULATED
@@ -102,17 +100,6 @@ def test_the_papers_anomaly_is_found(folder):
     assert claim.agrees is True
     assert f"404 s to 108 s, a factor of {404 / 108:.2f}" in claim.found
     assert "48 KiB for 12 KiB; B_a 4 to 1" in claim.found
-
-
-def test_the_model_finds_what_is_slow():
-    cases = [Comparison("apsp", {"n": n}, 1.0 + 0.1 * n, 1.0) for n in range(6)]
-    assert outliers_claim(cases, "toy").agrees is False
-    slow = Comparison("apsp", {"n": 8192}, 404.0, 105.0)
-    claim = outliers_claim([*cases, slow], "toy")
-    assert claim.agrees is True
-    assert claim.found.startswith("toy mispredicts 1 of 7 cases by more than a factor of 2, of which 1 are slower than")
-    assert "n=8192: 404 s for 105 s" in claim.found
-    assert outliers_claim([], "toy").agrees is None
 
 
 def test_on_a_cpu_work_items_hide_nothing(folder):

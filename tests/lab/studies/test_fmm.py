@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from math import isnan
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from perfmodel.kernels import discover
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes
 from scripts.lab.studies import fmm
-from tests.standins import Row, Rows
 
 (KERNEL,) = (one for one in discover(shipped(TEST_KERNELS) / "papers") if one.name == "fmm")
 SIZES = {"boxes": 4, "q": 256}
@@ -106,37 +104,6 @@ def test_neighbours_are_those_of_a_torus():
     apart = np.abs(place[:, lists] - place[:, :, np.newaxis])
     sides = np.array([4, 4, 8])[:, np.newaxis, np.newaxis]
     assert (np.minimum(apart, sides - apart) <= 1).all()
-
-
-def test_combinations_are_compared_at_the_largest_sizes_of_most_of_them():
-    counts = counted()
-    rows = [
-        Row("fmm", {"boxes": 4, "q": 256}, 1.0, "0", {}), Row("fmm", {"boxes": 16, "q": 256}, 4.0, "0", {}),
-        Row("fmm", {"boxes": 4, "q": 256}, 0.5, "0", {"ujam": True}),
-        Row("fmm", {"boxes": 16, "q": 256}, 2.0, "0", {"ujam": True}),
-        Row("fmm", {"boxes": 64, "q": 256}, 9.0, "0", {}), Row("fmm", {"boxes": 16, "q": 256}, 1.0, "0", {"room": 9}),
-    ]  # fmt: skip
-    found, sizes = fmm.combinations(Rows(tuple(rows), {"0": counts}), {})
-    assert {"boxes": 16, "q": 256} == sizes
-    assert {"baseline": 4.0, "ujam": 2.0} == {one.name: one.measured for one in found.values()}
-    assert {taken(): 1.0, taken("ujam"): 2.0} == fmm.speedups(found)
-    assert ({}, {}) == fmm.combinations(None, {}) == fmm.combinations(Rows((), {}), {})
-    assert 11 == fmm.operations_each(Rows(tuple(rows), {"0": counts}))
-    assert isnan(fmm.operations_each(None))
-
-
-def test_speedups_gains_and_pairs():
-    found = made({(): 8.0, ("shmem",): 4.0, ("rsqrt",): 6.0, ("rsqrt", "shmem"): 2.0})
-    assert [1.0, 2.0, pytest.approx(4 / 3), 4.0] == list(fmm.speedups(found, "model").values())
-    assert {} == fmm.speedups(found, "another")
-    pairs = fmm.added(found, "shmem")
-    assert [("baseline", "shmem"), ("rsqrt", "rsqrt+shmem")] == [(a.name, b.name) for a, b in pairs]
-    assert [0.5, pytest.approx(2 / 3)] == [fmm.gain(*pair) for pair in pairs]
-    assert ["baseline", "rsqrt", "rsqrt+shmem"] == [one.name for one in fmm.steps(found)]
-    assert () == fmm.steps(made({("rsqrt",): 1.0}))
-    rows = fmm.toggle_records(found, ("model", "another"))
-    assert ["rsqrt", "shmem"] == [row["optimisation"] for row in rows]
-    assert {"pairs": 2, "measured_saves": pytest.approx(7 / 12), "another_saves": None}.items() <= rows[1].items()
 
 
 def test_the_search_of_section_3_5_2():

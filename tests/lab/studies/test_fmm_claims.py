@@ -56,17 +56,6 @@ def test_times_and_benefits_as_in_the_study_agree_with_its_claims():
     assert f"by {(apart[1] + apart[2]) / 2:.2f} without tight and 0.46 with tight" in told_of["Figure 4.4"].found
 
 
-def test_other_times_do_not_agree():
-    slow = {names: time * (2 if "shmem" in names else 1) for names, time in STUDY_TIMES.items()}
-    found = claims(slow)
-    assert found["Figure 3.5(a)"].agrees is False
-    assert found["Figure 4.4"].agrees is False
-    rising = claims(benefits=lambda names: told(10.0, fp_s=1.0 + len(names), serial_s=5.0))
-    assert rising["Section 4.1.3"].agrees is False
-    assert rising["Figure 4.4"].agrees is None  # no B_itilp
-    assert claims(operations=12.0)["Sections 3.3 and 3.5"].agrees is False
-
-
 def test_the_model_of_the_book_judges_whichever_family_is_right():
     found = made(STUDY_TIMES, by_benefit)
     both = {

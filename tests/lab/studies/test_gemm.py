@@ -5,19 +5,8 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.counts import count
-from scripts.lab.studies.gemm import (
-    TILES,
-    amounts,
-    bandwidth_bound,
-    best_tile,
-    matmul,
-    multiplicity,
-    operation_shares,
-    platform_records,
-    shared_reads,
-    spilled_matmul,
-)
-from scripts.lab.studies.karsin import PLATFORMS, gpu
+from scripts.lab.studies.gemm import TILES, amounts, best_tile, matmul, multiplicity, shared_reads, spilled_matmul
+from scripts.lab.studies.karsin import gpu
 from tests.lab.studies.products import counted, kernel
 
 
@@ -76,12 +65,6 @@ def test_the_kernel_does_what_the_closed_forms_count(tile, depth, group):
     assert 8 * tile * depth == counts.launch.local_bytes
 
 
-def test_reads_of_shared_memory_are_those_of_loops():
-    """2 x 2 work-items form 2 x 3 elements of C each, with k = 5: 2 + 3 reads for 6 products."""
-    reads = sum(2 + 3 for _ in range(2 * 2) for _ in range(5))
-    assert reads == pytest.approx(shared_reads(4, 6, 5, rows=2, columns=3))
-
-
 def test_multiplicity_is_that_of_registers_times_what_a_thread_moves():
     device = gpu("GIBSON")
     held = (96 * 96 + 96 * 16 + 16 * 96) / 256
@@ -89,22 +72,6 @@ def test_multiplicity_is_that_of_registers_times_what_a_thread_moves():
     moved = 2 * 96 * 16 / 256
     expected = {"g": threads * moved, "s": threads * moved, "r": threads, "y": threads}
     assert expected == pytest.approx(multiplicity(device))
-
-
-def test_what_waits_for_its_latency():
-    """ALGOPARC: M_o = 512/48 = 10.7 and M_g = 128, against 8.1, 20, 6 and 11.5 in flight; others need 10 of 7.1."""
-    assert {"g": True, "s": True, "r": True, "y": False} == bandwidth_bound(gpu("ALGOPARC"))
-    assert {"g": True, "s": True, "r": False, "y": False} == bandwidth_bound(gpu("GIBSON"))
-
-
-def test_rows_of_the_platforms_add_up():
-    rows = platform_records()
-    assert len(PLATFORMS) * len(TILES) == len(rows)
-    for row in rows:
-        parts = [row[f"{name}_s"] for name in ("global", "shared", "register", "barrier", "launch")]
-        assert row["seconds"] == pytest.approx(sum(parts))
-        assert (row["spilled_seconds"] > row["seconds"]) == (row["registers"] > 255)
-    assert 1 == pytest.approx(sum(operation_shares(gpu("UHHPC")).values()))
 
 
 def test_a_warp_that_is_grouped_anew_reads_half_as_many_lines():

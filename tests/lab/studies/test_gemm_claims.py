@@ -54,11 +54,6 @@ def test_the_closed_forms_decide_on_the_papers_platforms(exact):
     assert "1.277 s there and 1.444 s at N_TB = 96" in found
 
 
-def test_times_that_grow_as_k_and_faster():
-    assert agrees(verdicts(lambda one: one.sizes["k"] * 1e-6), "in proportion to k")
-    assert agrees(verdicts(lambda one: one.sizes["k"] ** 1.2 * 1e-6), "in proportion to k") is False
-
-
 @pytest.mark.parametrize("variants", [VARIANTS[:3], VARIANTS[1:2]])
 def test_findings_of_few_variants(variants):
     found = STUDY.examine(products(lambda tile, depth, group, k: k * 1e-6, variants))

@@ -10,7 +10,7 @@ from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.fitting.throughput import throughput
 from perfmodel.store import read
 from scripts.lab.studies.karsin import PLATFORMS, gpu
-from scripts.lab.studies.karsin_device import core_at_hand, core_of, oversubscribed
+from scripts.lab.studies.karsin_device import core_at_hand, core_of
 from scripts.lab.study_runs import facts_of
 from tests.recorded import SIMULATED
 
@@ -29,22 +29,6 @@ def facts(**known):
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_published_platform_is_that_of_table_4_2(platform):
     assert gpu(platform) == core_of(published(PLATFORMS[platform]))
-
-
-def test_weights_stand_in_for_missing_facts_and_cycles_are_seconds_without_a_clock():
-    core = core_of(facts(memory_latency_s=5e-7), WEIGHTS)
-    assert (8, 512, float("inf"), 1.0, 1e-5) == (
-        core.cores, core.shared_words, core.registers, core.clock_hz, core.launch
-    )  # fmt: skip
-    assert {"g": 5e-7, "s": 2e-8, "r": 1e-9, "y": 3e-7} == core.latency  # the fact is taken before the weight
-    assert {"g": 8e9 / 4 / 8, "s": 16e9 / 4 / 8, "r": 32e9 / 2 / 8, "y": 1e9 / 8} == core.bandwidth
-
-
-def test_a_cpu_is_not_oversubscribed_unless_it_was_measured():
-    assert [True, False, True, False] == [
-        oversubscribed(facts()), oversubscribed(facts(device_type="cpu")),
-        oversubscribed(facts(device_type="cpu", oversubscription=1)), oversubscribed(facts(oversubscription=0)),
-    ]  # fmt: skip
 
 
 def test_a_recorded_device():

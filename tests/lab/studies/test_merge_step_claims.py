@@ -8,43 +8,18 @@ from functools import cache
 
 import pytest
 
-from perfmodel.compare import Comparison
 from perfmodel.counts import count
 from scripts.lab.experiments.sort import STUDY
-from scripts.lab.studies.merge_step_claims import accesses, largest, round_sums
+from scripts.lab.studies.merge_step_claims import accesses
 from scripts.lab.study_runs import study_data
 from test_kernels.papers import merge_step
 from tests.recorded import SIMULATED
 from tests.standins import Row, Rows
 
 
-def case(each, form="staged", pairs=1, run=64, measured=1.0, predicted: float | None = 1.0):
-    parameters = {"pairs": pairs, "run": run, "levels": run.bit_length()}
-    return Comparison("merge_step", parameters, measured, predicted, variant={"form": form, "each": each})
-
-
 @cache
 def counted(form, each):
     return count(merge_step.build(form, each), subgroup_size=32)
-
-
-def test_the_largest_sizes_that_every_variant_has():
-    cases = [case(1, run=64), case(3, run=64), case(1, run=128), case(1, run=64, pairs=2)]
-    assert cases[:2] == largest(cases)
-    assert [] == largest([])
-
-
-def test_rounds_add_up_to_a_sort():
-    cases = [
-        case(1, run=64, measured=1.0), case(1, pairs=2, run=64, measured=2.0),
-        case(1, run=128, measured=3.0, predicted=2.0), case(3, run=128, measured=3.0),
-        case(5, pairs=2, run=64), case(5, run=128, predicted=None),
-    ]  # fmt: skip
-    common = {"form": "staged", "elements": 256, "rounds": 2}
-    assert [
-        {**common, "each": 1, "measured_s": 5.0, "predicted_s": 3.0, "uneven": 1.5},
-        {**common, "each": 5, "measured_s": 2.0, "predicted_s": None, "uneven": 1.0},
-    ] == round_sums(cases)
 
 
 def merged_by_item(left, right, d, each):

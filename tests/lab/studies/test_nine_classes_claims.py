@@ -7,7 +7,7 @@ from dataclasses import replace
 from perfmodel.fitting.device_folder import recorded_folder
 from scripts.lab.experiments.linear import STUDY
 from scripts.lab.studies.nine_classes import Case, Fit
-from scripts.lab.studies.nine_classes_claims import errors_claim, groups_claim, launch_claim, order_claim
+from scripts.lab.studies.nine_classes_claims import errors_claim, groups_claim, launch_claim
 from scripts.lab.study_runs import study_data
 from tests.recorded import SIMULATED
 
@@ -23,13 +23,6 @@ def test_errors_are_judged_on_gpus_only():
     assert errors_claim(None, gpu=True).agrees is None
     lacking = replace(FIT, withheld={"convolution": ("op_float32_pow",)})
     assert "convolution is not predicted, since op_float32_pow was never measured" in errors_claim(lacking, True).found
-
-
-def test_which_kernel_is_the_hardest():
-    assert order_claim(FIT, gpu=True).agrees
-    assert order_claim(replace(FIT, cases=(*CASES, Case("convolution", "n=1", 1.0, 3.0))), gpu=True).agrees is False
-    assert order_claim(FIT, gpu=False).agrees is None
-    assert order_claim(replace(FIT, cases=CASES[:1]), gpu=True).agrees is None
 
 
 def row(kernel="empty", times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.02), launch=0.1, **parameters):

@@ -9,13 +9,12 @@ from perfmodel.kernels import discover
 from perfmodel.store import Measurements, read
 from scripts.lab.experiments.saxpy import STUDY
 from scripts.lab.studies import StudyData
-from scripts.lab.studies.claim import AGREES, SLIP, UNSHOWN
-from scripts.lab.studies.saxpy import ALL_WARPS, CACHED, PLAIN, Point, families_of, saxpy_points
+from scripts.lab.studies.claim import SLIP
+from scripts.lab.studies.saxpy import CACHED, PLAIN, Point
 from scripts.lab.studies.saxpy_claims import (
     coalesced_claim,
     few_claim,
     many_claim,
-    on_a_cpu,
     reading_claim,
     stride_claim,
     within_claim,
@@ -24,7 +23,6 @@ from tests.machine import ROOT
 from tests.recorded import INTEL
 
 GROUP = 128
-THREE = (PLAIN, CACHED, ALL_WARPS)
 
 
 def kernel():
@@ -61,20 +59,6 @@ def test_the_guard_changes_no_count():
         assert (n // GROUP, n // 32) == (found.work_groups()(n=n), found.sub_groups()(n=n))
 
 
-def test_points_are_the_launches_with_warps_for_each_unit(data):
-    """8 sub-groups of 16 in a group, dealt to 2 units that hold one group at once."""
-    points = saxpy_points(data)
-    units = data.facts.value("compute_units")
-    assert [(1, 1), (1, 2), (1, 64), (16, 1), (16, 2), (16, 64)] == [(p.stride, p.groups) for p in points]
-    assert [8, 8 * 2 / min(2, units), 8 * 64 / units] == [p.warps for p in points[:3]]
-    assert {8} == {p.at_once for p in points}
-    assert pytest.approx([1e-6, 2e-6, 64e-6, 16e-6, 32e-6, 1024e-6]) == [p.measured for p in points]
-    assert {*THREE, "bottleneck"} == {*families_of(data)} == {*points[0].predicted}
-    for name in families_of(data):
-        expected = {(one.variant["stride"], one.parameters["n"]): one.predicted for one in data.cases(name)}
-        assert expected == {(one.stride, GROUP * one.groups): one.predicted[name] for one in points}
-
-
 def test_findings_of_a_recorded_device(data):
     found = STUDY.examine(data)
     assert 6 == len(found.tables[""])
@@ -106,12 +90,6 @@ def test_claims_agree_where_the_paper_s_are_met():
     coalesced = coalesced_claim(GOOD, (PLAIN, CACHED))
     assert coalesced.agrees
     assert "2 launches; median error: `mwp_cwp` 52.5 %, `mwp_cwp_l2` 5.0 %" in coalesced.found
-
-
-def test_on_a_cpu_active_warps_show_nothing():
-    for one in (coalesced_claim(GOOD, (PLAIN, CACHED)), few_claim(GOOD), within_claim(GOOD, (PLAIN, CACHED))):
-        assert (AGREES, UNSHOWN) == (one.verdict, on_a_cpu(one).verdict)
-        assert "no warps" in on_a_cpu(one).found
 
 
 def test_transactions_that_a_formula_leaves_out_are_the_paper_s_slip():

@@ -43,10 +43,6 @@ def test_seconds_in_global_memory_are_those_of_table_4_2():
         assert pytest.approx((loads + 28 * 1e8 / 1536) * cycles / 1.046e9, rel=1e-3) == tree["s"]
 
 
-def test_accesses_of_the_local_forms():
-    assert [10, 5 + 32, 10] == [local_accesses(form, 1024) for form in FORMS]
-
-
 def test_conflicts_multiply_the_time_in_shared_memory():
     once, twice = (local_seconds(gpu("GIBSON"), "naive", 1024, 5e8, 1024, one) for one in (1.0, 2.0))
     assert (once["g"], 2 * once["s"]) == pytest.approx((twice["g"], twice["s"]))

@@ -97,12 +97,6 @@ def test_the_worst_case_is_reached_and_never_passed(form, n):
     assert random.max() <= worst_serialised(form, n)
 
 
-def test_without_powers_of_two_banks_are_shared_more_evenly():
-    """Where N is a multiple of w^2 all steps of w words and more stay in bank 0 (Corollary 6.2.1)."""
-    power, other = (serialised(printed_addresses(n, random_ranks(n, 100))[0]).mean() for n in (8192, 8000))
-    assert power > 3 * other
-
-
 @pytest.mark.parametrize("layout", ["sorted", "bst", "btree"])
 def test_expected_blocks_are_those_counted(layout):
     n = 2**15

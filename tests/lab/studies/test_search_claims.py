@@ -10,21 +10,12 @@ import pytest
 from scripts.lab.experiments.search import STUDY
 from scripts.lab.studies.claim import UNSHOWN
 from scripts.lab.studies.karsin import SPT, gpu
-from scripts.lab.studies.search_claims import counted_claims, measured_claims
-from scripts.lab.studies.search_points import GLOBAL, LOCAL, Point, block_records, conflict_records, platform_records
+from scripts.lab.studies.search_claims import counted_claims
+from scripts.lab.studies.search_points import block_records, conflict_records, platform_records
 from tests.lab.studies.searches import searches
 from tests.recorded import INTEL
 
 NS = 1e-9
-
-
-def points(**times):
-    """Points with these times of a query [ns]; a form's name has no space."""
-    return tuple(
-        Point(LOCAL if form in ("naive", "free", "limited") else GLOBAL, form, 64, 1000, 1000 * time * NS,
-              {SPT: 1500 * time * NS})
-        for form, time in times.items()
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +45,6 @@ def test_which_form_is_slowest_depends_on_powers_of_two(counted):
     assert {False} == {one.measured for one in counted}
 
 
-def test_times_decide_which_layout_is_fastest():
-    claims = measured_claims(points(sorted=30, bst=20, btree=10), (SPT,), is_cpu=False)
-    assert by_source(claims, "Figures 6.1 to 6.3")[0].agrees
-    assert "1.50 and 3.00 times" in by_source(claims, "Figures 6.1 to 6.3")[0].found
-    claims = measured_claims(points(sorted=30, bst=40, btree=10), (SPT,), is_cpu=False)
-    assert False is by_source(claims, "Figures 6.1 to 6.3")[0].agrees
-
-
 def test_findings_of_measured_variants(tmp_path):
     """A query takes 1 ns for each level in the list, half of that in the trees; lists in local memory take 1 ns."""
 
@@ -79,10 +62,3 @@ def test_findings_of_measured_variants(tmp_path):
     assert {4} == {one["choices"] for one in found.tables["choices"]}  # of layouts alone, at four numbers of keys
     assert {3} == {one["variants"] for one in found.tables["choices"]}
     assert {"global", "local", "conflicts"} == set(found.pictures)
-
-
-@pytest.mark.parametrize("places", [(), (3, 4)])
-def test_findings_of_few_variants(places):
-    found = STUDY.examine(searches(lambda variant, sizes: 1e-3, places))
-    assert None is by_source(found.claims, "Figures 6.1 to 6.3")[0].agrees
-    assert all(one.found for one in found.claims)

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.kernels import discover
-from scripts.lab.studies.throughput import BARRIERS, COPY, LAUNCHES, Run, knees, launch_steps, lines
+from scripts.lab.studies.throughput import BARRIERS, COPY, LAUNCHES, Run, knees
 from tests.machine import ROOT
 
 
@@ -53,11 +53,3 @@ def test_a_knee_is_the_smallest_multiplicity_at_the_bandwidth():
     assert {1: 8.0, 2: 8.0, 8: 8.0} == knees(points, "copy")
     assert {2: 8.0} == knees([one for one in points if one.groups == 8 and one.ilp == 2], "copy")
     assert {} == knees(points, "local")
-
-
-def test_lines_and_steps_of_launches():
-    points = [run("launch", groups=g, launches=k, seconds=1 + 3 * g * k) for g in (1, 2) for k in (1, 4, 16)]
-    found = lines(points, "launch", lambda one: one.groups)
-    assert [1, 4, 16] == [one.launches for one in found[2]]
-    assert [3.0, 3.0] == launch_steps(found[1])
-    assert [6.0, 6.0] == launch_steps(found[2])

@@ -48,10 +48,6 @@ def test_by_hand(card, warps, expected):
     assert pytest.approx(cached if read is None else read) == saxpy_cycles(card, 1, warps, all_warps=True)
 
 
-def test_without_a_cache_section_2_2_has_eq_2_too():
-    assert 400 + 1500 * 8 == saxpy_cycles(HUNDRED, 1, 8, cached=False, all_warps=True)
-
-
 def test_the_paper_s_card():
     assert Multiprocessors(500.0, 2.0, pytest.approx(336.5), 24, 0.1, pytest.approx(1.0)) == titan_x(500.0, 2.0)
     assert 80 == issue_where_computing_exceeds(400)
