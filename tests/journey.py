@@ -31,7 +31,7 @@ COMMANDS = (
     f"predict {SOFTMAX} --variant 'item 16' --why", "predict softmax.py -p m=1Ki -p n=64..1Ki", f"predict {SPMV}",
     f"rank {SOFTMAX}", f"rank {SOFTMAX} --anchor", "rank products.py --crossover n=1Ki:64Ki", f"rank {STENCILS}",
     f"time {SOFTMAX}", f"time {PRODUCTS} --keep kept", f"time {SPMV} --visits 1", f"time {STENCILS} --visits 1",
-    f"tune {SOFTMAX} --tolerance 1e-3", f"tune {PRODUCTS}", f"tune {STENCILS} --of-roof 0.5", f"roofline {SOFTMAX}",
+    f"tune {SOFTMAX} --tolerance 1e-3", f"tune {PRODUCTS}", f"tune {STENCILS} --of-roof 0.5", "compare --roofline",
     f"report {PRODUCTS} --keep kept",
 )  # fmt: skip
 #: What no output may hold.

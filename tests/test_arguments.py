@@ -10,8 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import ArgumentError, PerfModelError, SizeError
-from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, plot_roofline, plot_sizes, plot_terms
+from perfmodel.errors import PerfModelError, SizeError
 from tests.cli.conftest import KERNEL
 from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices
@@ -81,52 +80,6 @@ def test_arguments_of_wrong_types_are_refused(call, model, tmp_path, monkeypatch
             CALLS[call](value, model)
         assert "; " in str(found.value), value  # what was found; what to do
     assert [] == list(tmp_path.iterdir())
-
-
-PLOTS = {
-    "terms": lambda value, model: plot_terms(value),
-    "terms most": lambda value, model: plot_terms(model.predict(COUNTS, n=1024, allow_unmeasured=True), most=value),
-    "terms ax": lambda value, model: plot_terms(model.predict(COUNTS, n=1024, allow_unmeasured=True), value),
-    "families": lambda value, model: plot_families(value),
-    "predicted": lambda value, model: plot_predicted_vs_measured(value),
-    "predicted ax": lambda value, model: plot_predicted_vs_measured([], value),
-    "roofline": lambda value, model: plot_roofline(value),
-    "roofline facts": lambda value, model: plot_roofline([], facts=value),
-    "sizes": lambda value, model: plot_sizes(value),
-    "sizes parameter": lambda value, model: plot_sizes(several(model), parameter=value),
-    "sizes measured": lambda value, model: plot_sizes(several(model), measured=value),
-    "sizes leads": lambda value, model: plot_sizes(several(model), leads=value),
-}
-DRAWN = {
-    "terms most": (WRONG[1], WRONG[11]), "terms ax": (None,), "predicted ax": (None,),
-    "predicted": (WRONG[5], WRONG[8], WRONG[13]),  # an iterator that is used up is empty
-    "sizes measured": (None, WRONG[7], WRONG[20]), "sizes leads": (None, WRONG[5], WRONG[8], WRONG[13]),
-}  # fmt: skip
-
-
-def several(model):
-    return model.predict(COUNTS, n=[1024, 2048], allow_unmeasured=True)
-
-
-@pytest.mark.parametrize("call", PLOTS)
-def test_pictures_refuse_arguments_of_wrong_types(call, model):
-    from matplotlib import pyplot as plt
-
-    for value in WRONG:
-        if not any(value is one for one in DRAWN.get(call, ())):
-            with pytest.raises(PerfModelError) as found:
-                PLOTS[call](value, model)
-            assert "; " in str(found.value), value
-    plt.close("all")
-
-
-def test_texts_of_refused_arguments():
-    with pytest.raises(ArgumentError, match=r"^count: t_unit is None; give a translation unit of Loopy\.$"):
-        pm.count(None)
-    with pytest.raises(ArgumentError, match=r"^load: path is 7 \(int\); give the path of a weights file\.$"):
-        pm.load(7)
-    with pytest.raises(ArgumentError, match=r"^rank: variants is of the type TranslationUnit; give a Space, or"):
-        pm.rank(UNIT, None, n=1)
 
 
 @pytest.mark.parametrize(

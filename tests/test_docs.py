@@ -131,12 +131,6 @@ def parse(arguments: list[str]) -> None:
     assert [] == rest
 
 
-def test_there_is_something_to_test():
-    assert {"docs/counts.md", "docs/first-kernel.md", "docs/get-started.md"} <= {*PROGRAMS}
-    assert {"predict", "rank", "count", "measure", "fit"} <= {command[1] for _, command in LINES if len(command) > 1}
-    assert RUN
-
-
 def test_the_kernel_class_of_the_page_isolates_what_it_says(reader):
     """As tests/kernels/test_contract.py asks of every class; its output is checked where it is measured."""
     write_files(PAGES["docs/measurement-kernels.md"], reader)
@@ -171,27 +165,8 @@ def test_a_models_section_has_its_weights_with_unit_and_fact(name):
     assert expected == {row[0]: (row[1], row[-1]) for row in rows if len(row) == 4}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_models_section_has_an_equation_and_its_quantities(name):
-    text = SECTIONS[name]
-    assert "\n$$\n" in text
-    named = {*re.findall(r"`(\w+)`", text)}
-    if name in ("mwp_cwp", "gpuperf", "roofline", "work_depth", "bottleneck"):
-        assert set() == {*pm.families()[name].units} - named
-
-
 def test_every_model_has_a_section_and_every_section_a_model():
     assert {*MODELS} == {*SECTIONS}
-
-
-def test_the_page_of_accuracy_shows_rows_of_the_comparison():
-    """Each row's figures are in the table of docs/lab/families.md, which scripts/compare_families draws."""
-    measured = PAGES["docs/evaluation.md"].text.partition("## As measured")[2]
-    text = measured.partition("## Kernels that nobody tuned on")[0]
-    own = re.findall(r"^\| .*?`(\w+)` \| (.* % \| .* % \| .* \|) *$", text, re.MULTILINE)
-    assert 10 == len(own)
-    for name, figures in own:
-        assert f"| `{name}` | {figures}" in PAGES["docs/lab/families.md"].text
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -96,25 +96,6 @@ def test_modules_have_no_circle(files: Mapping[str, Path]) -> None:
         pytest.fail(" <- ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("parent", ["counts", "fitting"])
-def test_sub_packages_have_no_circle(parent: str) -> None:
-    prefix = f"perfmodel.{parent}."
-
-    def inside(module: str) -> str:
-        rest = module.removeprefix(prefix).split(".")
-        return rest[0] if module.startswith(prefix) else ""
-
-    graph: dict[str, set[str]] = {}
-    for module in FILES:
-        if module.startswith(prefix):
-            needs = {inside(name) for name in dependences(module) if name.startswith(prefix)}
-            graph.setdefault(inside(module), set()).update(needs - {inside(module)})
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" <- ".join(error.args[1]))
-
-
 @pytest.mark.parametrize("folder", INSIDE_COUNTS)
 def test_folders_of_counts_import_to_the_left(folder: str) -> None:
     later = INSIDE_COUNTS[INSIDE_COUNTS.index(folder) + 1 :]
@@ -162,36 +143,11 @@ def test_the_laboratory_imports_perfmodel_and_the_kernels_of_papers_alone() -> N
     assert set() == wrong
 
 
-def test_no_folder_of_counts_is_crowded() -> None:
-    folders = [PACKAGE / "counts", *(path for path in (PACKAGE / "counts").iterdir() if path.is_dir())]
-    assert {} == {folder.name: n for folder in folders if (n := len([*folder.glob("*.py")])) > 16}
-
-
-def test_no_name_is_both_a_module_and_a_function_of_its_package() -> None:
-    """``from package import name`` must mean one thing."""
-    twice = []
-    for module, path in FILES.items():
-        if path.name == "__init__.py" and module != "perfmodel":
-            names = {n for n in imported(path) if n.startswith(f"{module}.")}
-            twice += [n for n in names if n in FILES and any(m == f"{n}.{n.split('.')[-1]}" for m in imported(path))]
-    assert [] == sorted(twice)
-
-
 def test_no_model_imports_another() -> None:
     """What several models compute is in ``quantities``; only the value and its helpers are shared."""
     wrong = {
         (module, name)
         for module in FILES if package_of(module) == "models" and module != "perfmodel.models"
         for name in dependences(module) if package_of(name) == "models" and name != "perfmodel.models.model"
-    }  # fmt: skip
-    assert set() == wrong
-
-
-@pytest.mark.parametrize("place", ["analyses", "report", "fitting.throughput"])
-def test_physics_comes_from_quantities_and_not_from_models(place: str) -> None:
-    wrong = {
-        (module, name)
-        for module in FILES if f"{module}.".startswith(f"perfmodel.{place}.")
-        for name in dependences(module) if name.startswith("perfmodel.models.")
     }  # fmt: skip
     assert set() == wrong

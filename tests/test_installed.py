@@ -13,16 +13,13 @@ import pytest
 
 from perfmodel.calibration import recommended
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS
-from perfmodel.cli.program import COMMANDS
 from perfmodel.io import shipped
 from tests import journey
 from tests.journey import sources
-from tests.pages import pages
 from tests.shadow import ROOT
 
 WEIGHTS = ("*/*.json", "*/*.yaml", "*/verdict.txt")
 MOST_BYTES = 8e6
-FIRST_PAGES = ("README.md", "docs/get-started.md")
 KERNEL = '''
 import loopy as lp
 import numpy as np
@@ -128,13 +125,6 @@ def test_the_journey_of_a_stranger(tmp_path):
     """Every command that the first pages name, with kernels of users' kinds, from a wheel outside of the clone."""
     python, seconds = journey.installed(tmp_path, ["report"])
     assert [] == journey.travelled(tmp_path, python, seconds), (tmp_path / "journey.txt").read_text(encoding="utf-8")
-
-
-def test_the_journey_has_the_commands_of_the_first_pages():
-    named = {command.split()[0] for command in journey.COMMANDS}
-    first = {words[1] for page in pages() for words in page.commands if page.name in FIRST_PAGES and len(words) > 1}
-    assert {"doctor", "count", "calibrate", "predict", "rank", "time", "tune", "report"} <= named
-    assert first & set(COMMANDS) <= named | {"measure"}
 
 
 def contents(file: Path) -> set[str]:

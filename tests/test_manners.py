@@ -56,36 +56,20 @@ def test_tables_are_escaped():
     assert "b" not in shown.tags
 
 
-def test_comparisons_as_a_table_and_a_frame():
-    rows = compare(fit(MEASURED), TESTS)
-    shown = Cells(rows._repr_html_())
-    assert len(rows) + 1 == len(shown.rows)
-    assert ["kernel", "variant", "sizes", "measured", "predicted", "error"] == shown.rows[0]
-    assert str(rows) == shown.caption
-    assert f"{len(rows)} cases of 3 kernels: geometric mean of the relative error" in shown.caption
-    frame = rows.to_frame()
-    assert [row.measured for row in rows] == frame["measured_s"].tolist()
-    assert [row.parameters["n"] for row in rows] == frame["parameters.n"].tolist()
-    assert [row.relative_error for row in rows] == pytest.approx(frame["relative_error"].tolist())
-
-
-def test_a_model_as_a_table_and_a_frame_of_weights():
-    shown = Cells(MODEL._repr_html_())
-    assert ["weight", "value", "std. error", "unit", "marks"] == shown.rows[0]
-    assert sorted(MODEL.weights) == sorted(row[0] for row in shown.rows[1:])
-    assert list(MODEL.notes) == shown.notes
-    assert shown.caption.startswith("stevens_kloeckner_2016 on stand-in: ")
-    frame = MODEL.to_frame()
-    assert MODEL.weights == dict(zip(frame["weight"], frame["value"], strict=True))
-    assert MODEL.units == dict(zip(frame["weight"], frame["unit"], strict=True))
-
-
-def test_an_evaluation_as_a_table_and_a_frame():
-    (found,) = evaluate(MEASURED, TESTS, protocols=("B",), level=None)
-    shown = Cells(found._repr_html_())
-    assert "protocol B (and without any kernel of the predicted one's group)" in shown.caption
-    assert len(found.rows) + 1 == len(shown.rows)
-    assert len(found.rows) == len(found.to_frame())
+@pytest.mark.parametrize(
+    ("make", "rows", "head"),
+    [
+        (lambda: compare(fit(MEASURED), TESTS), len(TESTS.rows), ("kernel", "variant", "sizes")),
+        (lambda: MODEL, len(MODEL.weights), ("weight", "value", "std. error", "unit", "marks")),
+        (lambda: evaluate(MEASURED, TESTS, protocols=("B",), level=None)[0], len(TESTS.rows), ("kernel", "variant")),
+    ],
+    ids=["comparisons", "model", "evaluation"],
+)
+def test_a_table_and_a_frame_have_the_same_rows(make, rows, head):
+    value = make()
+    shown = Cells(value._repr_html_())
+    assert (rows, 1 + rows) == (len(value.to_frame()), len(shown.rows))
+    assert list(head) == shown.rows[0][:len(head)]
 
 
 def test_dir_shows_everything_public():

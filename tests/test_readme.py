@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from subprocess import run
 from sys import executable
 
@@ -53,26 +52,7 @@ def test_the_commands_run(command, reader):
     assert 0 == result.exit_code, result.stderr
 
 
-def test_commands_are_tested():
-    assert {"count", "predict", "rank", "report"} <= {words[1] for words in COMMANDS}
-    assert set(PAGE.files) == {"my_kernel.py"}
-
-
 def test_a_saved_file_runs_by_itself(reader):
     """It needs no name that only a notebook or this page has."""
     found = run([executable, "my_kernel.py"], cwd=reader, capture_output=True, text=True, check=False)
     assert (0, "") == (found.returncode, found.stdout), found.stderr
-
-
-def test_the_first_lines_say_what_it_does_not_do():
-    first = " ".join(PAGE.text.splitlines()[:10])
-    assert "no OpenCL C and no CUDA source" in first
-    for device in ("AMD EPYC", "Intel Xeon", "Titan V"):
-        assert device in first
-
-
-def test_the_pictures_are_there():
-    pictures = re.findall(r"!\[.*?\]\((.*?)\)", PAGE.text)
-    assert pictures
-    for picture in pictures:
-        assert (README.parent / picture).is_file()

@@ -58,7 +58,7 @@ def double(rows: int) -> lp.TranslationUnit:
 
 
 SIZES = np.array([1024, 2048])
-MODELS = sorted(path for path in POCL.glob("*.json") if path.stem in pm.families())
+MODELS = [POCL / f"{name}.json" for name in ("bottleneck", "gpuperf", "stevens_kloeckner_2016")]
 
 
 def answers_of_counts(counts: pm.KernelCounts) -> object:
@@ -149,23 +149,10 @@ def test_a_public_value_can_be_copied_before_and_after_its_use(kind):
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_the_model_and_the_family_of_every_file_can_be_copied_after_their_use(path):
+def test_a_model_and_its_family_can_be_copied_after_their_use(path):
     model = pm.load(path)
     check_copies(model, answers_of_model)
     check_copies(model.family, answers_of_family)
-
-
-@pytest.mark.parametrize("family", pm.families().values(), ids=lambda family: family.name)
-def test_every_family_can_be_copied(family):
-    check_copies(family, answers_of_family)
-
-
-def test_what_values_have_computed_stays_behind():
-    counts = pm.count(double(2))
-    answers_of_counts(counts)
-    fields = {field.name for field in dataclasses.fields(counts)}
-    assert fields < vars(counts).keys()
-    assert fields == vars(copy.copy(counts)).keys() == vars(pickle.loads(pickle.dumps(counts))).keys()
 
 
 #: What is generated for a kernel travels with it on purpose.

@@ -5,18 +5,15 @@ Seeds are fixed, so that a failure comes again: ``python -m tests.fuzz.battery 1
 
 from __future__ import annotations
 
-import os
 import resource
-import subprocess
 import sys
 import warnings
 
 import pytest
 
-from tests.cli.program import RUN
 from tests.fuzz import battery, documented
 from tests.fuzz.cases import FILES, OPTIONS
-from tests.fuzz.workspace import FEATURES, ROOT, pristine
+from tests.fuzz.workspace import FEATURES, pristine
 
 ORDINARY, NIGHTLY, PROCESSES = 20, 2000, 12
 EVERY = 200  # trials that cover every case and command
@@ -59,25 +56,6 @@ def test_every_command_ends_well_many_times(folder, first):
 
 def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (int(battery.CPU_S), int(battery.CPU_S) + 1))
-
-
-@pytest.mark.nightly
-def test_a_dozen_processes_end_well(folder):
-    """Trials as programs of their own, mostly of commands that start quickly: streams and the end of Python too."""
-    quick = ("fit", "predict", "export", "export T4")
-    trials = (one for one in map(battery.trial, range(5000, 5400)) if one.how != "options")
-    chosen = sorted((one for one in trials if one.case.name in quick), key=lambda one: one.case.name)
-    chosen = [*chosen[:10], *chosen[-2:]]
-    for one in chosen:
-        battery.place(folder, one.files)
-        done = subprocess.run(
-            [sys.executable, "-c", RUN, *one.arguments], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=False, timeout=battery.WALL_S, preexec_fn=limited
-        )  # fmt: skip
-        ended = battery.Ended(done.returncode, done.stdout, done.stderr)
-        assert [] == battery.judged(one, ended, folder), one
-        battery.restore(folder)
-    assert PROCESSES == len(chosen)
 
 
 @pytest.mark.nightly

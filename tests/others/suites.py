@@ -95,7 +95,7 @@ GIVEN: dict[str, dict[str, Any]] = {
         )),
     },
     "feintune": {
-        "minutes": 20, "scripts": ("feintune_driver.py",),
+        "minutes": 20, "scripts": ("drivers.py feintune",),
         "skipped": {"tuned variants": "its transformations are chosen by timing on a device; the driver fixes some"},
     },
 }
@@ -132,9 +132,9 @@ SUITES = (
     Suite(
         "sumpy", "2022.1", minutes=15,
         needs=("sympy", "boxtree==2023.1", "arraycontext==2021.1", "pyrsistent", "immutables"),
-        scripts=("sumpy_driver.py",), plugins=("tests.others.old_names",),
+        scripts=("drivers.py sumpy",), plugins=("tests.others.old_names",),
         skipped={
-            "test": "it needs an arraycontext of 2022, which is not on PyPI; sumpy_driver.py takes its place",
+            "test": "it needs an arraycontext of 2022, which is not on PyPI; drivers.py takes its place",
             "E2EFromCSR": "it needs data that other kernels precompute, which the driver does not make",
         },
     ),
@@ -153,20 +153,20 @@ SUITES = (
         },
     ),
     Suite(
-        "feinsum", "2025.3", minutes=10, scripts=("feinsum_driver.py",), python=(3, 12),
+        "feinsum", "2025.3", minutes=10, scripts=("drivers.py feinsum",), python=(3, 12),
         needs=("more-itertools<11", "bidict", "immutables", "opentuner", "opt-einsum", "pybliss", "pytz", "tabulate"),
         skipped={"tuned variants": "its transformations are chosen by timing on a device"},
     ),
     Suite(
         "boxtree", "2023.1", minutes=3, needs=("arraycontext==2021.1", "pyrsistent", "immutables"),
-        scripts=("boxtree_driver.py",),
+        scripts=("drivers.py boxtree",),
         skipped={"test": "what it runs are scans and elementwise kernels of PyOpenCL, and no kernels of Loopy"},
     ),
     Suite(
-        "tsfc", "2025.10.2", minutes=30, package="firedrake", installed=False, scripts=("tsfc_driver.py",),
+        "tsfc", "2025.10.2", minutes=30, package="firedrake", installed=False, scripts=("drivers.py tsfc",),
         needs=("setuptools>=70.1,<81", "firedrake-fiat==2025.10.1", "fenics-ufl==2025.2.1", "symengine"),
         skipped={
-            "tests/tsfc": "the source distribution lacks them; tsfc_driver.py takes their place",
+            "tests/tsfc": "the source distribution lacks them; drivers.py takes their place",
             "kernels of Firedrake": "it needs PETSc; they call those of TSFC for each cell",
         },
     ),

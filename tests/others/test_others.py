@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
 import subprocess
@@ -17,17 +16,7 @@ from perfmodel.counts import count
 from tests import oracle
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
-from tests.others.check import (
-    STATUSES,
-    Finding,
-    check,
-    contiguous,
-    examined,
-    questions,
-    seconds_of_maps,
-    shortest,
-    too_many_cells,
-)
+from tests.others.check import STATUSES, Finding, check, contiguous, examined, shortest, too_many_cells
 from tests.others.sizes import candidates, events, two_sizes
 from tests.others.suites import TABLE
 
@@ -70,13 +59,6 @@ def test_what_a_script_schedules_is_kept_once(tmp_path: Path) -> None:
     assert ["agrees", "agrees"] == [check(kernel).status for kernel in found]
 
 
-def test_what_cannot_be_read_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.pickle").write_bytes(b"cno_such_module\nthing\n.")
-    (tmp_path / "b.pickle").write_bytes(pickle.dumps({"source": "t.py::test_b[1]", "unit": doubled()}))
-    assert ["test_b#1"] == [kernel.name for kernel in captured(tmp_path)]
-    assert "a.pickle cannot be read" in capsys.readouterr().err
-
-
 def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
     counts = count(doubled("n >= 20 and n mod 8 = 0"))
     assert [{"n": 32}, {"n": 24}] == two_sizes(counts, ("n",))
@@ -96,12 +78,6 @@ def test_strides_that_the_caller_gives_leave_no_cell_between() -> None:
     unit = lp.make_kernel("{ [i]: 0 <= i < n }", "a[i, 0] = b[i]", arrays, lang_version=LANGUAGE)
     assert {"n": 5, "m": 7, "a_stride0": 7} == contiguous(unit, {"n": 5, "m": 7, "a_stride0": 5})
     assert 5 == shortest(unit, {"n": 5, "m": 6})
-
-
-def test_every_counter_is_asked() -> None:
-    asked = {text.split("(")[0] for text, _ in questions(count(doubled()))}
-    of_program = {"idle_lanes", "barriers", "sub_groups", "depth", "traffic"}
-    assert of_program | {"accesses", "footprint", "utilization", "lines"} == asked
 
 
 def test_statuses() -> None:
@@ -127,17 +103,6 @@ def test_parts_that_do_not_return(part: str, status: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(f"tests.others.check.{part}", lambda *_: forever())
     found = check(Captured("k", "s", doubled()), question_s=0.5, oracle_s=0.5)
     assert (status, None) == (found.status, found.ratio)
-
-
-def test_the_time_of_loopys_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both sides are timed, by a clock that never stands still; a kernel that Loopy's maps cannot read has no ratio."""
-    clock = itertools.count(1)
-    monkeypatch.setattr("tests.others.check.time.process_time", lambda: next(clock) / 1024)
-    found = check(Captured("k", "s", doubled()))
-    assert found.count_s > 0
-    assert found.loopy_s > 0
-    assert found.ratio == found.loopy_s / found.count_s
-    assert 0 == seconds_of_maps(lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]", lang_version=LANGUAGE))
 
 
 def forever() -> None:
