@@ -20,15 +20,11 @@ if TYPE_CHECKING:
 
 #: Files that are split: tests of one kernel, class or family need the same costly values, also in several files.
 BY_SUBJECT = {
-    "tests/counts/nests/test_nest_address.py": "corpus",
-    "tests/counts/nests/test_nests_issues.py": "corpus",
-    "tests/counts/nests/test_nests.py": "corpus",
-    "tests/counts/test_against_oracle.py": "corpus",
+    "tests/counts/nests/test_nest_address.py": "corpus", "tests/counts/nests/test_nests_issues.py": "corpus",
+    "tests/counts/nests/test_nests.py": "corpus", "tests/counts/test_against_oracle.py": "corpus",
     "tests/oracle/test_device.py": "corpus",
-    "tests/oracle/test_execute.py": "corpus",
-    "tests/kernels/test_contract.py": "class",
-    "tests/models/test_contract.py": "family",
-}
+    "tests/kernels/test_contract.py": "class", "tests/models/test_contract.py": "family",
+}  # fmt: skip
 #: Folders whose files need the same costly values, as a report, a space or what was read of a store: each is a unit.
 TOGETHER = ("tests/kernels/recorded/", "tests/lab/", "tests/report/html/")
 #: Lines of stores that are kept: more than all committed ones.

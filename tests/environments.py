@@ -91,9 +91,8 @@ def made(wanted: Environment) -> Path | None:
     install = ("pip", "install", "--python", str(python))
     steps = (
         ("venv", "--clear", "--python", wanted.python, str(folder)),
-        (*install, *wanted.options, "--editable", ".[test]"),
-        (*install, "--reinstall", "--no-deps", wanted.barvinok),
-    )
+        (*install, *wanted.options, "--editable", ".[test]"), (*install, "--reinstall", "--no-deps", wanted.barvinok),
+    )  # fmt: skip
     found = map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin"))  # pyenv's own are in no PATH
     environ = {**os.environ, "PATH": os.pathsep.join([os.environ["PATH"], *found])}
     done = all(subprocess.run([*uv, *step], cwd=ROOT, env=environ, check=False).returncode == 0 for step in steps)

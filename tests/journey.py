@@ -25,14 +25,12 @@ KERNELS = ROOT / "tests" / "strangers"
 SOFTMAX, PRODUCTS, STENCILS = "softmax.py -p m=1Ki,n=1Ki", "products.py -p n=16Ki", "stencils.py -p n=1Ki"
 SPMV = "spmv.py -p n=64Ki,nnz=800Ki --statistics j=12.5,x:span=1000"
 COMMANDS = (
-    "doctor", "devices",
-    f"count {SOFTMAX} --variant 'group 64'", f"count {PRODUCTS} --variant 'matrix last'", f"count {SPMV}",
-    f"predict {SOFTMAX}", "calibrate --quick",
-    f"predict {SOFTMAX} --variant 'item 16' --why", "predict softmax.py -p m=1Ki -p n=64..1Ki", f"predict {SPMV}",
-    f"rank {SOFTMAX}", f"rank {SOFTMAX} --anchor", "rank products.py --crossover n=1Ki:64Ki", f"rank {STENCILS}",
-    f"time {SOFTMAX}", f"time {PRODUCTS} --keep kept", f"time {SPMV} --visits 1", f"time {STENCILS} --visits 1",
-    f"tune {SOFTMAX} --tolerance 1e-3", f"tune {PRODUCTS}", f"tune {STENCILS} --of-roof 0.5", "compare --roofline",
-    f"report {PRODUCTS} --keep kept",
+    "doctor", "devices", f"count {SOFTMAX} --variant 'group 64'", f"count {PRODUCTS} --variant 'matrix last'",
+    f"count {SPMV}", f"predict {SOFTMAX}", "calibrate --quick", f"predict {SOFTMAX} --variant 'item 16' --why",
+    "predict softmax.py -p m=1Ki -p n=64..1Ki", f"predict {SPMV}", f"rank {SOFTMAX}", f"rank {SOFTMAX} --anchor",
+    "rank products.py --crossover n=1Ki:64Ki", f"rank {STENCILS}", f"time {SOFTMAX}", f"time {PRODUCTS} --keep kept",
+    f"time {SPMV} --visits 1", f"time {STENCILS} --visits 1", f"tune {SOFTMAX} --tolerance 1e-3", f"tune {PRODUCTS}",
+    f"tune {STENCILS} --of-roof 0.5", "compare --roofline", f"report {PRODUCTS} --keep kept",
 )  # fmt: skip
 #: What no output may hold.
 WRONG = ("Traceback", "Warning:")

@@ -64,8 +64,7 @@ TAKEN = {
     "count statistics": (WRONG[0],), "count budget": (WRONG[1], WRONG[11]), "count sub-groups": (WRONG[1], True),
     "count_all": (WRONG[20],), "count_all jobs": (WRONG[1],), "load": (WRONG[0],), "load family": (WRONG[0],),
     "measure device": (WRONG[0], WRONG[3]), "measure store": (WRONG[3],), "save": (WRONG[3],),
-    "lines": (WRONG[1], True),
-    "size": (WRONG[1],),
+    "lines": (WRONG[1], True), "size": (WRONG[1],),
 }  # fmt: skip
 
 

@@ -14,11 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each package imports only packages of earlier tuples.
 ORDER = (
-    ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"),
-    ("progress", "display"), ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"),
-    ("quantities", "expressions"), ("models",),
-    ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"),
-    ("cli",), ("__main__",),
+    ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"), ("progress", "display"),
+    ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"), ("quantities", "expressions"),
+    ("models",), ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"),
+    ("tuning", "plot"), ("cli",), ("__main__",),
 )  # fmt: skip
 #: Packages outside of that order, with the packages that they may import.
 OUTSIDE = {

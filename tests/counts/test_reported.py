@@ -82,9 +82,7 @@ def test_separate_arrays(answers):
 
 def test_skewed_stencil(answers):
     """A sub-group is a row of 32 lanes along j; four loads each."""
-    cells = [
-        (t, i, j) for t in range(3) for i in range(t, 35 + t) for j in range(t, 20 + t) if i + j <= 2 * 35
-    ]
+    cells = [(t, i, j) for t in range(3) for i in range(t, 35 + t) for j in range(t, 20 + t) if i + j <= 2 * 35]
     rows = {(t, i, j // 32) for t, i, j in cells}
     assert [4 * len(cells), 4 * len(rows)] == answers["skew_subgroup_hang"]
 

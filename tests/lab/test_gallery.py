@@ -67,6 +67,7 @@ def made_up(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_a_page_has_its_code_its_picture_and_the_times_on_each_device(tmp_path):
     """The first device was measured, by made-up rows; of the others only predictions are known."""
     shutil.copy(GALLERY / "fft_stage.py", tmp_path)

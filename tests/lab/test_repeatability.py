@@ -23,8 +23,8 @@ def twice(n: int, first: float, second: float):
 @pytest.mark.device
 def test_repeatability_measures_a_sample_twice_and_keeps_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = measure_twice((SCALE, OTHER), device(), campaign=TINY, most=8)
-    assert (8, 0) == (len(found.pairs), found.failed)
+    found = measure_twice((SCALE, OTHER), device(), campaign=TINY, most=4)
+    assert (4, 0) == (len(found.pairs), found.failed)
     assert all(first.key == second.key for first, second in found.pairs)
     assert {"scale", "other"} == {first.kernel for first, _ in found.pairs}
     assert [] == list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pycparser import c_parser
 
-from tests.corpus import CorpusKernel, kernels, made
+from tests.corpus import kernels
 from tests.corpus.kernel import make
 from tests.oracle import UnsupportedCode, execute, run
 from tests.oracle.compare import gathered
@@ -33,9 +33,6 @@ def executed(name: str, subgroup_size: int = 32, **parameters: int) -> Any:
 
 def loads(result: Any, array: str) -> int:
     return sum(count for key, count in result.accesses.items() if key[1:3] == ("load", array))
-
-
-# {{{ closed forms
 
 
 @pytest.mark.parametrize("n", [1, 8, 13])
@@ -136,13 +133,6 @@ def test_lane_strides(name: str, stride: int) -> None:
     result = executed(name, n=32)
     assert {stride: 30} == result.lane_strides("a")  # two groups of 16 lanes: 15 pairs each
     assert 32 == result.footprint("a")
-
-
-def test_lane_strides_that_vary() -> None:
-    assert {1: 24, 3: 6} == executed("cyclic_index", n=32).lane_strides("a")
-    assert {0: 16, 1: 14} == executed("divided_index", n=32).lane_strides("a")
-    assert {5: 15 * 5} == executed("column_access", n=16, m=5).lane_strides("d")
-    assert {0: 15 * 5} == executed("column_access", n=16, m=5).lane_strides("a")
 
 
 def test_lines_of_strided_access() -> None:
@@ -253,16 +243,6 @@ def test_groups_that_do_not_fill_their_sub_groups() -> None:
     assert 8 == result.subgroup_accesses["global", "load", "a", "float64", 64]
 
 
-def test_subgroup_size_is_the_callers() -> None:
-    assert 4 == executed("copy_stride_1", subgroup_size=8, n=32).sub_groups
-    assert 4 == executed("copy_stride_1", subgroup_size=8, n=32).subgroup_accesses["global", "load", "a", "float32", 32]
-
-
-def test_private_arrays_are_a_space_of_their_own() -> None:
-    result = executed("private_array", n=16)
-    assert 64 == result.accesses["private", "load", "t", "float32", 32]
-
-
 def test_mean_trips_of_loops_that_data_bounds() -> None:
     """Rows of 1, 4, 2, 0, 3 entries and so on: two in the mean; the loop over groups is bounded by a size."""
     assert (("j", Fraction(2)),) == executed("csr_product", n=20).mean_trips
@@ -334,11 +314,6 @@ def test_unknown_functions_are_refused() -> None:
         execute(unit, {})
 
 
-# }}}
-
-# {{{ Oclgrind's tables
-
-
 def test_oclgrind_rows_are_added_up() -> None:
     text = """
 === some_kernel
@@ -367,11 +342,6 @@ def test_products_with_minus_one_are_noted_apart() -> None:
     assert 128 == executed("stencil_5_point", n=8, m=16).negations
 
 
-# }}}
-
-# {{{ numbers
-
-
 def result_of(
     name: str, parameters: Mapping[str, int], arrays: Mapping[str, Any], output: str, shape: tuple[int, ...]
 ) -> Any:
@@ -387,16 +357,6 @@ def random(*shape: int) -> Any:
 def test_matrix_product_is_right(name: str) -> None:
     a, b = random(11, 11), random(11, 11) - 1
     np.testing.assert_allclose(a @ b, result_of(name, {"n": 11}, {"a": a, "b": b}, "c", (11, 11)))
-
-
-def test_register_tiled_product_is_right() -> None:
-    a, b = random(16, 16), random(16, 16) - 1
-    np.testing.assert_allclose(a @ b, result_of("matmul_register_tiled", {"n": 16}, {"a": a, "b": b}, "c", (16, 16)))
-
-
-def test_transposition_through_local_memory_is_right() -> None:
-    a = random(13, 13)
-    np.testing.assert_array_equal(a.T, result_of("transpose_tiled_remainder", {"n": 13}, {"a": a}, "b", (13, 13)))
 
 
 def test_group_reduction_and_scan_are_right() -> None:
@@ -425,23 +385,3 @@ def test_complex_and_vector_results_are_right() -> None:
     u, v = random(11, 4), random(11, 4)
     memory = run(CORPUS["vector_lanes"].build(), {"n": 11}, arrays={"a": u, "b": v})[1]["c"]
     np.testing.assert_allclose(2 * u + v, [memory[address] for address in range(11)])
-
-
-# }}}
-
-
-@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
-def test_every_corpus_kernel_executes(kernel: CorpusKernel) -> None:
-    for parameters in kernel.cases:
-        result, _ = made.executed(kernel, parameters)
-        assert result.launches >= 1 or (kernel.name, parameters["m"]) == ("test_before_the_launch", 2)  # of m > 2
-        assert result.work_items <= 20_000
-        for key, times in result.accesses.items():
-            assert times >= result.subgroup_accesses[key] >= result.workgroup_accesses[key] >= 1
-
-
-def test_corpus_names_are_unique_and_many() -> None:
-    names = [kernel.name for kernel in kernels()]
-    assert len(names) == len(set(names))
-    assert len(names) >= 60
-    assert 12 <= sum(kernel.realistic for kernel in kernels())

@@ -69,7 +69,7 @@ def output(drawn: DrawnKernel, sizes: dict[str, int]) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.device
-@pytest.mark.parametrize("seed", [5, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in SEEDS)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.nightly) for seed in (5, *SEEDS)])
 def test_transformations_do_not_change_what_is_computed(seed):
     drawn = draw(seed)
     sizes = {name: 2 * multiple for name, multiple in drawn.multiples.items()}
