@@ -71,8 +71,8 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def times_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No measured time is impossible: runs so short may take a hundred times as long where others use the machine."""
-    believed = {"below_launch": lambda row: "", "odd_visits": lambda visits: {}, "unsupported": lambda rows, work: {}}
-    for judge, nothing in believed.items():
+    accepted = {"below_launch": lambda row: "", "odd_visits": lambda visits: {}, "unsupported": lambda rows, work: {}}
+    for judge, nothing in accepted.items():
         monkeypatch.setattr(f"perfmodel.store.measurements.{judge}", nothing)
 
 
@@ -120,7 +120,7 @@ def a_device_is_checked_once() -> Iterator[None]:
 
 
 def work_unit(nodeid: str) -> str:
-    """Return which tests run one after another in the same process: those of a file, of a subject, or of a folder.
+    """Return the unit of a test: tests of a unit (a file, a subject or a folder) run in one process.
 
     >>> work_unit("tests/kernels/test_contract.py::test_rungs_get_larger[gemm]")
     'class gemm'
@@ -138,7 +138,7 @@ def work_unit(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """Spread files, and subjects of the largest files, over processes in their order: the small ones stand last."""
+    """Spread files, and subjects of the largest files, over processes in their order: the small ones come last."""
     from xdist.scheduler import LoadFileScheduling
 
     class BySubject(LoadFileScheduling):

@@ -77,7 +77,7 @@ def main(names: list[str]) -> int:
             continue
         python = made(wanted)
         if python is None:
-            say(f"not run: uv has no Python {wanted.python}, or the packages cannot be had")
+            say(f"not run: uv has no Python {wanted.python}, or the packages are not available")
         elif run(python, "-W", "ignore", "-m", "pytest", *OPTIONS, *QUICK) and not wanted.known:
             failed.append(wanted.name)
     say(f"failed: {', '.join(failed) or 'none'}")

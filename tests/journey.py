@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def sources(folder: Path) -> Path:
-    """Copy what an installation is made of into a folder, without what a clone has beside it."""
+    """Copy what an installation is made of into a folder, without the rest of a clone."""
     for name in FILES:
         shutil.copy(ROOT / name, folder)
     for name in FOLDERS:
@@ -79,8 +79,8 @@ def travelled(folder: Path, python: Path, install_s: float = 0.0) -> list[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTHON"))}
     environment |= {"HOME": str(home), "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]])}
     began = monotonic()
-    with (folder / "journey.txt").open("w", encoding="utf-8") as told:
-        told.write(f"installed in {install_s:.0f} s\n\n")
+    with (folder / "journey.txt").open("w", encoding="utf-8") as log:
+        log.write(f"installed in {install_s:.0f} s\n\n")
         for command in COMMANDS:
             start = monotonic()
             done = subprocess.run(
@@ -89,11 +89,11 @@ def travelled(folder: Path, python: Path, install_s: float = 0.0) -> list[str]:
             )  # fmt: skip
             errors = "".join(f"2> {line}\n" for line in done.stderr.splitlines())
             ended = f"[status {done.returncode}, {monotonic() - start:.1f} s]"
-            told.write(f"$ perfmodel {command}\n{done.stdout}{errors}{ended}\n\n")
-            told.flush()
+            log.write(f"$ perfmodel {command}\n{done.stdout}{errors}{ended}\n\n")
+            log.flush()
             wrong += [f"perfmodel {command}: status {done.returncode}"] * (done.returncode != 0)
             wrong += [f"perfmodel {command}: {word}" for word in WRONG if word in done.stdout + done.stderr]
-        told.write(f"all commands in {monotonic() - began:.0f} s, after {install_s:.0f} s of installing\n")
+        log.write(f"all commands in {monotonic() - began:.0f} s, after {install_s:.0f} s of installing\n")
     return wrong
 
 

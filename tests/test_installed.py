@@ -35,7 +35,7 @@ def kernel():
 
 
 def runner(python: Path | str, here: Path, **settings: str):
-    """Return a function that runs Python with arguments in a folder that is no clone, and returns its output."""
+    """Return a function that runs Python with arguments outside of the clone, and returns its output."""
     (here / "kernel.py").write_text(KERNEL)
     environment = {**os.environ, "PYTHONPATH": "", "XDG_DATA_HOME": str(here / "data"), **settings}
 

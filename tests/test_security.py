@@ -1,4 +1,4 @@
-"""What perfmodel reads cannot execute code: expressions in weights are no Python, and YAML makes plain values."""
+"""What perfmodel reads cannot execute code: expressions in weights are not Python, and YAML makes plain values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Questions that once crashed, did not return or had wrong answers, each asked in a process of at most ten seconds.
 
-``python -m tests.counts.reported`` prints a JSON document of answers by the question's name; null stands for none. The
-time is that of the processor, so that other work on the machine does not matter.
+``python -m tests.counts.reported`` prints a JSON document of answers by the question's name; null if there is none. The
+limit is CPU time, so that other work on the machine does not matter.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
 
 
 def answer(question: Callable[[], Any]) -> Any:
-    """Ask in a process that the system ends after ten seconds of the processor; None if there is no answer."""
+    """Ask in a process that the system ends after ten seconds of the processor; None without an answer."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Beside Loopy's statistics: the kernels of its own tests, and where ours differs and why.
+"""Comparison with Loopy's statistics: the kernels of its own tests, and where ours differs and why.
 
 The first part states the kernels of Loopy's ``test/test_statistics.py`` and the numbers that it
 expects, as formulas; the second is docs/lab/loopy-statistics.md, claim by claim, with the
@@ -346,7 +346,7 @@ def test_sub_groups_that_are_all_idle() -> None:
 
 
 def test_barriers_of_triangles() -> None:
-    """Group g of 6 meets 2*(g+1) barriers with 8 work-items; the peer gives those of the last group."""
+    """Group g of 6 has 2*(g+1) barriers for 8 work-items; the peer counts the last group's."""
     unit, sizes = CORPUS["barrier_in_triangle"].build(), {"n": 6}
     truth = 8 * sum(2 * (g + 1) for g in range(6))
     assert truth == executed(unit, sizes).barriers == value(count(unit, S).barriers(), sizes)

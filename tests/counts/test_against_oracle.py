@@ -1,4 +1,4 @@
-"""The counter against a brute-force execution of the generated code, which knows no domains."""
+"""The counter against a brute-force execution of the generated code, which uses no domains."""
 
 from __future__ import annotations
 

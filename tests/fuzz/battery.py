@@ -35,7 +35,7 @@ CPU_S, WALL_S = 10.0, 120.0
 STATUSES = (0, 1, 2, 130)
 LINES = 3
 LONGEST = 6000  # typer repeats an argument, and the longest has 5,000 characters
-#: Lines about the steps of a command that goes on; the others say what was wrong.
+#: Lines about the steps of a command that goes on; the others report errors.
 PROGRESS = ("families of devices: ",)
 NOT_OURS = re.compile(r"Traceback|\b(?!Syntax)\w*Warning\b")
 #: Values of options that commands misjudge.
@@ -110,7 +110,7 @@ def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
 def _odd_name(seed: int, case: Case, rng: random.Random) -> Trial:
     path = rng.choice([one for one in case.arguments if one in originals()] or [""])
     if not path:
-        return _odd_options(seed, replace(case, believed=lambda folder, printed: None), rng)
+        return _odd_options(seed, replace(case, accepted=lambda folder, printed: None), rng)
     name = rng.choice(NAMES).format(*[path.rpartition(".")[2]] * 2)
     arguments = tuple(name if one == path else one for one in case.arguments)
     return Trial(seed, case, f"the name {name!r:.30}", arguments, {name: originals()[path]})
@@ -158,7 +158,7 @@ def _application() -> typer.Typer:
 
 
 def _read(what: str, path: str) -> Ended:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         try:
             printed = READERS[what](Path(path))
@@ -166,7 +166,7 @@ def _read(what: str, path: str) -> Ended:
             return Ended(2, "", f"perfmodel: error: {' '.join(str(error).split())}\n")
         except Exception:
             return Ended(1, "", "", traceback.format_exc())
-    return Ended(0, printed, "".join(f"perfmodel: note: {one.message}\n" for one in told))
+    return Ended(0, printed, "".join(f"perfmodel: note: {one.message}\n" for one in noted))
 
 
 def _facts(path: Path) -> str:
@@ -230,13 +230,13 @@ def judged(one: Trial, ended: Ended, folder: Path) -> list[str]:
     if any(NOT_OURS.search(line) or len(line) > LONGEST for line in lines):
         found.append("a traceback, a warning of Python, or a line without end on standard error")
     if ended.status and not lines and not ended.printed:
-        found.append("no word of what is wrong")
+        found.append("no message")
     found += unwanted(one, ended.status, folder)
     if not ended.status:
         try:
-            one.case.believed(folder, ended.printed)
+            one.case.accepted(folder, ended.printed)
         except InvalidError as error:
-            found.append(f"believed: {error}")
+            found.append(f"accepted: {error}")
         except Exception:
             found.append(f"what was printed is not as expected: {traceback.format_exc()}")
     return [f"{problem}\n{ended.said[:2000]}" for problem in found]

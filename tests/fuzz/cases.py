@@ -1,7 +1,7 @@
-"""The cases of the battery: which file a command reads, and what may be believed of a damaged one.
+"""The cases of the battery: which file a command reads, and what it may accept of a damaged one.
 
-A case is a command's arguments and the files that it reads; ``believed`` gets the folder, and what the command printed
-where it ended with status 0, and raises ``InvalidError`` where something was believed that breaks a documented rule.
+A case is a command's arguments and the files that it reads; ``accepted`` gets the folder and the output
+of a command that ended with status 0; it raises ``InvalidError`` if the command accepted something invalid.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.fuzz import documented
 from tests.fuzz.documented import rule
 from tests.fuzz.workspace import FEATURES, pristine
 
-Believed = Callable[[Path, str], None]
+Check = Callable[[Path, str], None]
 STORE = ("store/measurements.jsonl", "store/counts.jsonl")
 SIZE = 1024
 
@@ -104,7 +104,7 @@ def plans_read(folder: Path, printed: str) -> None:
 
 
 def entry_read(folder: Path, printed: str) -> None:
-    """Check that an entry of the cache was believed only with the content of the undamaged one."""
+    """Check that an entry of the cache was accepted only with the content of the undamaged one."""
     rule(printed.strip() in ("", json.loads(pristine()["cache/entry.json"])["sha256"]), "another entry")
 
 
@@ -120,11 +120,11 @@ class Case:
     name: str
     damaged: tuple[str, ...]
     arguments: tuple[str, ...]
-    believed: Believed = nothing_more
+    accepted: Check = nothing_more
 
 
-def _case(name: str, damaged: Iterable[str], arguments: str, believed: Believed = nothing_more) -> Case:
-    return Case(name, tuple(damaged), tuple(arguments.split()), believed)
+def _case(name: str, damaged: Iterable[str], arguments: str, accepted: Check = nothing_more) -> Case:
+    return Case(name, tuple(damaged), tuple(arguments.split()), accepted)
 
 
 FIT = "fit --from store -o out.json --family expr:w_a*launches+w_b*global_load_32_stride1"

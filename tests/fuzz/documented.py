@@ -128,7 +128,7 @@ def check_weights(content: bytes) -> dict[str, Any]:
 
 
 def check_fact(key: str, fact: Any) -> None:
-    """Check a fact that was believed: its number, and its source."""
+    """Check the number and the source of a fact."""
     value = fact["value"]
     rule(isinstance(fact["source"], str) and fact["source"].strip(), "source")
     if type(value) in (int, float):

@@ -1,4 +1,4 @@
-"""Damaged files and odd options: each command ends with a status and a short message, and believes nothing wrong.
+"""Damaged files and odd options: each command ends with a status and a short message, and accepts nothing invalid.
 
 Seeds are fixed, so that a failure comes again: ``python -m tests.fuzz.battery 17 18`` runs the trial of seed 17.
 """
@@ -69,7 +69,7 @@ def test_the_first_trials_hold_every_case_and_every_command():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
-def test_undamaged_files_are_believed(folder, case):
+def test_undamaged_files_are_accepted(folder, case):
     one = battery.Trial(-1, case, "as they are", case.arguments, {})
     ended = battery.run(one.arguments)
     assert 0 == ended.status, ended
@@ -82,10 +82,10 @@ def test_undamaged_files_are_believed(folder, case):
         (battery.Ended(0, "", "", "Traceback ..."), "Traceback"),
         (battery.Ended(3, "", "perfmodel: error: no.\n"), "status 3"),
         (battery.Ended(2, "", "a\nb\nc\nd\n"), "4 lines"),
-        (battery.Ended(2, "", ""), "no word"),
+        (battery.Ended(2, "", ""), "no message"),
         (battery.Ended(2, "", "x.py:1: RuntimeWarning: overflow\n"), "a warning of Python"),
-        (battery.Ended(0, '{"predictions": [{"seconds": 1.0}]}', ""), "believed: 1.0 s"),
-        (battery.Ended(0, "[NaN]", ""), "believed: NaN"),
+        (battery.Ended(0, '{"predictions": [{"seconds": 1.0}]}', ""), "accepted: 1.0 s"),
+        (battery.Ended(0, "[NaN]", ""), "accepted: NaN"),
     ],
 )
 def test_the_judge_sees_what_is_wrong(folder, ended, said):

@@ -1,4 +1,4 @@
-"""The undamaged files of the battery: a small store, kernels, families, weights, and what commands read beside them."""
+"""The undamaged files of the battery: a small store, kernels, families, weights, and what else commands read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Isolation on a device whose times are made up: what rises is proved, what does not is said."""
+"""Isolation on a device whose times are made up: a time that rises proves, another does not."""
 
 from __future__ import annotations
 

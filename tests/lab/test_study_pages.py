@@ -1,4 +1,4 @@
-"""Pages of studies: what is written of a device, and what stands there of others stays."""
+"""Pages of studies: a device's section is written, the others stay."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def findings(*claims):
 def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, study):
     page = tmp_path / "lab" / "experiments" / "apsp.md"
     page.parent.mkdir(parents=True)
-    page.write_text(f"# All pairs\n\nwords of ours\n\n{study_pages.MARKER}\n\nold")
+    page.write_text(f"# All pairs\n\nour words\n\n{study_pages.MARKER}\n\nold")
     row = SimpleNamespace(kernel="k", variant={"b": 512}, parameters={}, status="constraint", message="too large")
     for name, failed in (("one", (row,)), ("two", ())):
         data = Data(DeviceFacts(f"Device {name}", "P", "1", ()), failed)
         study_pages.write(tmp_path, name, study, data, findings())
     text = page.read_text()
-    assert text.startswith("# All pairs\n\nwords of ours\n")
+    assert text.startswith("# All pairs\n\nour words\n")
     assert "old" not in text
     claims, first, second = text.partition("## The claims")[2].split("## Device")
     assert "| Fig. 2: a &lt; b \\| c | b is 3 | does not agree |" in claims

@@ -1,7 +1,6 @@
 """An oracle for the counters: executes the generated OpenCL C of a kernel in plain Python and counts what happens.
 
-It knows nothing of Loopy's domains, schedules or statistics; it parses the text that Loopy hands to the OpenCL
-compiler.
+It uses none of Loopy's domains, schedules or statistics: it parses the text that the OpenCL compiler gets.
 """
 
 from __future__ import annotations

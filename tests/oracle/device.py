@@ -32,7 +32,7 @@ def device_memory(
 ) -> dict[str, Array]:
     """Build and launch *source* as its host code would; the contents of each array afterwards, in memory order.
 
-    *executed* says how far each array is touched, which is how long its buffer is.
+    A buffer is as long as *executed* touches its array.
     """
     program = cl.Program(queue.context, source.device_code).build()
     buffers: dict[str, tuple[cl.Buffer, Array]] = {}

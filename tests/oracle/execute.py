@@ -61,7 +61,7 @@ def initial_memory(kind: CType, values: np.ndarray[Any, Any] | None, integers: i
 def _run_group(
     function: Callable[..., Any], barriers: bool, items: Item, group: Item, operated: Callable[[], int]
 ) -> set[int]:
-    """Run all work-items of a group; the lanes that execute operations, whose number so far *operated* tells."""
+    """Run all work-items of a group; return the lanes that execute operations. *operated* counts operations so far."""
     width, height, depth = items
     lanes = [(x, y, z) for z, y, x in product(range(depth), range(height), range(width))]
     before, busy = operated(), set[int]()
@@ -183,7 +183,7 @@ def run(
 
 
 def _mean_trips(noted: Counter[tuple[str, str]]) -> tuple[tuple[str, Fraction], ...]:
-    """Take out of what was noted the loops that data bounds: the name of each, and its iterations by execution."""
+    """Remove the loops that data bounds from the notes; return the name of each, and its iterations by execution."""
     names = sorted(name for name, what in noted if what == ENTERED)
     counted = [(name, noted.pop((name, ENTERED)), noted.pop((name, REPEATED), 0)) for name in names]
     return tuple((name, Fraction(repeated, max(entered, 1))) for name, entered, repeated in counted)

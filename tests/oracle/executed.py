@@ -97,7 +97,7 @@ class Executed:
 
     @property
     def idle_work_items(self) -> int:
-        """Work-items that execute no operation and no access (they still meet barriers)."""
+        """Work-items that execute no operation and no access, only barriers."""
         return sum(grid.idle for grid in self.launched)
 
     @staticmethod

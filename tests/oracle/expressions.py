@@ -1,8 +1,8 @@
-"""C expressions to Python expressions that also note their array accesses, with the operations they stand for.
+"""Translate C expressions to Python expressions that also note their array accesses and operations.
 
 What is counted: arithmetic on values, comparisons and ``? :``. What is not: logical operators, casts, unary minus and a
 factor of -1; and index arithmetic, which is that of integers in subscripts, in loop bounds, and in tests of work-item
-ids, loop variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted apart.
+ids, loop variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted separately.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .dtypes import INT, LONG, REAL_OF_COMPLEX, CType, c_type, common, promoted
 from .functions import IN_INDEX, NEGATION, call, random123
 from .source import UnsupportedCode
 
-VALUE, BOUND, INDEX = "value", "bound", "index"  # where arithmetic on integers counts, is left out, is noted apart
+VALUE, BOUND, INDEX = "value", "bound", "index"  # integer arithmetic counts, does not, or is noted separately
 _KINDS = {
     "+": "add", "-": "add", "*": "mul", "/": "div", "%": "div", "<<": "shift", ">>": "shift", "&": "bitwise",
     "|": "bitwise", "^": "bitwise"
@@ -92,12 +92,6 @@ def text_of(node: c_ast.Node) -> str:
     return str(c_generator.CGenerator().visit(node))
 
 
-def _whole(node: c_ast.Node) -> bool:
-    if not isinstance(node, c_ast.Constant):
-        return False
-    return float(_number(node.value)[0]).is_integer()
-
-
 def _number(literal: str) -> Translated:
     text = literal.lower()
     if text.startswith("0x"):
@@ -109,12 +103,8 @@ def _number(literal: str) -> Translated:
 
 
 def is_minus_one(node: c_ast.Node) -> bool:
-    return (
-        isinstance(node, c_ast.UnaryOp)
-        and node.op == "-"
-        and _whole(node.expr)
-        and float(_number(node.expr.value)[0]) == 1
-    )
+    negative = isinstance(node, c_ast.UnaryOp) and node.op == "-" and isinstance(node.expr, c_ast.Constant)
+    return negative and float(_number(node.expr.value)[0]) == 1
 
 
 def is_sign(node: c_ast.Node) -> bool:
@@ -148,7 +138,7 @@ class Expressions:
         return not isinstance(node, c_ast.ArrayRef) and all(self.is_index(child) for _, child in node.children())
 
     def test(self, node: c_ast.Node, mode: str) -> str:
-        """The Python text of what decides on a branch; a test of indices is index arithmetic, of the kind *mode*."""
+        """The Python text of a branch's condition; a test of indices is index arithmetic, of the kind *mode*."""
         if isinstance(node, c_ast.UnaryOp) and node.op == "!":
             return f"(not {self.test(node.expr, mode)})"
         if isinstance(node, c_ast.BinaryOp) and node.op in _LOGICAL:

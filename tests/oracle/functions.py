@@ -1,4 +1,4 @@
-"""What the functions called by generated code compute and which operations they stand for.
+"""Functions that generated code calls: what they compute, and which operations they count as.
 
 A call of an OpenCL built-in is one operation with the function's own name. ``min``, ``max``, ``fmin`` and ``fmax``
 are of kind ``minmax``; ``pow``, ``powf32``, ``loopy_pow_float32_int32`` and their like are one ``pow``; ``fma`` and
@@ -18,8 +18,8 @@ from typing import Any
 
 from .dtypes import REAL_OF_COMPLEX, CType, common
 
-NEGATION = "negation"  # a product with -1: noted apart, since it is free
-IN_INDEX = "index "  # begins the kind of an operation that is index arithmetic, which is noted apart
+NEGATION = "negation"  # a product with -1, which is free
+IN_INDEX = "index "  # prefix of the kind of an operation that is index arithmetic
 Operations = tuple[tuple[str, str, int], ...]  # (dtype, kind, how many)
 
 
@@ -199,7 +199,7 @@ def _complex_call(base: str, name: str, minus_one_first: bool) -> tuple[str, CTy
 
 
 def random123(name: str) -> CType | None:
-    """The type of what a random123 function returns; None for any other name."""
+    """The type that a random123 function returns; None for any other name."""
     found = _RANDOM123.match(name)
     if found is None:
         return None
@@ -214,7 +214,7 @@ def random_numbers(counter: Vec, new_counter: list[Any]) -> Vec:
 
 
 def opaque(kind: str, *arguments: Any) -> Any:
-    """A number that stands for what a function of somebody's library gives, in its result and in each cell."""
+    """The result of a library's function whose code is not here, also written into each cell that it gets."""
     number = 0.5 + 0.5j if kind == "complex" else 0.5
     for cell in arguments:
         if isinstance(cell, list):

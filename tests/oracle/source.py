@@ -35,7 +35,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class BufferName:
-    """Stands for a buffer, or for a floating-point number, in the host code."""
+    """A buffer, or a floating-point number, in the host code."""
 
     name: str
 
@@ -52,7 +52,7 @@ class BufferName:
 
 @dataclass(frozen=True)
 class Program:
-    """Generated code, taken apart."""
+    """Generated code, parsed."""
 
     functions: Mapping[str, c_ast.FuncDef]
     constants: tuple[c_ast.Decl, ...]

@@ -35,27 +35,27 @@ def _everything(node: c_ast.Node) -> Iterator[c_ast.Node]:
         yield from _everything(child)
 
 
+def _names(node: c_ast.Node | None) -> set[str]:
+    return {part.name for part in _everything(node) if isinstance(part, c_ast.ID)} if node else set()
+
+
 def _addresses_taken(node: c_ast.Node) -> set[str]:
-    return {
-        part.expr.name
-        for part in _everything(node)
-        if isinstance(part, c_ast.UnaryOp) and part.op == "&" and isinstance(part.expr, c_ast.ID)
-    }
+    taken = (part.expr for part in _everything(node) if isinstance(part, c_ast.UnaryOp) and part.op == "&")
+    return {one.name for one in taken if isinstance(one, c_ast.ID)}
 
 
 def _assigned(node: c_ast.Node) -> set[str]:
-    return {
-        part.lvalue.name
-        for part in _everything(node)
-        if isinstance(part, c_ast.Assignment) and isinstance(part.lvalue, c_ast.ID)
-    }
+    targets = (part.lvalue for part in _everything(node) if isinstance(part, c_ast.Assignment))
+    return {one.name for one in targets if isinstance(one, c_ast.ID)}
 
 
 def _names_in_bounds(node: c_ast.Node) -> set[str]:
-    """The names in the bounds of loops."""
     loops = [part for part in _everything(node) if isinstance(part, c_ast.For)]
-    bounds = [bound for loop in loops for bound in (loop.init, loop.cond)]
-    return {part.name for bound in bounds for part in _everything(bound) if isinstance(part, c_ast.ID)}
+    return {name for loop in loops for bound in (loop.init, loop.cond) for name in _names(bound)}
+
+
+def _reads_an_array(node: c_ast.Node) -> bool:
+    return any(isinstance(part, c_ast.ArrayRef) for part in _everything(node))
 
 
 def _pointed_at(node: c_ast.Node) -> c_ast.Node:
@@ -115,7 +115,7 @@ class Statements:
         self.expressions.scope = outer
 
     def _emptystatement(self, node: c_ast.EmptyStatement) -> None:
-        """Nothing."""
+        pass
 
     def _decl(self, node: c_ast.Decl) -> None:
         if isinstance(node.type, c_ast.FuncDecl):
@@ -124,8 +124,7 @@ class Statements:
         local = local or "volatile" in node.quals
         name, scope = self.mangled(node.name), self.expressions.scope
         if local or form != "scalar":  # a pointer is to a part of a storage that temporaries share
-            base = node.init if form == "pointer" else None
-            names = {part.name for part in _everything(base) if isinstance(part, c_ast.ID)} if base else set()
+            names = _names(node.init if form == "pointer" else None)
             space = next((scope[known].space for known in names), "local" if local else "private")
             scope[node.name] = Variable(f"M_{name}", kind, "array", space, node.name)
             local = space == "local"
@@ -233,10 +232,8 @@ class Statements:
             self.emit(f"{loop} = {first}")
             self.emit(f"while {expressions.bound(node.cond)}:")
             self._iteration(node, loop, by_data)
-            self.depth += 1
             step = "1" if node.next.op in ("p++", "++") else expressions.bound(node.next.rvalue)
-            self.emit(f"{loop} += {step}")
-            self.depth -= 1
+            self.emit(f"    {loop} += {step}")
         expressions.scope = outer
 
     def _dowhile(self, node: c_ast.DoWhile) -> None:
@@ -247,28 +244,19 @@ class Statements:
 
     @staticmethod
     def _steps_by_one(node: c_ast.For, name: str) -> bool:
-        return (
-            isinstance(node.next, c_ast.UnaryOp)
-            and node.next.op in ("p++", "++")
-            and node.cond.op in ("<", "<=")
-            and isinstance(node.cond.left, c_ast.ID)
-            and node.cond.left.name == name
-        )
+        next_, test = node.next, node.cond
+        steps = isinstance(next_, c_ast.UnaryOp) and next_.op in ("p++", "++") and test.op in ("<", "<=")
+        return steps and isinstance(test.left, c_ast.ID) and bool(test.left.name == name)
 
     @staticmethod
     def _bound_is_fixed(node: c_ast.For) -> bool:
         """Whether the bound can be evaluated once: it reads no array and nothing in the loop changes it."""
-        bound = list(_everything(node.cond.right))
-        names = {part.name for part in bound if isinstance(part, c_ast.ID)}
-        return not any(isinstance(part, c_ast.ArrayRef) for part in bound) and not names & _assigned(node.stmt)
+        return not _reads_an_array(node.cond.right) and not _names(node.cond.right) & _assigned(node.stmt)
 
     def _is_size(self, node: c_ast.Node) -> bool:
         """Whether a bound is made of sizes and loop variables alone, and of no data."""
-        scope, parts = self.expressions.scope, list(_everything(node))
-        names = {part.name for part in parts if isinstance(part, c_ast.ID)} & set(scope)
-        return not any(isinstance(part, c_ast.ArrayRef) for part in parts) and all(
-            scope[name].role == "index" for name in names
-        )
+        scope = self.expressions.scope
+        return not _reads_an_array(node) and all(scope[name].role == "index" for name in _names(node) & set(scope))
 
     def note(self, name: str, what: str) -> None:
         """Count how often this place is passed."""

@@ -136,7 +136,7 @@ def test_lane_strides(name: str, stride: int) -> None:
 
 
 def test_lines_of_strided_access() -> None:
-    """16 lanes of 4 bytes, 3 apart: 48 floats, 192 bytes, 3 lines of 64."""
+    """16 lanes of 4 bytes at a stride of 3: 48 floats, 192 bytes, 3 lines of 64."""
     assert 2 * 3 == executed("stride_3_of_1", n=32).lines("a", 64, "instance")
     result = executed("stride_3_of_3", n=32)
     assert 2 * 3 * 3 == result.lines("a", 64, "instance")

@@ -1,4 +1,4 @@
-"""One kernel function as a compiled Python function, with the list of what it notes down."""
+"""One kernel function as a compiled Python function, with the list of its notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .functions import call, namespace
 from .source import Program
 from .statements import Statements, parameter_types, return_type, type_and_form
 
-APART = 2**40  # cells between the separate parts of an array
+PART_CELLS = 2**40  # cells between the separate parts of an array
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def kernel_code(program: Program, name: str) -> KernelCode:
         role = "array" if form == "pointer" else "index" if kind.integral else "scalar"
         prefix = "M_" if form == "pointer" else ""
         array, part = program.separate.get(parameter, (parameter, 0))
-        offset = str(part * APART) if part else ""
+        offset = str(part * PART_CELLS) if part else ""
         scope[parameter] = Variable(f"{prefix}v_{parameter}", kind, role, "global", array, offset)
     statements = Statements(program, notes, scope)
     statements.body(function.body)

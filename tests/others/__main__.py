@@ -46,7 +46,7 @@ def main(folders: list[str]) -> int:
 
 
 def rows(findings: dict[str, list[Finding]]) -> list[str]:
-    """Return the table: for each folder how many kernels have each status, and how long Loopy's maps take beside us.
+    """Return the table: for each folder how many kernels have each status, and how long Loopy's maps take.
 
     The ratio is a geometric mean over the kernels that Loopy's maps can read. Reasons of refusals follow the table.
     """

@@ -16,7 +16,7 @@ MOST_AT_ALL = 800_000  # where no sizes give fewer, as when all sizes are fixed:
 def two_sizes(
     counts: KernelCounts, names: tuple[str, ...], most: int = MOST_EVENTS, least: int = 0
 ) -> list[dict[str, int]]:
-    """Return up to two settings of the size parameters that meet the assumptions and whose execution is short.
+    """Return up to two settings of the size parameters within the assumptions at which the execution is short.
 
     None is below *least*. Where no execution is short, one that is not too long will do.
     """

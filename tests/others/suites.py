@@ -10,57 +10,27 @@ COMMON = (
     "setuptools<81", "wheel", "loopy==2025.2", "islpy==2025.2.5", "pymbolic==2025.1", "numpy>=2", "pyopencl>=2025.1",
     "pycparser>=2.22", "pyyaml>=6", "typing-extensions>=4.12", "pytest>=8.2", "mako", "scipy",
 )
-TABLE = "table.md"  # beside the kernels of a suite: what became of them
+TABLE = "table.md"  # next to the kernels of a suite: their statuses
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Kernels of one package.
-
-    Attributes
-    ----------
-    name, version : str
-        The package on PyPI; all of these have the MIT licence. Of a given one the days whose revisions fit `COMMON`.
-    minutes : int
-        What capturing and checking take, about, on two cores.
-    package : str
-        The distribution, where it is not called like the suite.
-    installed : bool
-        False where only the source distribution is unpacked, because installing needs more than its kernels do.
-    given : bool
-        PyPI has no version that runs with `COMMON`: the suite is run where a person has made an environment for it.
-    needs : tuple of str
-        Requirements beside `COMMON`.
-    tests : tuple of str
-        Test files of the sdist to run; empty if there are only scripts.
-    scripts : tuple of str
-        Scripts to run, with their arguments: drivers in this folder, or below the sources.
-    plugins : tuple of str
-        Plug-ins of pytest that the tests need.
-    python : (int, int)
-        The oldest Python that the package runs with.
-    skipped : mapping of str to str
-        What is left out, and why.
-    without : str
-        Tests with this word in their names are left out.
-    known : mapping of str to str
-        Kernels whose counts differ from what is executed, and why that is not perfmodel's defect.
-    """
+    """Kernels of one package, which has the MIT licence."""
 
     name: str
-    version: str
-    minutes: int = 5
-    package: str = ""
-    installed: bool = True
-    given: bool = False
-    needs: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    scripts: tuple[str, ...] = ()
-    plugins: tuple[str, ...] = ()
-    python: tuple[int, int] = (3, 10)
-    skipped: dict[str, str] = field(default_factory=dict)
-    without: str = ""
-    known: dict[str, str] = field(default_factory=dict)
+    version: str  # on PyPI; of a given suite the days whose revisions fit `COMMON`
+    minutes: int = 5  # of capturing and checking, on two cores
+    package: str = ""  # the distribution, where its name is not the suite's
+    installed: bool = True  # False: the source distribution is only unpacked, as installing needs more than its kernels
+    given: bool = False  # PyPI has no version that runs with `COMMON`: a person has made an environment for it
+    needs: tuple[str, ...] = ()  # requirements in addition to `COMMON`
+    tests: tuple[str, ...] = ()  # test files of the sdist to run
+    scripts: tuple[str, ...] = ()  # scripts with their arguments, in this folder or below the sources
+    plugins: tuple[str, ...] = ()  # plug-ins of pytest that the tests need
+    python: tuple[int, int] = (3, 10)  # the oldest that the package runs with
+    skipped: dict[str, str] = field(default_factory=dict)  # what is left out, and why
+    without: str = ""  # tests with this word in their names are left out
+    known: dict[str, str] = field(default_factory=dict)  # kernels with other counts than executed, not by our defect
 
 
 #: Suites whose users run revisions that are not on PyPI: the keywords of each.
@@ -116,7 +86,7 @@ SUITES = (
             )
         ),
         skipped={
-            "test/test_c_execution.py": "it compiles C for the host, which is no OpenCL kernel",
+            "test/test_c_execution.py": "it compiles C for the host, not OpenCL",
             "test/test_isl.py": "it tests islpy and schedules nothing",
             "tests of ExecutableCTarget": "they compile C for the host; GCC takes hours for some (its bug 107127)",
             "examples/python/call-external.py": "it links BLAS",

@@ -72,7 +72,7 @@ def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
 
 
 def test_strides_that_the_caller_gives_leave_no_cell_between() -> None:
-    """The row of a matrix is as long as its last axis, whose own stride is 1; an open shape is no size."""
+    """The row of a matrix is as long as its last axis, whose own stride is 1; an open shape has no size."""
     matrix = lp.GlobalArg("a", np.float32, shape="n, m", dim_tags="stride:auto,stride:1")
     arrays = [matrix, lp.GlobalArg("b", np.float32, shape=(None,)), lp.ValueArg("n, m", np.int32)]
     unit = lp.make_kernel("{ [i]: 0 <= i < n }", "a[i, 0] = b[i]", arrays, lang_version=LANGUAGE)

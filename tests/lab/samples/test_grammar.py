@@ -26,7 +26,7 @@ def closing(text: str, start: int) -> int:
 
 
 def loads(text: str) -> list[str]:
-    """Return the outermost indices of arrays in a text; those of an index array are part of a gather's."""
+    """Return the outermost indices of arrays in a text; an index array's are part of a gather's."""
     found, depth, start = [], 0, 0
     for place, character in enumerate(text):
         if character == "[":

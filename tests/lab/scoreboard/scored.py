@@ -25,7 +25,7 @@ class TaggedRow(Row):
 
 
 class Stored(Rows):
-    """Rows with what the scoreboard needs of a store beside them."""
+    """Rows with the methods of a store that the scoreboard calls."""
 
     def with_facts(self, facts: DeviceFacts | None) -> Stored:
         return Stored(self.rows, self.counts, self.device, facts)

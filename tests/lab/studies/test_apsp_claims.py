@@ -71,15 +71,15 @@ def by_source(found):
 
 
 def test_times_by_the_papers_line_agree_with_its_claims(found):
-    told = by_source(found)
+    claims = by_source(found)
     for source in ("Fig. 1, Eq. 3", "Fig. 2, Eq. 15", "Figs. 2 and 3", "Fig. 3", "Fig. 4"):
-        assert told[source].agrees is True, told[source]
-    assert "over 12 configurations of n=8192, T from 1 to 32" in told["Fig. 2, Eq. 15"].found
-    assert "with a level below a bend it is 1.0000" in told["Fig. 2, Eq. 15"].found
+        assert claims[source].agrees is True, claims[source]
+    assert "over 12 configurations of n=8192, T from 1 to 32" in claims["Fig. 2, Eq. 15"].found
+    assert "with a level below a bend it is 1.0000" in claims["Fig. 2, Eq. 15"].found
     # By the formula times at half the T of the bend are within a quarter of the level: 84.5 s for 69.2 s.
-    assert "16: from T = 16" in told["Fig. 3"].found
-    assert "32: from T = 8" in told["Fig. 3"].found
-    assert "64: from T = 4" in told["Fig. 3"].found
+    assert "16: from T = 16" in claims["Fig. 3"].found
+    assert "32: from T = 8" in claims["Fig. 3"].found
+    assert "64: from T = 4" in claims["Fig. 3"].found
 
 
 def test_the_table_has_the_papers_quantities(found):

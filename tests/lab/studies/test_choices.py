@@ -11,7 +11,7 @@ from scripts.lab.studies.choices import choice_records
 
 
 class Data:
-    """Stands for a study's data: cases of two families."""
+    """A study's data: cases of two families."""
 
     recommended = "good"
     families = ("good", "bad", "mute")

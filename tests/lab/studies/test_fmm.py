@@ -30,12 +30,12 @@ def counted(*names):
     return count(KERNEL.build(**dict.fromkeys(names, True)), subgroup_size=32)
 
 
-def told(seconds=10.0, **benefits):
+def benefits_of(seconds=10.0, **benefits):
     values = dict.fromkeys(("itilp_s", "memlp_s", "fp_s", "serial_s"), 0.0) | benefits
     return Benefits(seconds, 0.0, 0.0, 0.0, 0.0, **values)
 
 
-def made(times, benefits=lambda names: told()):
+def made(times, benefits=lambda names: benefits_of()):
     return {
         taken(*names): fmm.Combination(taken(*names), seconds, {"model": 2 * seconds}, benefits(names))
         for names, seconds in times.items()
@@ -51,7 +51,7 @@ def test_words_and_operations_as_printed():
 
 
 def test_a_box_moves_and_computes_as_counted_by_hand():
-    """27 boxes of q sources for each of q targets, 11 FLOPs each; the bytes are those of the counted arrays."""
+    """27 boxes of q sources for each of q targets, 11 FLOPs each; the bytes are the counted arrays'."""
     counts = counted("shmem", "vecpack")
     decided = sum(counts.operations(dtype="float32", kind=kind)(**SIZES) for kind in ("compare", "select"))
     assert 2 * INTERACTIONS == decided  # a source at its target's own place adds nothing
@@ -101,9 +101,9 @@ def test_neighbours_are_those_of_a_torus():
     assert (np.bincount(lists.ravel()) == 27).all()
     assert all(box in lists[other] for box in range(128) for other in lists[box])
     place = np.array(np.unravel_index(np.arange(128), (4, 4, 8)))
-    apart = np.abs(place[:, lists] - place[:, :, np.newaxis])
+    distance = np.abs(place[:, lists] - place[:, :, np.newaxis])
     sides = np.array([4, 4, 8])[:, np.newaxis, np.newaxis]
-    assert (np.minimum(apart, sides - apart) <= 1).all()
+    assert (np.minimum(distance, sides - distance) <= 1).all()
 
 
 def test_the_search_of_section_3_5_2():

@@ -32,7 +32,7 @@ def test_a_published_platform_is_that_of_table_4_2(platform):
 
 
 def test_a_recorded_device():
-    """Its latencies are those of its microbenchmarks; of barriers it has none, so the weights tell."""
+    """Latencies are its microbenchmarks'; of barriers it has none, so the weights are taken."""
     model = SimpleNamespace(weights=WEIGHTS)
     data = SimpleNamespace(
         facts=facts_of(SIMULATED), families=("synchronous_parallel_throughput",), model=lambda family: model

@@ -17,7 +17,7 @@ def test_mergesort_s_printed_formulas_do_not_give_the_printed_claims():
 
 def test_a_reading_recovers_mergesort_s_claims():
     device = spt.gpu("ALGOPARC")
-    # Odd, as threads that are an odd number of words apart share no bank, and no more than a warp.
+    # Odd, as threads at an odd stride share no bank, and no more than a warp.
     assert 31 == spt.best_each(device, recovered=True, choices=range(3, 33, 2))
     for n in (3e6, 1e7, 1e8, 1e9):
         parts = spt.mergesort(device, 31, n, recovered=True)

@@ -90,7 +90,7 @@ def test_the_device_kernel_merges_as_much(ways):
 
 
 def test_the_device_kernel_of_the_base_case_does_as_much():
-    """A comparator is a minimum and a maximum; the square is put into local memory and taken out of it beside."""
+    """A comparator is a minimum and a maximum; in addition the square is stored to local memory and loaded again."""
     moved = Moved()
     sheared(shuffled(1024).reshape(32, 32), WARP, moved)
     counts = count(shear_sort.build(), subgroup_size=WARP)

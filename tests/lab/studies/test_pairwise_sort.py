@@ -70,7 +70,7 @@ def test_registers_are_as_counted(sort):
 def test_the_device_kernel_of_the_base_case_does_as_much(each):
     """Each element moves once from and to global memory, and in each of seven rounds out of and into local memory.
 
-    Beside that the block goes through local memory before and after, and a work-item searches its part, two reads a
+    In addition the block goes through local memory before and after, and a work-item searches its part, two reads a
     step, and reads two elements before it merges. A comparator is a minimum and a maximum.
     """
     group, rounds, blocks = 128, 7, 3

@@ -37,7 +37,7 @@ def test_layouts_and_conflicts_are_as_the_chapter_derives_them(counted):
 
 
 def test_which_form_is_slowest_depends_on_powers_of_two(counted):
-    """Only lists of an odd length show what the figure does; its N are not printed, nor is that of the factor 2.98."""
+    """Only lists of an odd length show what the figure does; neither its N nor the N of the factor 2.98 is printed."""
     (slowest,), (gain,) = (by_source(counted, source) for source in ("Figure 6.7, GIBSON", "Section 6.2.4"))
     assert slowest.agrees
     assert re.search(r"powers of two it has at [0-4] of 9 lists.*odd numbers .* it has at [5-9] of 9", slowest.found)

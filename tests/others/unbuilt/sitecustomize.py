@@ -1,4 +1,4 @@
-"""Lets pip ask Firedrake's source distribution for its name where nothing of what building it needs is there."""
+"""Lets pip ask Firedrake's source distribution for its name where its build requirements are missing."""
 
 from __future__ import annotations
 
