@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts import count
-from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
+from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates, hits
 from scripts.lab.kim.trace import trace
 from tests.corpus import kernels
 from tests.lab.kim.traced_kernels import counted, streaming
@@ -63,3 +66,23 @@ def test_what_fits_the_caches_has_cold_misses_only() -> None:
     assert pytest.approx(distinct / rates.requests) == rates.miss_ratio_l1
     assert 1.0 == rates.miss_ratio_l2
     assert (0.0, 0.0) == (np.ptp(rates.l1), np.ptp(rates.l2))
+
+
+def plain_hits(lines: list[int], shape: CacheShape) -> list[bool]:
+    sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(shape.sets)]
+    found = []
+    for line in lines:
+        held = sets[line % shape.sets]
+        found.append(line in held)
+        held[line] = None
+        held.move_to_end(line)
+        if len(held) > shape.ways:
+            held.popitem(last=False)
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.integers(0, 30), max_size=120), st.integers(1, 5), st.integers(1, 6))
+def test_hits_are_those_of_a_plain_simulation(lines: list[int], sets: int, ways: int) -> None:
+    shape = CacheShape(sets * ways * LINE, LINE, ways)
+    assert plain_hits(lines, shape) == hits(np.array(lines, np.int64), shape).tolist()

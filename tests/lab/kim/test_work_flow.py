@@ -6,9 +6,11 @@ from typing import Any
 
 import loopy as lp
 import numpy as np
+import pytest
 
 from measurement_kernels import matmul_tiled
 from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from scripts.lab.kim.work_flow import Latencies, work_flow, work_flow_on
 
@@ -66,3 +68,17 @@ def test_transactions_and_banks_are_those_of_the_device() -> None:
     assert (8, 2) == turns(banks=32, cache_line_bytes=64)
     assert (4, 2) == turns(l2_line_bytes=128, cache_line_bytes=64)
     assert (16, 4) == turns(global_transaction_bytes=32, cache_line_bytes=64, banks=16)
+
+
+def test_latencies_of_a_device() -> None:
+    facts = {
+        "lanes_per_unit": Fact(64, "", "test"), "clock_hz": Fact(1e9, "Hz", "test"),
+        "register_latency_s": Fact(1e-8, "s", "test"), "memory_latency_s": Fact(4e-7, "s", "test"),
+    }
+    with pytest.raises(FactsError, match="local_latency_s"):
+        Latencies.of(DeviceFacts.from_mapping("toy", "", "", facts), 32)
+    facts["local_latency_s"] = Fact(3e-8, "s", "test")
+    found = Latencies.of(DeviceFacts.from_mapping("toy", "", "", facts), 32)
+    assert Latencies(5e-10, 1e-8, 1e-8, 4e-7, 3e-8, 5e-10, 5e-10) == found
+    with pytest.raises(FactsError, match="issue_s"):
+        Latencies.of(None, 32)

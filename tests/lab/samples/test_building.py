@@ -10,14 +10,16 @@ import pytest
 from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
 from perfmodel.kernels import Ladder
-from perfmodel.kernels.samples import sample_class
+from perfmodel.kernels.samples import sample_class, samples
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from scripts.lab.recounting import changes
+from scripts.lab.samples import archive
 from scripts.lab.samples.archive import document
 from scripts.lab.samples.building import built
 from scripts.lab.samples.grammar import Array, Axis, DrawnKernel, Loop, draw
 from tests.campaigns import TINY
+from tests.kernels.test_samples import kept
 from tests.machine import device
 
 #: out[i] = sum of a[i, k] over k, in groups of 4 work-items that fetch tiles of 2 columns, for n = 8 and m = 6.
@@ -80,3 +82,12 @@ def test_transformations_do_not_change_what_is_computed(seed):
     expected, made = output(plain, sizes), output(drawn, sizes)
     for name, array in expected.items():
         np.testing.assert_allclose(made[name], array, rtol=2e-4, atol=1e-3, err_msg=name)
+
+
+def test_a_file_of_samples_is_read_as_it_was_written(tmp_path):
+    first, second = tmp_path / "first.xz", tmp_path / "second.xz"
+    for path in (first, second):
+        archive.pack_samples(path, [kept().document, {**kept().document, "name": "other"}])
+    assert first.read_bytes() == second.read_bytes()
+    assert ["scale", "other"] == [sample.name for sample in samples(first)]
+    assert kept().document == samples(first)[0].build().document
