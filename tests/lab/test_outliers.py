@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from perfmodel.fitting import FittedWeight
-from perfmodel.models import Family
-from perfmodel.models.model import Weight
 from scripts.lab.outliers import MOST, explained_outliers, main
 from tests.machine import ROOT
 from tests.priced import MODEL
@@ -80,22 +76,6 @@ def test_by_default_tukeys_fences_decide():
     low, high = found.between
     assert [math.log(3 / 7)] == pytest.approx([error for error in errors if not low <= error <= high])
     assert () == explained_outliers(MODEL, measured(*WELL), factor=2.0).found
-
-
-def test_terms_under_a_maximum():
-    """Of max(a, b) the smaller term explains nothing until it is the larger one."""
-    family = Family(
-        "toy", "nowhere", parts={"added": f"w_add*{ADD}", "multiplied": f"w_mul*{MUL}"},
-        expression="max(added, multiplied)", additive=False,
-        weights=(Weight("w_add", "s/operation"), Weight("w_mul", "s/operation")),
-    )  # fmt: skip
-    price = FittedWeight(value=1e-12, unit="s/operation", standard_error=None)
-    weights = {"w_add": price, "w_mul": price}
-    model = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"weights": weights}), given=family)
-    (found,) = explained_outliers(model, measured(*WELL, (2.0, 1.0, 8.0)), factor=2.0).found
-    assert {"multiplied": 8.0, "added": 4.0} == pytest.approx({one.term: one.factor for one in found.terms})
-    # Multiplications at eight times the price take 0.8 and 1.6 s in the others, below what adding takes.
-    assert {"multiplied": 0.0, "added": 1.0} == {one.term: one.spoiled for one in found.terms}
 
 
 def test_the_command_on_a_recorded_device(capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from perfmodel.compare import evaluate
 from perfmodel.predicting.model import fit
 from perfmodel.store import read
-from perfmodel.store.measurement import canonical
 from scripts.lab.shares import shares
 from tests.recorded import POCL
 
@@ -58,25 +56,3 @@ def test_rows_times_and_draws(found, folder):
     times = [point.time for point in found.points]
     assert sorted(times) == times
     assert 8 == np.searchsorted(found.points[1].random, found.points[1].quantile(0.5)) + 1
-
-
-def test_residuals_are_split_by_what_rows_share(found, folder):
-    measured = read(folder)
-    model = fit(measured)
-    rows = [
-        (row.kernel, canonical(row.variant), row.seconds, 1 - predicted.seconds / row.seconds)
-        for row in measured
-        for predicted in [model.predict(measured.counts[row.counts_hash], row.parameters)]
-    ]
-    products = {"one variant": [], "one class": [], "two classes": []}
-    for (kernel, variant, seconds, residual), (kernel2, variant2, seconds2, residual2) in combinations(rows, 2):
-        if 0.5 < seconds / seconds2 < 2:
-            kind = "two classes" if kernel != kernel2 else "one class" if variant != variant2 else "one variant"
-            products[kind].append(residual * residual2)
-    for kind, of_kind in products.items():
-        assert pytest.approx(max(np.mean(of_kind), 0) ** 0.5, rel=1e-6) == found.deviations[kind]
-    of_variant = {}
-    for kernel, variant, _, residual in rows:
-        of_variant.setdefault((kernel, variant), []).append(residual)
-    left = [residual - np.mean(own) for own in of_variant.values() for residual in own]
-    assert pytest.approx(np.std(left), rel=1e-6) == found.deviations["within a variant"]

@@ -68,17 +68,6 @@ def test_a_triangle(n: int) -> None:
     ]
 
 
-def test_a_branch_that_splits_sub_groups_of_two_axes() -> None:
-    """24 work-items of 4 x 6: sub-groups are two rows each."""
-    counts = counted(
-        "{ [g, a, b, k]: 0 <= g < n and 0 <= a < 4 and 0 <= b < 6 and 0 <= k < 5 }",
-        "if a + 2*b < 3*k\n y[g, b, a, k] = x[g, b, a]\nend", {"g": "g.0", "a": "l.0", "b": "l.1"},
-    )  # fmt: skip
-    rows = rows_of(counts, n=3)
-    assert 2 == len(rows)
-    check(rows, brute(3, 24, lambda _, local: [k for k in range(5) if local % 4 + 2 * (local // 4) < 3 * k]))
-
-
 @pytest.mark.parametrize(("size", "share"), [(6, 6 / 8), (12, 12 / 16), (16, 1)])
 def test_a_partly_filled_sub_group_has_idle_lanes(size: int, share: float) -> None:
     made = counted(f"{{ [g, i]: 0 <= g < n and 0 <= i < {size} }}", "y[g, i] = x[g]", ITEMS)

@@ -11,7 +11,6 @@ import pytest
 
 from scripts.lab.kim.memory_hierarchy import CacheShape, Hierarchy, hit_rates, traced_hit_rates
 from scripts.lab.kim.trace import Trace
-from tests.lab.kim.test_trace_rows import listing
 from tests.lab.kim.traced_kernels import counted
 
 LINE = 64
@@ -87,15 +86,3 @@ def test_each_access_of_the_program_has_its_rates() -> None:
     (x, y) = rates.by_array
     assert ("x", pytest.approx(2 / 5), pytest.approx(3 / 5)) == x
     assert ("y", 0.0, 1.0) == y
-
-
-def test_the_sparse_product_of_the_book_has_a_distribution_of_hit_rates() -> None:
-    """Figure 4.7. The second level has room for all: of the 8 turns of a row's loop one fetches each of its lines."""
-    shapes = CacheShape(2048, LINE, 4), CacheShape(1 << 22, LINE, 16)
-    rates = hit_rates(listing(entries=8), {"n": 4096}, Hierarchy(*shapes), groups=8, orders=20)
-    assert ("y",) == rates.drawn
-    assert 0 < np.ptp(rates.l2) < 0.05  # the order matters little
-    memory = {name: share for name, _, share in rates.by_array}
-    assert pytest.approx((1 / 8, 1 / 8, 1)) == (memory["indices"], memory["val"], memory["x"])
-    assert 0 < memory["y"] < 1 / 8  # 256 lines, about as many requests in each turn
-    assert 5 == len(rates.by_access) - 1  # rowInd twice

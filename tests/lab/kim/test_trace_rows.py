@@ -70,16 +70,6 @@ def test_rows_follow_one_another_and_are_as_even_as_can_be(entries) -> None:
     assert (("y",), False) == (one.drawn, one.exact)
 
 
-def test_gathers_with_a_span_lie_among_so_many_neighbours() -> None:
-    """The indices of row i of a band lie among 64 that move on with i."""
-    n = 64 * GROUP
-    (one,) = trace(listing(8, **{"y:span": 64}), {"n": n}, 64, LINE)
-    gathers = one.array == one.arrays.index("y")
-    cells = (one.line[gathers] - one.first[one.arrays.index("y")]) * LINE // 4
-    rows = np.array(one.groups)[one.group[gathers]] * GROUP
-    assert np.abs(cells - rows).max() <= 64 + GROUP + LINE // 4
-
-
 def blocks(rows: float | Fraction, entries: float | Fraction) -> KernelCounts:
     """Return the counts of row sums over blocks: a row has blocks, a block entries, both by data."""
     unit = lp.make_kernel(

@@ -34,11 +34,6 @@ def test_the_same_rows_give_the_same_trees(basis):
         assert seconds(fits(basis, seed=1)).tolist() != once.tolist()
 
 
-def test_over_the_predictions_of_an_exact_family_nothing_is_left_to_learn():
-    linear = FamilyFits(MEASURED, LINEAR, FitOptions(), TESTS)
-    assert linear.predict_tests().seconds.tolist() == pytest.approx(seconds(fits("family")).tolist(), rel=1e-6)
-
-
 def test_a_basis_carries_beyond_the_largest_size():
     """Trees alone would predict for n=2^20 about the time of n=1024: a millionth of it."""
     large = Rows((replace(TESTS.rows[2], parameters={"n": 2**20}, seconds=100 * 2.0**40 * 4e-10),), TESTS.counts)

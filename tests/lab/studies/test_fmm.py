@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -59,13 +57,6 @@ def test_a_box_moves_and_computes_as_counted_by_hand():
     case = Case(counts, SIZES, published("tesla-c2050"), "gpuperf")
     # every particle and potential once, and the U-list: 4 * 256 * (16 + 4) + 4 * 27 * 4 bytes
     assert 4 * 256 * 20 + 4 * 27 * 4 == global_bytes(case)
-
-
-def test_there_are_48_combinations_without_both_pref_and_tight():
-    names = [taken(*one) for one in KERNEL.variants if "room" not in one]
-    every = [taken(*(n for n, t in zip(fmm.TOGGLES, c, strict=True) if t)) for c in product((0, 1), repeat=6)]
-    assert 48 == len(names) == len(set(names))
-    assert {one for one in every if not {"pref", "tight"} <= one} == set(names)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from perfmodel.store.measurement import Visit
 from scripts.lab.studies import nine_classes
-from scripts.lab.studies.nine_classes import NINE, PRINTED, errors_of, errors_row, fitted, kept, local_strides
+from scripts.lab.studies.nine_classes import PRINTED, errors_of, errors_row, fitted, kept, local_strides
 from tests.machine import ROOT
 from tests.recorded import SIMULATED
 
@@ -56,16 +56,6 @@ def test_the_fit_finds_weights_that_were_planted(simulated, monkeypatch):
     # Loads, stores and the smaller of both of one stride are equal in `scale_add`; all others differ.
     known = [name for name in found.weights if "stride2_1of2" not in name and "stride3_1of3" not in name]
     assert [1e-12 * (1 + planted[name]) for name in known] == pytest.approx([found.weights[name] for name in known])
-
-
-def test_only_the_nine_classes_are_in_the_fit(simulated):
-    measured, tests = simulated
-    found = fitted(measured, tests)
-    assert {name: sum(row.kernel == name and row.variant.get("form") != "latency" for row in measured)
-            for name in NINE} == dict(found.rows)  # fmt: skip
-    assert 9 == len(NINE)
-    assert not any(name.startswith(("local_store", "op_int")) for name in found.weights)
-    assert fitted(measured.of_kernels("empty"), tests) is None
 
 
 def test_errors_are_geometric_means_in_the_papers_order():
