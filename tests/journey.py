@@ -37,7 +37,6 @@ WRONG = ("Traceback", "Warning:")
 
 
 def main(arguments: list[str]) -> int:
-    """Go the journey; 1 where something is wrong."""
     place, *extras = arguments
     folder = Path(place).absolute()
     folder.mkdir(parents=True, exist_ok=True)

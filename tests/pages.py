@@ -17,14 +17,11 @@ COMMAND = re.compile(r"^(?:    )?(?:\.venv/bin/)?(?P<line>(?:perfmodel (?=-*[a-z
 
 @dataclass(frozen=True)
 class Page:
-    """A page with the text of its file."""
-
     path: Path
     text: str
 
     @property
     def name(self) -> str:
-        """The page's path below the project's folder."""
         return self.path.relative_to(ROOT).as_posix()
 
     @property
@@ -65,5 +62,4 @@ def words(line: str) -> list[str]:
 
 
 def pages() -> list[Page]:
-    """Return all pages, README.md first."""
     return [Page(path, path.read_text(encoding="utf-8")) for path in PAGES]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,6 @@ from tests.journey import sources
 from tests.shadow import ROOT
 
 WEIGHTS = ("*/*.json", "*/*.yaml", "*/verdict.txt")
-MOST_BYTES = 8e6
 KERNEL = '''
 import loopy as lp
 import numpy as np
@@ -95,40 +92,7 @@ def test_the_doctor_and_predict_run_there(installed):
 
 @pytest.mark.nightly
 @pytest.mark.device
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_what_is_built_serves_a_new_user_in_an_empty_environment(kind, tmp_path):
-    """Weights are found in the user's data folder, where a short calibration put them."""
-    clone, built, here = (tmp_path / name for name in ("clone", "built", "elsewhere"))
-    for folder in (clone, here):
-        folder.mkdir()
-    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    subprocess.run([*pip, "install", "build"], check=True)
-    subprocess.run([sys.executable, "-m", "build", "--outdir", str(built), str(sources(clone))], check=True)
-    (file,) = built.glob({"wheel": "*.whl", "sdist": "*.tar.gz"}[kind])
-    assert file.stat().st_size < MOST_BYTES
-    assert {f"perfmodel/{name}" for name in ("io.py", "py.typed")} <= contents(file)
-    python = tmp_path / "environment" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "environment")], check=True)
-    subprocess.run([str(python), *pip[1:], "install", str(file)], check=True)
-    run = runner(python, here)
-    assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
-    assert "verdict: " in run("-m", "perfmodel", "calibrate", "--quick", "--budget", "30")
-    asked = ("kernel.py", "-p", "n=1Mi")
-    assert "kernel: " in run("-m", "perfmodel", "predict", *asked, "--allow-unmeasured")
-    assert "measured" in run("-m", "perfmodel", "time", *asked, "--visits", "1")
-    assert "best: kernel, " in run("-m", "perfmodel", "tune", *asked)
-
-
-@pytest.mark.nightly
-@pytest.mark.device
 def test_the_journey_of_a_stranger(tmp_path):
     """Every command that the first pages name, with kernels of users' kinds, from a wheel outside of the clone."""
     python, seconds = journey.installed(tmp_path, ["report"])
     assert [] == journey.travelled(tmp_path, python, seconds), (tmp_path / "journey.txt").read_text(encoding="utf-8")
-
-
-def contents(file: Path) -> set[str]:
-    """The names of the files in a wheel, or in an sdist below its folder."""
-    if file.suffix == ".whl":
-        return {*zipfile.ZipFile(file).namelist()}
-    return {name.partition("/")[2] for name in tarfile.open(file).getnames()}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import loopy as lp
@@ -22,8 +20,6 @@ from perfmodel.errors import KernelError
 from perfmodel.facts import DeviceFacts, read_device
 from perfmodel.opencl import Device
 from perfmodel.store import Measurements
-from perfmodel.values import FrozenValue
-from tests.machine import ROOT
 from tests.recorded import POCL
 from tests.tuning.test_tuned import tuned
 
@@ -83,7 +79,6 @@ def ranking() -> pm.Ranking:
 
 
 def measurements(rows: int) -> Measurements:
-    """Return the first records of a device's folder, with their counts."""
     found = store.read(POCL / "test.jsonl")
     first = found.rows[:rows]
     documents = {row.counts_hash: found.counts_documents[row.counts_hash] for row in first}
@@ -153,49 +148,3 @@ def test_a_model_and_its_family_can_be_copied_after_their_use(path):
     model = pm.load(path)
     check_copies(model, answers_of_model)
     check_copies(model.family, answers_of_family)
-
-
-#: What is generated for a kernel travels with it on purpose.
-TRAVELS = {"Subject", "GeneratedCode"}
-
-
-def test_every_frozen_value_that_computes_something_later_is_copied_without_it():
-    found = {}
-    for path in sorted((ROOT / "perfmodel").rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef) and any("frozen=True" in ast.unparse(one) for one in node.decorator_list):
-                inside = [ast.unparse(one) for each in node.body for one in getattr(each, "decorator_list", ())]
-                if "cached_property" in inside:
-                    found[node.name] = getattr(import_module(module), node.name)
-    assert len(found) > 20
-    assert TRAVELS == {name for name, kind in found.items() if not issubclass(kind, FrozenValue)}
-
-
-#: Predicts in other processes with a model and counts that were used here; the methods of both travel.
-POOLS = """
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-import perfmodel as pm
-from tests.recorded import POCL
-from tests.test_values import answers_of_counts, answers_of_model, double
-if __name__ == "__main__":
-    model, counts = pm.load(POCL / "bottleneck.json"), pm.count(double(2))
-    answers_of_counts(counts), answers_of_model(model)
-    count = counts.operations()
-    sizes = [1024, 2048]
-    here = [model.predict(counts, n=n, allow_unmeasured=True).seconds for n in sizes], [count(n=n) for n in sizes]
-    for way in ("fork", "spawn"):
-        with ProcessPoolExecutor(1, multiprocessing.get_context(way)) as pool:
-            predicted = [pool.submit(model.predict, counts, n=n, allow_unmeasured=True) for n in sizes]
-            counted = [pool.submit(count, n=n) for n in sizes]
-            there = [one.result().seconds for one in predicted], [one.result() for one in counted]
-        assert here == there, (way, here, there)
-        print(way)
-"""
-
-
-@pytest.mark.slow
-def test_what_was_used_travels_to_processes_of_a_pool():
-    done = subprocess.run([sys.executable, "-c", POOLS], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ["fork", "spawn"] == done.stdout.split(), done.stderr

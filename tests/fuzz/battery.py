@@ -14,7 +14,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -50,10 +50,6 @@ ODD = (
     "x.unknown", ".png", "é.dot", "gtx-480", "facts.yaml", "paper", "stride1", "101%", "25%", "1%", "{}", "'; DROP",
     "%s", "{0}", "*", "?", "~", "$HOME", "NaN", "None", "true"
 )  # fmt: skip
-NAMES = (
-    "k é.{}", "a\nb.{}", "k\udcff.{}", "-k.{}", "K.{}", "'\".{}", "x" * 240 + ".{}", ".{}", "k.{}.{}", "{{0}}.{}",
-    "%s.{}", " .{}", "~.{}",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,8 +74,6 @@ def trial(seed: int) -> Trial:
     if kind == 0:
         return _odd_options(seed, OPTIONS[turn % len(OPTIONS)], rng)
     case = FILES[(2 * turn + kind - 1) % len(FILES)]
-    if rng.random() < 0.05 and case.arguments[0] != "read":
-        return _odd_name(seed, case, rng)
     path = rng.choice(case.damaged)
     how, content = mutated(path, originals()[path], rng)
     return Trial(seed, case, f"{path} {how}", case.arguments, {path: content})
@@ -87,7 +81,6 @@ def trial(seed: int) -> Trial:
 
 @cache
 def originals() -> dict[str, bytes]:
-    """Return the undamaged files, those that only readers of the library get too."""
     features = sorted(FEATURES, key=lambda name: name in ("launches", "work_groups"))  # which no class is made for
     return {**pristine(), "feature.txt": "\n".join(features).encode()}
 
@@ -107,18 +100,8 @@ def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
     return Trial(seed, case, "options", tuple(arguments), {})
 
 
-def _odd_name(seed: int, case: Case, rng: random.Random) -> Trial:
-    path = rng.choice([one for one in case.arguments if one in originals()] or [""])
-    if not path:
-        return _odd_options(seed, replace(case, accepted=lambda folder, printed: None), rng)
-    name = rng.choice(NAMES).format(*[path.rpartition(".")[2]] * 2)
-    arguments = tuple(name if one == path else one for one in case.arguments)
-    return Trial(seed, case, f"the name {name!r:.30}", arguments, {name: originals()[path]})
-
-
 @cache
 def commands() -> dict[str, Any]:
-    """Return the commands by their words, with all their options."""
     found = typer.main.get_group(application()).commands
     groups = {name: command.commands for name, command in found.items() if hasattr(command, "commands")}
     inner = {f"{name} {one}": command for name, group in groups.items() for one, command in group.items()}
@@ -126,15 +109,12 @@ def commands() -> dict[str, Any]:
 
 
 def command_of(case: Case) -> str:
-    """Return the words of a case's command, as "data export"."""
     first, second = (*case.arguments, "")[:2]
     return first if first in commands() else f"{first} {second}"
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a trial ended."""
-
     status: int
     printed: str
     said: str
@@ -216,7 +196,6 @@ def problems(one: Trial, folder: Path) -> list[str]:
 
 
 def judged(one: Trial, ended: Ended, folder: Path) -> list[str]:
-    """Return what is wrong with how a trial ended."""
     if ended.trace:
         return [ended.trace]
     found = []
@@ -251,7 +230,6 @@ def _without_traceback(lines: list[str]) -> list[str]:
 
 
 def unwanted(one: Trial, status: int, folder: Path) -> list[str]:
-    """Return which files are there that should not be, or have changed."""
     expected = {**originals(), **one.files}
     found = []
     for path in sorted(folder.rglob("*")):
@@ -272,7 +250,6 @@ CACHES = (".cache/", "__pycache__/", "classes/__pycache__/")
 
 
 def named(name: str, arguments: tuple[str, ...]) -> bool:
-    """Return whether an option names a file as an output."""
     outputs = ("-o", "--out", "--output", "--picture")
     given = any(option in outputs and Path(value).as_posix() == name for option, value in pairwise(arguments))
     return given or "--write" in arguments

@@ -28,7 +28,6 @@ def nothing_more(folder: Path, printed: str) -> None:
 
 
 def json_printed(folder: Path, printed: str) -> None:
-    """Check that standard output is one JSON document, without NaN."""
     documented.strict_json(printed.encode())
 
 
@@ -53,7 +52,6 @@ def exported(folder: Path, printed: str) -> None:
 
 
 def exported_t4(folder: Path, printed: str) -> None:
-    """Check that what was written is one JSON document, without NaN."""
     documented.strict_json((folder / "t4.json").read_bytes())
 
 
@@ -90,13 +88,11 @@ def declared(folder: Path, printed: str) -> None:
 
 
 def facts_read(folder: Path, printed: str) -> None:
-    """Check facts that were read from a store's folder."""
     for key, fact in (documented.strict_json(printed.encode()) or {}).get("facts", {}).items():
         documented.check_fact(key, fact)
 
 
 def plans_read(folder: Path, printed: str) -> None:
-    """Check sizes and times of the plans that were read."""
     for sizes, seconds in documented.strict_json(printed.encode()):
         rule(len(sizes) == len(seconds), "sizes and times")
         rule(all(documented.whole(size, 0, documented.EXACT) for point in sizes for size in point.values()), "sizes")
@@ -115,8 +111,6 @@ def made(folder: Path, printed: str) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A command or a call of the library, and the files that are damaged for it."""
-
     name: str
     damaged: tuple[str, ...]
     arguments: tuple[str, ...]

@@ -102,18 +102,15 @@ def valid_lines(content: bytes, check: Any) -> Iterator[Any]:
 
 
 def configuration(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return what was measured."""
     names = ("device", "platform", "kernel", "variant", "parameters")
     return tuple(json.dumps(row[name], sort_keys=True) for name in names)
 
 
 def newest(content: bytes) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return the newest valid record of each configuration."""
     return {configuration(row): row for row in valid_lines(content, check_row)}
 
 
 def check_weights(content: bytes) -> dict[str, Any]:
-    """Return a weights file that keeps its rules."""
     found = strict_json(content)
     rule(isinstance(found, dict) and found.get("schema") == "perfmodel.weights/2", "schema")
     rule(whole(found.get("subgroup_size"), 1, 1024), "sub-group")
@@ -128,7 +125,6 @@ def check_weights(content: bytes) -> dict[str, Any]:
 
 
 def check_fact(key: str, fact: Any) -> None:
-    """Check the number and the source of a fact."""
     value = fact["value"]
     rule(isinstance(fact["source"], str) and fact["source"].strip(), "source")
     if type(value) in (int, float):

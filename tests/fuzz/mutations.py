@@ -21,7 +21,6 @@ LITERALS = ("1e999", "-1e999", "9" * 400, "9" * 5000, "NaN", "Infinity", "01", "
 
 
 def flip_bits(content: bytes, rng: random.Random) -> bytes:
-    """Flip up to three bits."""
     damaged = bytearray(content)
     for _ in range(rng.randint(1, 3)):
         damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
@@ -29,13 +28,11 @@ def flip_bits(content: bytes, rng: random.Random) -> bytes:
 
 
 def cut(content: bytes, rng: random.Random) -> bytes:
-    """Leave out the end, the start, or a piece."""
     first, second = sorted((rng.randrange(len(content)), rng.randrange(len(content))))
     return rng.choice((content[:first], content[first:], content[:first] + content[second:]))
 
 
 def shuffle_lines(content: bytes, rng: random.Random) -> bytes:
-    """Drop, double, reorder, join, shorten or blank lines."""
     lines = content.splitlines(keepends=True)
     place, other = rng.randrange(len(lines)), rng.randrange(len(lines))
     match rng.randrange(6):
@@ -55,7 +52,6 @@ def shuffle_lines(content: bytes, rng: random.Random) -> bytes:
 
 
 def double_key(content: bytes, rng: random.Random) -> bytes:
-    """Write a key of an object a second time."""
     places = [place for place, byte in enumerate(content) if byte == ord("{")]
     if not places:
         return content
@@ -100,12 +96,10 @@ def change_value(document: Any, rng: random.Random) -> str:
 
 
 def change_json(content: bytes, rng: random.Random) -> bytes:
-    """Change a value of a JSON document."""
     return change_value(json.loads(content), rng).encode()
 
 
 def change_json_line(content: bytes, rng: random.Random) -> bytes:
-    """Change a value of a line of JSON, or of several lines."""
     lines = content.splitlines()
     for _ in range(rng.choice((1, 1, 3))):
         place = rng.randrange(len(lines))
@@ -117,7 +111,6 @@ def change_json_line(content: bytes, rng: random.Random) -> bytes:
 
 
 def change_yaml(content: bytes, rng: random.Random) -> bytes:
-    """Change the facts of a YAML file."""
     text = content.decode()
     bomb = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 30))
     values = (
@@ -187,6 +180,5 @@ OF_SUFFIX: dict[str, tuple[Mutation, ...]] = {
 
 
 def mutated(name: str, content: bytes, rng: random.Random) -> tuple[str, bytes]:
-    """Return a kind of damage, and a file's content with it."""
     mutation = rng.choice(ANY + OF_SUFFIX["." + name.rsplit(".", 1)[-1]])
     return mutation.__name__, mutation(content, rng)

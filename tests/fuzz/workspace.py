@@ -67,7 +67,6 @@ FEATURES = {
 
 @cache
 def pristine() -> dict[str, bytes]:
-    """Return the content of each file by its path in the folder of a trial."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _store(folder / "store")

@@ -56,7 +56,6 @@ def gathered(executed: Executed, arrays: Collection[str]) -> Executed:
 
 
 def _value(count: Any, parameters: Mapping[str, Any]) -> tuple[Any, bool]:
-    """A count at the parameters, and whether it is exact; plain numbers are."""
     return (count(**parameters), bool(count.exact)) if callable(count) else (count, True)
 
 

@@ -64,15 +64,12 @@ def conditional_kernel(seed: int) -> ConditionalKernel | None:
 
 
 class _Writer:
-    """Writes statements and remembers the loops and the number of the results."""
-
     def __init__(self, generator: random.Random) -> None:
         self.random = generator
         self.inner: list[str] = []
         self.results = 0
 
     def block(self, depth: int, inner: str) -> list[str]:
-        """One to three statements, conditions or loops in ``i``, or in a loop of the name ``inner`` in it."""
         return [line for _ in range(self.random.randint(1, 3)) for line in self.statement(depth, inner)]
 
     def statement(self, depth: int, inner: str) -> list[str]:
@@ -101,7 +98,6 @@ class _Writer:
         return [*lines, "end"]
 
     def unit(self, text: str) -> lp.TranslationUnit:
-        """The kernel of a text."""
         arguments = [
             lp.GlobalArg("ones,more,zeros,b", np.int32, shape=f"{LARGEST}"),
             lp.GlobalArg("table", np.int32, shape=f"{LARGEST},{LARGEST}"),
@@ -127,7 +123,6 @@ def _tagged(unit: lp.TranslationUnit, tagging: str) -> lp.TranslationUnit:
 
 
 def _comparisons(expr: Any) -> Iterator[Any]:
-    """Yield the parts of a test without ``not``, ``and`` and ``or``."""
     if isinstance(expr, p.LogicalNot):
         yield from _comparisons(expr.child)
     elif isinstance(expr, (p.LogicalAnd, p.LogicalOr)):

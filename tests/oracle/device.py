@@ -64,5 +64,4 @@ def _length(executed: Executed, array: str) -> int:
 
 
 def oracle_memory(memory: Mapping[str, Memory], name: str, length: int) -> Array:
-    """The first elements of an array after an execution by the oracle."""
     return np.array([memory[name][address] for address in range(length)])

@@ -30,7 +30,6 @@ class CType:
 
     @property
     def bits(self) -> int:
-        """Size in memory."""
         digits = re.search(r"\d+$", self.dtype)
         return int(digits.group()) * self.places if digits else 0
 
@@ -48,7 +47,6 @@ LONG = CType("int64")
 
 
 def c_type(name: str) -> CType:
-    """The type that a C type name means."""
     vector = VECTOR.match(name)
     if vector:
         return CType(SCALARS[vector.group(1)], int(vector.group(2)))
@@ -56,7 +54,6 @@ def c_type(name: str) -> CType:
 
 
 def vector_names() -> tuple[str, ...]:
-    """Every type name that OpenCL C knows and C does not."""
     scalars = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double")
     vectors = tuple(f"{scalar}{lanes}" for scalar in scalars for lanes in (2, 3, 4, 8, 16))
     return ("uchar", "ushort", "uint", "ulong", "half", "cfloat_t", "cdouble_t", "size_t", *vectors)

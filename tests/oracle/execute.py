@@ -105,8 +105,6 @@ def _is_operation(noted: tuple[str, str]) -> bool:
 
 
 class _Execution:
-    """The state of one execution: memory, and what was counted so far."""
-
     def __init__(self, parameters: Mapping[str, Any], arrays: Arrays, integers: int) -> None:
         self.parameters, self.arrays, self.integers = parameters, arrays, integers
         self.memory: dict[str, Memory] = {}

@@ -92,7 +92,6 @@ class Executed:
 
     @property
     def padded_lanes(self) -> int:
-        """Lanes of launched sub-groups that hold no work-item."""
         return self.sub_groups * self.subgroup_size - self.work_items
 
     @property
@@ -125,18 +124,15 @@ class Executed:
     def select(
         self, array: str | None = None, direction: str | None = None, space: str | None = None
     ) -> Iterator[Instance]:
-        """The access instances of an array, a direction, an address space."""
         for instance in self.instances:
             one = instance.occurrence
             if array in (None, one.array) and direction in (None, one.direction) and space in (None, one.space):
                 yield instance
 
     def arrays(self, space: str = "global") -> tuple[tuple[str, str], ...]:
-        """(array, direction) pairs of an address space, sorted."""
         return tuple(sorted({(one.occurrence.array, one.occurrence.direction) for one in self.select(space=space)}))
 
     def footprint(self, array: str, direction: str | None = None) -> int:
-        """Distinct elements of a global array."""
         return len({address for instance in self.select(array, direction) for _, address in instance.touched})
 
     def lines(self, array: str, line_bytes: int, per: str, direction: str | None = None, row: int | None = None) -> int:

@@ -51,14 +51,11 @@ class Variable:
     offset: str = ""
 
     def moved(self, offset: str) -> Variable:
-        """The same array seen through a pointer."""
         return replace(self, offset=offset)
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One place in the code where an array is read or written."""
-
     number: int
     space: str
     direction: str
@@ -77,13 +74,11 @@ class Notes:
     helpers: dict[str, list[str]] = field(default_factory=dict)
 
     def occurrence(self, variable: Variable, direction: str, kind: CType, text: str) -> int:
-        """Note an access; its number."""
         number = len(self.occurrences)
         self.occurrences.append(Occurrence(number, variable.space, direction, variable.root, kind, text))
         return number
 
     def site(self, operations: Counter[tuple[str, str]]) -> int:
-        """Note the operations of a stretch of code; its number."""
         self.sites.append(operations)
         return len(self.sites) - 1
 
@@ -153,7 +148,6 @@ class Expressions:
         return self.translate(node, BOUND)[0]
 
     def translate(self, node: c_ast.Node, mode: str) -> Translated:
-        """The Python text and the C type of *node*."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnsupportedCode(f"{type(node).__name__}: {text_of(node)}")
@@ -305,6 +299,5 @@ class Expressions:
         return f"{variable.python}[L{number}(({self.key}, lane, t := {self.address(variable, index)})) or t]"
 
     def store(self, variable: Variable, index: str, text: str) -> str:
-        """The target of an assignment to an array element, noted likewise."""
         number = self.notes.occurrence(variable, "store", variable.type, text)
         return f"{variable.python}[L{number}(({self.key}, lane, t := {self.address(variable, index)})) or t]"

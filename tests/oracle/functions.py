@@ -33,7 +33,6 @@ class Vec(tuple[Any, ...]):
         return Vec(map(function, self, lanes))
 
     def replaced(self, lane: int, value: Any) -> Vec:
-        """The same with another value in one lane."""
         return Vec((*self[:lane], value, *self[lane + 1 :]))
 
     def __add__(self, other: Any) -> Vec:
@@ -62,7 +61,6 @@ class Vec(tuple[Any, ...]):
 
 
 def truncated_quotient(left: int, right: int) -> int:
-    """C's integer division."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -223,7 +221,6 @@ def opaque(kind: str, *arguments: Any) -> Any:
 
 
 def namespace() -> dict[str, Any]:
-    """The Python functions that translated code calls, by the name it calls them."""
     names: dict[str, Any] = {f"f_{name}": function for name, function in REAL.items()}
     names.update({f"f_complex_{name}": function for name, (function, _) in COMPLEX.items()})
     names.update({f"f_complex_{name}": _guarded(function) for name, function in COMPLEX_FUNCTIONS.items()})

@@ -59,14 +59,11 @@ class GeneratedKernel:
 
     @property
     def case(self) -> dict[str, int]:
-        """The parameters as a dictionary."""
         return dict(self.parameters)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The choices that make a kernel."""
-
     outer: str
     inner: str | None
     statement: str
@@ -94,7 +91,6 @@ class _Expressions:
         self.own = 0
 
     def access(self, inner: bool) -> str:
-        """One access to an array."""
         array = self.draw(st.sampled_from(("a", "a", "b", "own")))
         if not self.left.get(array):
             self.own += 1
@@ -104,7 +100,6 @@ class _Expressions:
         return f"b[{self.draw(shared)}, {self.draw(shared)}]" if array == "b" else f"a[{self.draw(shared)}]"
 
     def term(self, inner: bool) -> str:
-        """An access, perhaps with another, perhaps under a condition."""
         access = self.access(inner)
         form = self.draw(st.integers(0, 6))
         if form == 0:
@@ -117,7 +112,6 @@ class _Expressions:
         return f"{access}**2" if form == 3 else access
 
     def sum(self, inner: bool) -> str:
-        """One to three terms."""
         text = self.term(inner)
         for _ in range(self.draw(st.integers(0, 2))):
             text += self.draw(st.sampled_from((" + ", " - "))) + self.term(inner)
@@ -126,7 +120,6 @@ class _Expressions:
 
 @st.composite
 def recipes(draw: Any) -> Recipe:
-    """The choices of a random kernel."""
     outer = draw(st.sampled_from(OUTER_DOMAINS))
     inner = draw(st.one_of(st.none(), st.sampled_from(INNER_DOMAINS)))
     predicate = draw(st.one_of(st.none(), st.none(), st.sampled_from(CONDITIONS)))
@@ -154,8 +147,6 @@ def recipes(draw: Any) -> Recipe:
 
 
 def _tagged(unit: lp.TranslationUnit, recipe: Recipe) -> tuple[lp.TranslationUnit, list[str]]:
-    """Tags and splits; with the names of the variables inside a group."""
-
     def line(unit: lp.TranslationUnit, name: str, axis: int, size: int) -> lp.TranslationUnit:
         return lp.split_iname(unit, name, size, outer_tag=f"g.{axis}", inner_tag=f"l.{axis}")
 
@@ -177,7 +168,6 @@ def _tagged(unit: lp.TranslationUnit, recipe: Recipe) -> tuple[lp.TranslationUni
 
 
 def _used(unit: lp.TranslationUnit) -> set[str]:
-    """The loop variables in the subscripts of the array that is prefetched."""
     names: set[str] = set()
     for statement in unit.default_entrypoint.instructions:
         for access in re.findall(r"\bp\[([^\]]*)\]", str(statement.expression)):

@@ -25,8 +25,6 @@ class UnsupportedCode(NotImplementedError):
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel enqueued by the host code: its function, groups and items of a group, and its arguments in order."""
-
     name: str
     groups: tuple[int, int, int]
     items: tuple[int, int, int]
@@ -102,7 +100,6 @@ def program(t_unit: lp.TranslationUnit) -> Program:
 
 
 def _separate(t_unit: lp.TranslationUnit) -> dict[str, tuple[str, int]]:
-    """Return the C names of the parts of arrays with an axis tagged ``sep``: ``a_s0`` is part 0 of ``a``."""
     arrays = [a for a in t_unit.default_entrypoint.args if "sep" in map(str, getattr(a, "dim_tags", None) or ())]
     found = {}
     for array in arrays:

@@ -59,7 +59,6 @@ def _reads_an_array(node: c_ast.Node) -> bool:
 
 
 def _pointed_at(node: c_ast.Node) -> c_ast.Node:
-    """Return the variable or the cell in a cast of its address."""
     while isinstance(node, (c_ast.Cast, c_ast.UnaryOp)):
         node = node.expr
     return node
@@ -158,7 +157,6 @@ class Statements:
         self.emit(f"{target} = {value}")
 
     def _component(self, node: c_ast.StructRef, value: str) -> None:
-        """Assign to one component of a vector: a store of a scalar."""
         expressions, lane = self.expressions, lane_of(node)
         if isinstance(node.name, c_ast.ID) and expressions.scope[node.name.name].role == "scalar":
             python = expressions.scope[node.name.name].python
@@ -259,7 +257,6 @@ class Statements:
         return not _reads_an_array(node) and all(scope[name].role == "index" for name in _names(node) & set(scope))
 
     def note(self, name: str, what: str) -> None:
-        """Count how often this place is passed."""
         self.emit(f"H[{self.notes.site(Counter({(name, what): 1}))}] += 1")
 
     def _iteration(self, node: c_ast.For, loop: str, by_data: bool) -> None:
@@ -326,7 +323,6 @@ class Statements:
 
 
 def parameter_types(function: c_ast.FuncDef) -> list[tuple[str, CType, str]]:
-    """(name, type, ``scalar`` or ``pointer``) of each parameter."""
     params = function.decl.type.args.params if function.decl.type.args else []
     return [(param.name, *type_and_form(param.type)[:2]) for param in params]
 

@@ -36,8 +36,6 @@ class KernelCode:
     def function(
         self, arguments: Mapping[str, Any], hits: list[int], log: list[list[Any]], memory: Callable[[], Any]
     ) -> Callable[..., Any]:
-        """The function of one work-item, with kernel arguments bound by their Python names."""
-
         def hit(site: int) -> bool:
             hits[site] += 1
             return True
@@ -69,7 +67,6 @@ def _helper(program: Program, notes: Notes, function: c_ast.FuncDef) -> None:
 
 
 def _is_known(program: Program, name: str) -> bool:
-    """Whether a function is one of the program's, or of OpenCL's."""
     return name in program.functions or call(name, (INT,), minus_one_first=False) is not None
 
 
@@ -91,7 +88,6 @@ def _constants(program: Program) -> tuple[dict[str, Variable], dict[str, dict[in
 
 
 def kernel_code(program: Program, name: str) -> KernelCode:
-    """Translate the kernel *name* of *program*."""
     function, notes = program.functions[name], Notes()
     for called in sorted(_called(function.body)):
         callee = program.functions.get(called)

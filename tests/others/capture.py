@@ -61,7 +61,6 @@ class Capture:
             module.auto_test_vs_ref = schedule_both
 
     def keep(self, unit: Any) -> None:
-        """Write the unit, unless an equal one was written or it cannot be pickled."""
         try:
             key = LoopyKeyBuilder()(unit)
         except Exception:  # an unknown type in it: then it is known by its text

@@ -64,7 +64,6 @@ class Finding:
 
     @property
     def ratio(self) -> float | None:
-        """Loopy's seconds over ours."""
         return self.loopy_s / self.count_s if self.loopy_s and self.count_s else None
 
 
@@ -92,7 +91,6 @@ def check(kernel: Captured, question_s: float = QUESTION_S, oracle_s: float = OR
 def _in_process(
     kernel: Captured, parts: tuple[str, ...], limits: dict[str, float], question_s: float
 ) -> tuple[Finding, str]:
-    """Return the finding, and the part that took too long; "" if none did."""
     receiver, sender = FORK.Pipe(duplex=False)
     child = FORK.Process(target=_send, args=(kernel, parts, sender, limits, question_s))
     child.start()
@@ -171,7 +169,6 @@ def examined(
 
 
 def seconds_of_maps(unit: lp.TranslationUnit) -> float:
-    """Return the CPU time of Loopy's three maps; 0 where one fails."""
     begun = time.process_time()
     try:
         lp.get_op_map(unit, count_redundant_work=True, subgroup_size=SUBGROUP_SIZE)
@@ -193,7 +190,6 @@ def counted(unit: lp.TranslationUnit) -> tuple[KernelCounts, dict[str, int]]:
 
 
 def questions(counts: KernelCounts) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield every question that counts answer, with its text."""
     yield "idle_lanes()", counts.idle_lanes
     yield "barriers()", counts.barriers
     yield "sub_groups()", counts.sub_groups
@@ -264,7 +260,6 @@ def too_many_cells(unit: lp.TranslationUnit, executed: oracle.Executed, sizes: d
 
 
 def on_opencl(unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit for the target whose host code the oracle reads."""
     return unit if isinstance(unit.target, lp.PyOpenCLTarget) else unit.copy(target=lp.PyOpenCLTarget())
 
 
@@ -291,7 +286,6 @@ def shortest(unit: lp.TranslationUnit, sizes: dict[str, int], most: int = 7) -> 
 
 
 def wrong_lines(executed: oracle.Executed, counts: KernelCounts, sizes: dict[str, int]) -> Iterator[str]:
-    """Yield lines at fixed sizes that are not those executed."""
     for array, direction in executed.arrays("global"):
         for per in UNITS:
             truth = executed.lines(array, 64, per, direction)

@@ -33,7 +33,6 @@ def main(package: str) -> None:
 
 
 def module(name: str, /, **members: Any) -> None:
-    """Put a stand-in for a module in its place."""
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(members)
 
@@ -173,7 +172,6 @@ def sumpy() -> Kernels:
 
 
 def typed(unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the kernel with the types that sumpy's callers pass: numbers of boxes, and coordinates."""
     untyped = [argument.name for argument in unit.default_entrypoint.args if argument.dtype is None]
     return lp.add_dtypes(unit, {name: np.int32 if NUMBERS.search(name) else np.float64 for name in untyped})
 

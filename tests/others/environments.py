@@ -57,7 +57,6 @@ def examine(suite: Suite) -> int | None:
 
 
 def python_of(suite: Suite) -> tuple[Path | None, str]:
-    """Return the Python that runs the suite; None and why where there is none."""
     if suite.given:
         python = GIVEN / "bin" / "python"
         there = python.exists() and sources(suite, python).exists()
@@ -106,7 +105,6 @@ def capture(suite: Suite, python: Path) -> None:
 
 
 def located(source: Path, script: str) -> str:
-    """Return the path of a driver in this folder, or of a script below the sources."""
     return str(HERE / script if (HERE / script).exists() else source / script)
 
 

@@ -43,7 +43,6 @@ def candidates(counts: KernelCounts, names: tuple[str, ...]) -> Iterator[dict[st
 
 
 def events(counts: KernelCounts, sizes: Mapping[str, int]) -> int:
-    """Return the operations and accesses executed at these sizes, and the work-items."""
     given = {name: sizes[name] for name in counts.parameters}
     return int(counts.operations()(**given) + counts.accesses()(**given) + counts.work_items()(**given))
 
