@@ -1,9 +1,7 @@
 """The cache of counts and of checks whether kernels can be built: in memory, and on disk for later processes.
 
 An entry's name is a hash of the kernel's content (Loopy's persistent key), the options of the count, the versions of
-the libraries and the source of this package. On disk an entry is one JSON file, written atomically, so that processes
-may share a folder. Counts are computed again where an entry cannot be read, and not stored where the folder cannot be
-written.
+the libraries and the source of this package. On disk an entry is one JSON file, written atomically.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
 
@@ -30,24 +28,12 @@ from perfmodel.libraries import installed
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 512 * 2**20  # about 40,000 kernels; the least recently used are dropped
-TRIM_EVERY = 256
-"""Entries after which a process checks the size of the folder, which it has to read for that."""
+TRIM_EVERY = 256  # entries after which a process checks the size of the folder, which it has to read for that
 
 _written = itertools.count()
 _memory: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
-
-
-class Storable(Protocol):
-    """What an entry can hold: counts, or the check of a kernel."""
-
-    def to_json(self) -> Any: ...
-
-    @classmethod
-    def from_json(cls, document: Any) -> Any: ...
-
-
-T = TypeVar("T", bound=Storable)
+T = TypeVar("T")
 
 
 def key_of(t_unit: Any, *options: object) -> str | None:
@@ -62,8 +48,8 @@ def key_of(t_unit: Any, *options: object) -> str | None:
     return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()
 
 
-def remembered(key: str | None, make: Callable[[], T], kind: type[T]) -> T:
-    """Return the value with this key from a cache, or make and cache it."""
+def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
+    """Return a value from a cache, or make and cache it; `kind` is its class, with ``to_json`` and ``from_json``."""
     if key is None:
         return make()
     with _lock:
@@ -91,7 +77,6 @@ def folder() -> Path:
 
 @lru_cache(maxsize=1)
 def _environment() -> str:
-    """Return versions of the libraries, and the hash of this package's source."""
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
@@ -99,20 +84,20 @@ def _environment() -> str:
     return repr(([installed(name) for name in libraries], can_count(), digest.hexdigest()))
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
+def _read(path: Path, kind: Any) -> Any:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         counts = document["counts"]
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
-        value: T = kind.from_json(counts)
+        value = kind.from_json(counts)
         os.utime(path)  # the least recently used is dropped first
     except Exception:  # any damage: the counts are computed again
         return None
     return value
 
 
-def _write(path: Path, counts: Storable) -> None:
+def _write(path: Path, counts: Any) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
     with suppress(OSError):  # read-only, full, or another process removed the file

@@ -53,8 +53,6 @@ def count(
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
-    Several threads may count, predict, rank and evaluate counts: they take turns, since isl is for one thread.
-
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
@@ -64,41 +62,31 @@ def count(
     statistics : mapping of str to number, optional
         Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text;
         and the *span* of each array with data-dependent indices, as ``{"x:span": 1000}``: a work-item's indices are
-        among this many neighbouring ones, which move evenly from the first index to the last. For a band matrix it is
-        the bandwidth. Only :meth:`KernelCounts.traffic` depends on it.
+        among this many neighbouring ones, which move evenly from the first index to the last (a matrix' bandwidth).
     include_index_arithmetic : bool
-        Whether integer arithmetic of addresses, as Loopy simplifies them, and of tests of inames and size parameters
-        is counted too.
+        Whether integer arithmetic of addresses, and of tests of inames and size parameters, is counted too.
     group_multiply_add : bool
         Whether a product that is added at once counts as one ``madd`` instead of a ``mul`` and an ``add``.
     declared : mapping of str to mapping, optional
         By the identifier of a C instruction: what one execution of it does, as in
         ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``. An access without an
-        index is indirect. With only operations, as in ``{("float32", "mul"): 1}``, one load of each array that Loopy
-        finds read and one store of each that it finds written are counted, ``exact=False``, with a warning.
+        index is indirect. With only operations, one load of each array that Loopy finds read and one store of each that
+        it finds written are counted, ``exact=False``, with a warning.
     cache : bool
         Whether counts from this process's cache, or from the cache on disk, may be returned.
-    dtypes : mapping of str to numpy.dtype, optional
-        Types of the arguments that have none in the kernel.
+    dtypes : mapping of str to type, optional
+        NumPy types of arguments without one, by name.
     within : str
-        Loopy's match expression of the instructions to count, as ``"id:compute*"``, ``"writes:out"`` or
-        ``"tag:update and not reads:a"``; all by default. It selects among the instructions of the scheduled kernel, in
-        which a reduction is ``<id>_<iname>_init`` and ``<id>_<iname>_update``, and each prefetch an instruction.
-        Launches, work-groups, work-items and barriers are always counted for the whole kernel.
+        A match expression of Loopy that selects the instructions to count, as ``"id:update*"`` in the preprocessed
+        kernel. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
     access_tags : collection of str
-        Tags of the accesses to count, as ``left`` in ``a$left[i]``; all by default. Operations and barriers are
-        counted in any case.
+        Tags of the accesses to count, as ``left`` in ``a$left[i]``; all by default.
     budget : float
         How much work a formula may take; 1 is half a million operations of isl for each set, about a second. A count
-        that needs more has no formula and is evaluated at given sizes, as exactly. The work is counted and not timed,
-        so that equal kernels have equal counts. Below 1 formulas must be shorter, and a set may still take that second.
+        that needs more has no formula and is evaluated at given sizes, as exactly.
     check : bool
         Whether Loopy checks the kernel and writes its code first, and each access is compared with the memory that the
         code declares, as the command line does. It takes about as long as scheduling; the result is cached.
-
-    Returns
-    -------
-    KernelCounts
 
     Raises
     ------
@@ -109,21 +97,10 @@ def count(
         The number of executions depends on data and has no bound; the error lists all loops concerned.
     CountError
         A loop has no bound, or the kernel holds something opaque, such as C instructions that are not ``declared``.
-    StatisticsError
-        A statistic is not a non-negative number, a probability is above 1, or a span below 1.
-    OptionError
-        ``within`` or ``access_tags`` selects nothing, or ``budget`` or ``subgroup_size`` is out of range.
+    StatisticsError, OptionError
+        A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
     VersionError
         Counting failed in a library whose version is not the one that works.
-
-    Warns
-    -----
-    UnknownStatisticWarning
-        A statistic is not used, since the kernel has no such test, loop or array.
-    AssumedAccessWarning
-        The accesses of a C instruction are assumed.
-    AtomicUpdateWarning
-        Atomic updates are counted as plain loads and stores.
 
     Examples
     --------

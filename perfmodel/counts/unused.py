@@ -16,10 +16,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Report(NamedTuple):
-    """The given statistics that a kernel does not use, and the keys that it has."""
+    """Statistics of one kernel."""
 
-    unused: tuple[str, ...]
-    keys: tuple[str, ...]
+    unused: tuple[str, ...]  # the given statistics that a kernel does not use
+    keys: tuple[str, ...]  # the keys that it has
 
 
 _REPORTS: ContextVar[list[Report] | None] = ContextVar("_REPORTS", default=None)

@@ -1,8 +1,4 @@
-"""The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow.
-
-A statement is a set of executed instances (a domain) with the operations and accesses of each. The schedule is a tree
-of nodes in the order of execution. `reading` makes these values; the counters and `flow` use them.
-"""
+"""The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow."""
 
 from __future__ import annotations
 
@@ -20,16 +16,16 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True)
 class Run:
-    """Execution of the instruction with this identifier."""
+    """Execution of an instruction."""
 
-    instruction: str
+    instruction: str  # its identifier
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A barrier; ``scope`` is ``"local"`` or ``"global"``."""
+    """A barrier."""
 
-    scope: str
+    scope: str  # "local" or "global"
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,9 @@ class DeviceKernel:
 
 
 Node = Run | Wait | Loop | DeviceKernel
-#: Positions among siblings and loops, alternating from the outside inwards; see
-#: :mod:`perfmodel.counts.program.serialisation`.
+#: A position in a launch's schedule: positions among siblings and loops, alternating from the outside inwards.
+#: ``(4, "k", 0)`` is the first node in the loop ``k``, which is the third node of its launch. Nodes have even
+#: positions; a load for a node's test, which precedes it, has the odd number below.
 Place = tuple[int | str, ...]
 
 
@@ -86,26 +83,20 @@ SHARED = ("global", "local")  # the spaces whose accesses take time; private one
 
 
 class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
-    """One value that a statement needs, and the operations and accesses between it and the statement's result.
-
-    The path begins with the load from memory, if there is one, followed by each operation above the operand in the
-    expression as C evaluates it.
-    """
+    """One value that a statement needs, and the operations and accesses between it and the statement's result."""
 
     variable: str  # a temporary or an array
     cell: Cell  # where in it; empty for a scalar
-    path: tuple[OpKind, ...]
+    path: tuple[OpKind, ...]  # the load from memory, if there is one, then each operation above the operand, as in C
 
 
-#: The number n of another operation of the instruction, ~n for its negative, or a text: ``"2.0"``, ``"a[i]"``.
+#: The number n of another operation of the instruction, ~n for its negative, or a text with all names that the operand
+#: depends on: ``"2.0"``, ``"a[i]"``, ``"x if c else y"``.
 Operand = int | str
 
 
 class Computed(NamedTuple):
-    """An operation of an instruction and its operands.
-
-    An operand that is not a single operation, as ``x if c else y``, is a text with all names that it depends on.
-    """
+    """An operation of an instruction and its operands."""
 
     number: int  # among the operations of the instruction
     dtype: str
@@ -115,11 +106,11 @@ class Computed(NamedTuple):
 
 
 class Writing(NamedTuple):
-    """Where a statement stores its result; ``space`` is ``global``, ``local`` or ``private``."""
+    """Where a statement stores its result."""
 
     variable: str
     cell: Cell
-    space: str
+    space: str  # "global", "local" or "private"
 
 
 @dataclass(frozen=True)
@@ -144,7 +135,7 @@ class Dataflow(FrozenValue):
 
     @cached_property
     def by_name(self) -> Mapping[str, Step]:
-        """The statements by their identifiers."""
+        """The steps by their identifiers."""
         return {step.name: step for step in self.steps}
 
 
@@ -165,20 +156,17 @@ class Launch:
 
 @dataclass(frozen=True, eq=False)
 class Domain(FrozenValue):
-    """The instances at which a statement is executed.
-
-    Loops that data bound are not among the set's dimensions if their mean trip counts are known: ``trips`` is the
-    product of these, None without such a loop. Each lane fixes the single value of a tied loop; the lanes of a
-    sub-group run it together, also where their values differ.
-    """
+    """The instances at which a statement is executed."""
 
     launch: int  # position in the program
     points: isl.Set  # the executed values of the inames, one set dimension for each
     axes: tuple[str, ...]  # of each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
+    #: The product of the mean trip counts of loops that data bound and that are not among the set's dimensions.
     trips: Fraction | None = None
     chance: Fraction = Fraction(1)  # product of the probabilities of the data-dependent tests around it
     exact: bool = True  # False where the points are a superset of the executed ones
-    tied: frozenset[str] = frozenset()  # the sequential inames whose value each lane fixes
+    #: The sequential inames whose value each lane fixes; the lanes of a sub-group run their loops together.
+    tied: frozenset[str] = frozenset()
     reasons: tuple[str, ...] = ()  # why it is not exact
     means: tuple[tuple[str, Fraction], ...] = ()  # of each loop in `trips`
 
@@ -189,22 +177,18 @@ class Domain(FrozenValue):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why it is not known which work-items execute it; empty where it is known.
-
-        Statistics give how many do, not which.
-        """
+        """Why it is not known which work-items execute it; statistics give how many do, not which."""
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The inames, in the order of the set's dimensions."""
         return tuple(self.points.get_var_names(isl.dim_type.set))
 
     @cached_property
     def with_loops(self) -> isl.Set:
-        """The points with a dimension more, without bounds, for each of the loops in ``trips``."""
+        """The points with another dimension, without bounds, for each of the loops in ``trips``."""
         points = self.points.add_dims(isl.dim_type.set, len(self.means))
         for position, (name, _) in enumerate(self.means, len(self.names)):
             points = points.set_dim_name(isl.dim_type.set, position, name)
@@ -230,8 +214,7 @@ class LaneStride:
     along_unit_axis: int | None
 
 
-SPAN = ":span"
-"""The suffix of an array's name in the key of its span in ``statistics``."""
+SPAN = ":span"  # the suffix of an array's name in the key of its span in ``statistics``
 
 
 class Statistic(NamedTuple):
@@ -243,10 +226,7 @@ class Statistic(NamedTuple):
 
 
 class IndexSpan(NamedTuple):
-    """The locality of data-dependent indices: a work-item's indices are among this many neighbouring ones.
-
-    From the first work-item to the last, the neighbours move evenly from the first index to the last.
-    """
+    """The locality of data-dependent indices: a work-item's indices are among this many neighbouring ones."""
 
     indices: Fraction
     axes: tuple[int, ...]  # of the array, those that data index
@@ -270,14 +250,12 @@ class Access:
     offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
     #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
     shift: tuple[str, int] | None = None
-    #: Whether a loop that data bounds goes along adjacent cells.
-    walks: bool = False
+    walks: bool = False  # whether a loop that data bounds goes along adjacent cells
     span: IndexSpan | None = None
     along: str = ""  # the loop that walks, where data bound several around the access
     #: The cells where loops that data bound are in the index: a map from :attr:`Domain.with_loops`.
     moves: isl.Map | None = None
-    #: Whether the first value of such a loop depends on data.
-    drifts: bool = False
+    drifts: bool = False  # whether the first value of such a loop depends on data
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return the part of the address from the argument that holds the array's offset, at some sizes."""
@@ -291,18 +269,14 @@ class Access:
 
 @dataclass(frozen=True)
 class Statement:
-    """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain.
-
-    ``place`` is its position in the schedule, ``instruction`` the instruction's identifier, "" for a test. ``computed``
-    has each of the operations, or nothing where operands are not recorded.
-    """
+    """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain."""
 
     domain: Domain
     operations: tuple[Operation, ...]
     accesses: tuple[Access, ...]
     place: Place = ()
-    instruction: str = ""
-    computed: tuple[Computed, ...] = ()
+    instruction: str = ""  # its identifier; "" for a test
+    computed: tuple[Computed, ...] = ()  # each of the operations, or nothing where operands are not recorded
 
 
 @dataclass(frozen=True)
@@ -320,11 +294,7 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """A scheduled kernel: the input of all counters.
-
-    ``decisions`` are the comparisons and selects of instructions and tests; they are not among the operations of
-    statements and dataflow.
-    """
+    """A scheduled kernel: the input of all counters."""
 
     name: str
     parameters: tuple[str, ...]
@@ -335,4 +305,5 @@ class Program:
     schedule: tuple[Node, ...]
     dataflow: Dataflow = Dataflow(())
     statistics: tuple[Statistic, ...] = ()  # those that have a largest value
+    #: The comparisons and selects of instructions and tests, which are not among the operations of `statements`.
     decisions: tuple[Statement, ...] = ()

@@ -23,11 +23,11 @@ import pymbolic.primitives as p
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.values import Condition
 
-STEPS = 2000  # truth values to try; the arms that are left then are added
+STEPS = 2000  # truth values to try; the remaining arms are added
 
 
 class Arm(NamedTuple):
-    """Code under unknown tests; equal tests have the same value wherever they are evaluated."""
+    """Code under unknown tests; equal tests have equal values."""
 
     domain: Domain
     tests: tuple[Condition, ...]
@@ -88,18 +88,13 @@ def _connected(arms: Sequence[Arm], known: Mapping[Any, bool]) -> list[list[Arm]
 
 
 def _leaves(arm: Arm, known: Mapping[Any, bool]) -> Iterator[Any]:
-    for test, _ in arm.tests:
-        yield from (leaf for leaf in _parts(test) if leaf not in known)
-
-
-def _parts(test: Any) -> Iterator[Any]:
-    if isinstance(test, p.LogicalNot):
-        yield from _parts(test.child)
-    elif isinstance(test, (p.LogicalAnd, p.LogicalOr)):
-        for child in test.children:
-            yield from _parts(child)
-    else:
-        yield test
+    tests = [test for test, _ in arm.tests]
+    while tests:
+        test = tests.pop(0)
+        if isinstance(test, (p.LogicalNot, p.LogicalAnd, p.LogicalOr)):
+            tests[:0] = [test.child] if isinstance(test, p.LogicalNot) else test.children
+        elif test not in known:
+            yield test
 
 
 def _truth(test: Any, known: Mapping[Any, bool]) -> bool | None:

@@ -30,7 +30,6 @@ MOST = 2**63 - 1  # the largest integer in the code
 MOST_POWER = 62  # a larger one is not computed
 Statistics = Mapping[str, Fraction]
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
-Places = Mapping[str, tuple[isl.dim_type, int]]  # the dimensions of a space by their names
 
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
@@ -42,46 +41,36 @@ def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
 
 
 def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
-    """Return several expressions as :func:`pw_aff` does."""
-    places = space.get_var_dict()
-    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    return [_pw_aff(space, expr, places, zero) for expr in exprs]
-
-
-def _pw_aff(space: isl.Space, expr: Any, places: Places, zero: isl.Aff) -> isl.PwAff:
-    form = _form(expr)
-    if form is None or any(name and name not in places for name in form):
+    mapper, functions = _PiecewiseAffine(space), []
+    for expr in exprs:
+        form = _form(expr)
         try:
-            return _PiecewiseAffine(places, zero)(expr)
+            functions.append(mapper(expr) if form is None else mapper.of_form(form))
         except (TypeError, isl.Error, UnknownVariableError, UnsupportedExpressionError) as error:
             raise lp.diagnostic.ExpressionToAffineConversionError(f"'{expr}' is not quasi-affine: {error}") from error
-    return _of_form(form, places, zero)
-
-
-def _of_form(form: Mapping[str, int], places: Places, zero: isl.Aff) -> isl.PwAff:
-    aff = zero.set_constant_val(isl.Val(form.get("", 0)))
-    for name, coefficient in form.items():
-        if name:
-            aff = _with_coefficient(aff, places[name], coefficient)
-    return isl.PwAff.from_aff(aff)
-
-
-def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient: int) -> isl.Aff:
-    kind, position = place
-    return aff.set_coefficient_val(isl.dim_type.in_ if kind == SET else kind, position, isl.Val(coefficient))
+    return functions
 
 
 class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
-    """Maps an expression to a piecewise affine function; makes the function of a name when it occurs."""
-
-    def __init__(self, places: Places, zero: isl.Aff) -> None:
+    def __init__(self, space: isl.Space) -> None:
         super().__init__({})
-        self.places, self.zero, self.pw_zero = places, zero, isl.PwAff.from_aff(zero)
+        self.positions = space.get_var_dict()
+        self.zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+        self.pw_zero = isl.PwAff.from_aff(self.zero)
+
+    def of_form(self, form: Mapping[str, int]) -> isl.PwAff:
+        aff = self.zero.set_constant_val(isl.Val(form.get("", 0)))
+        for name, coefficient in form.items():
+            if name:
+                if name not in self.positions:
+                    raise UnknownVariableError(name)
+                kind, position = self.positions[name]
+                kind = isl.dim_type.in_ if kind == SET else kind
+                aff = aff.set_coefficient_val(kind, position, isl.Val(coefficient))
+        return isl.PwAff.from_aff(aff)
 
     def map_variable(self, expr: p.Variable) -> isl.PwAff:
-        if expr.name not in self.places:
-            raise UnknownVariableError(expr.name)
-        return isl.PwAff.from_aff(_with_coefficient(self.zero, self.places[expr.name], 1))
+        return self.of_form({expr.name: 1})
 
     def map_constant(self, expr: Any) -> isl.PwAff:
         return self.pw_zero + int(expr)
@@ -108,7 +97,7 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
 
     def map_power(self, expr: p.Power) -> isl.PwAff:
         form = _form(expr)
-        return super().map_power(expr) if form is None else _of_form(form, self.places, self.zero)
+        return super().map_power(expr) if form is None else self.of_form(form)
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
@@ -128,8 +117,6 @@ _to_booleans = lp.symbolic.ConditionExpressionToBooleanOpsExpression()
 
 
 class _ConditionSet(Mapper):  # type: ignore[misc]
-    """Maps a condition to the set of the points at which it holds."""
-
     def __init__(self, space: isl.Space) -> None:
         super().__init__()
         self.space = space
@@ -175,7 +162,6 @@ def is_nonnegative(points: isl.Set, expr: Any) -> bool:
 
 
 def names_in(expr: Any) -> Set[str]:
-    """Return the names that an expression depends on."""
     form = _form(expr)
     if form is None:
         return lp.symbolic.get_dependencies(expr)
@@ -189,7 +175,6 @@ def affine_form(expr: Any) -> Form | None:
 
 
 def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
-    """Whether an expression is integer affine and all its names are allowed."""
     form = _form(expr)
     return form is not None and all(allowed(name) for name in form if name)
 
@@ -210,11 +195,16 @@ def _form(expr: Any) -> Mapping[str, int] | None:
     forms = [part for part in parts if part is not None]
     if len(forms) < len(parts):
         return None
-    return _sum_of(forms) if isinstance(expr, p.Sum) else _product_of(forms)
+    if isinstance(expr, p.Product):
+        return _product_of(forms)
+    total: Form = {}
+    for name, coefficient in (item for form in forms for item in form.items()):
+        total[name] = total.get(name, 0) + coefficient
+    return total
 
 
 def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
-    """Return the form of a quotient, remainder or power of integers, or of the first power of an affine expression."""
+    """Return the form of an operation on integers, or of the first power of an affine expression."""
     operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
     forms = [_form(operand) for operand in operands]
     if isinstance(expr, p.Power) and forms[1] == {"": 1}:
@@ -227,35 +217,21 @@ def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
     return {"": left // right if isinstance(expr, p.FloorDiv) else left % right} if right else None
 
 
-def _sum_of(forms: Iterable[Mapping[str, int]]) -> Form:
-    total: Form = {}
-    for form in forms:
-        for name, coefficient in form.items():
-            total[name] = total.get(name, 0) + coefficient
-    return total
-
-
 def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
     result: Form = {"": 1}
     for form in forms:
-        if not set(result) - {""}:
-            factor, other = result.get("", 0), form
-        elif not set(form) - {""}:
-            factor, other = form.get("", 0), result
-        else:
+        constant, other = (result, form) if result.keys() <= {""} else (form, result)
+        if not constant.keys() <= {""}:
             return None
-        result = {name: factor * coefficient for name, coefficient in other.items()}
+        result = {name: constant.get("", 0) * coefficient for name, coefficient in other.items()}
     return result
 
 
 class Domains:
-    """The domains of one scheduled kernel, under its assumptions.
-
-    Statistics are mean trip counts by iname, and probabilities by the text of the test.
-    """
+    """The domains of one scheduled kernel, under its assumptions."""
 
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
-        self.kernel, self.statistics = kernel, statistics
+        self.kernel, self.statistics = kernel, statistics  # mean trip counts by iname, probabilities by text
         self.keys: dict[str, None] = {}  # of statistics: those that are used, and those that would be
         self.chances = {spaceless(key): (key, value) for key, value in statistics.items()}
         self.private = frozenset(
@@ -304,7 +280,6 @@ class Domains:
         """Return where a test of predicates is evaluated, under the conditions that are tested before it.
 
         Loopy tests only bounds before, and a loop's stride after it: without the stride the points are a superset.
-        Where it is not known whether instructions share the test (``shared``), neither is how often it is made.
         """
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
@@ -319,7 +294,6 @@ class Domains:
         return self._cache[key]
 
     def _nest(self, launch: int, inames: frozenset[str]) -> Domain:
-        """Return the instances of something nested in inames, under no condition."""
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
@@ -366,7 +340,7 @@ class Domains:
             raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
     def _line(self, iname: str) -> isl.Set | None:
-        """Return the values of one iname; None where its bounds depend on data."""
+        """Return the values of an iname; None where its bounds depend on data."""
         projector, data = self._projector([iname])
         return None if data else self._assumed(projector.onto([iname]))
 
@@ -381,7 +355,6 @@ class Domains:
         return points.intersect_params(self.assumptions).coalesce()
 
     def _with_constants(self, points: isl.Set) -> isl.Set:
-        """Return a set with the value of each constant scalar in place of its name."""
         for name in self.constants.keys() & {*points.get_var_names(PARAM)}:
             position = points.find_dim_by_name(PARAM, name)
             points = points.fix_val(PARAM, position, isl.Val(self.constants[name])).project_out(PARAM, position, 1)
@@ -427,12 +400,8 @@ class Domains:
         return bool(self.chances) and spaceless(text_of(test)) in self.chances
 
     def probability(self, test: Any) -> Fraction | None:
-        """Return the probability of a test that data decide; None where statistics do not give it.
-
-        Its key is its text, or that without the indices of private arrays: in a loop tagged ``ilp``, Loopy makes
-        ``cold[k_inner]`` of a scalar ``cold``.
-        """
-        texts = text_of(test), text_of(test, self.private)
+        """Return the probability of a test that data decide; None where statistics do not give it."""
+        texts = text_of(test), text_of(test, self.private)  # with ``ilp``, a scalar ``cold`` is ``cold[k_inner]``
         found = next((self.chances[key] for key in map(spaceless, texts) if key in self.chances), None)
         if found is None:
             self.keys[texts[0]] = None
@@ -458,7 +427,7 @@ def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...]) -> Stati
 
 
 def constants(kernel: lp.LoopKernel) -> dict[str, int]:
-    """Return the scalars that are written once, by an integer: the bounds of a reduction's loop in Pytato's kernels."""
+    """Return the scalars that are written once, by an integer, such as bounds of a reduction in Pytato's kernels."""
     writes: dict[str, list[Any]] = {}
     for instruction in kernel.instructions:
         for name in instruction.assignee_var_names():
@@ -482,7 +451,6 @@ def _is_fractional(expr: object) -> bool:
 
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
-    """Return the sequential inames whose value an equality fixes for each lane."""
     lanes = [k for k, axis in enumerate(axes) if axis.startswith("l")]
     loops = [k for k, axis in enumerate(axes) if not axis]
     equalities = [
@@ -501,7 +469,6 @@ def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
 
 
 def _used_names(kernel: lp.LoopKernel) -> set[str]:
-    """Return the names in instructions, loop bounds, assumptions, and in the shapes and strides of arrays."""
     given = [points.drop_unused_params() for points in (sets.assumptions(kernel), *sets.domains(kernel))]
     names = {name for points in given for name in points.get_var_names(PARAM)}
     for instruction in kernel.instructions:
@@ -514,7 +481,7 @@ def _used_names(kernel: lp.LoopKernel) -> set[str]:
 
 
 def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
-    """Return ``"g.0"``, ``"l.1"``, ... or ``""`` for an iname that is not on a hardware axis."""
+    """Return ``"g.0"``, ``"l.1"``, ... or ``""``."""
     for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
         return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
     return ""

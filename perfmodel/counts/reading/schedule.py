@@ -10,7 +10,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -60,11 +60,10 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
 
 
 def refuse_bounds(kernel: lp.LoopKernel) -> None:
-    """Raise where an array bounds a loop: Loopy writes its name without an index."""
     variables = {**kernel.temporary_variables, **kernel.arg_dict}
     for domain in sets.domains(kernel):
         for name in domain.get_var_names(isl.dim_type.param):
-            if getattr(variables.get(name), "shape", ()) != ():
+            if getattr(variables.get(name), "shape", ()) != ():  # Loopy writes its name without an index
                 loops = ", ".join(domain.get_var_names(isl.dim_type.set))
                 raise _refused(
                     f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
@@ -73,11 +72,7 @@ def refuse_bounds(kernel: lp.LoopKernel) -> None:
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit as one kernel, with all callees inlined.
-
-    Loopy makes a version of a callee for each layout of its arguments, so inlining one may leave others.
-    """
-    while names := [
+    while names := [  # Loopy makes a version of a callee for each layout of its arguments, and inlines one at a time
         str(name) for name, callee in t_unit.callables_table.items()
         if isinstance(callee, lp.CallableKernel) and name not in t_unit.entrypoints
     ]:
@@ -113,17 +108,14 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
 def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
     """Raise unless every loop has finitely many iterations for each value of the parameters.
 
-    The domains are as in a Loopy kernel: outer loops are parameters of inner domains. A loop is bounded where one of
-    its domains bounds it: Loopy's main branch leaves the loop of a sequential scan in a second domain.
+    Outer loops are parameters of inner domains. Loopy's main branch leaves the loop of a sequential scan in a second
+    domain; one of its domains must bound it.
     """
-    domains = list(domains)
-    if all(domain.is_bounded() for domain in domains):
-        return
-    lines = [
-        (name, _line(domain, position)) for domain in domains
-        for position, name in enumerate(domain.get_var_names(isl.dim_type.set))
-    ]  # fmt: skip
-    bounded = {name for name, line in lines if line.is_bounded()}
+    domains = [*domains]
+    bounded = {
+        name for domain in domains for name in domain.get_var_names(isl.dim_type.set)
+        if domain.project_out_except([name], [isl.dim_type.set]).is_bounded()
+    }
     for domain in domains:
         unbounded = tuple(name for name in domain.get_var_names(isl.dim_type.set) if name not in bounded)
         if unbounded:
@@ -132,13 +124,7 @@ def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
             raise CountError(problem, advice, inames=unbounded)
 
 
-def _line(domain: isl.Set, position: int) -> isl.Set:
-    behind = domain.dim(isl.dim_type.set) - position - 1
-    return domain.project_out(isl.dim_type.set, position + 1, behind).project_out(isl.dim_type.set, 0, position)
-
-
 def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
-    """Return the arrays that a kernel updates atomically."""
     instructions = (instruction for entry in t_unit.entrypoints for instruction in t_unit[entry].instructions)
     atomics = (entry.var_name for instruction in instructions for entry in getattr(instruction, "atomicity", ()))
     return tuple(dict.fromkeys(atomics))
@@ -147,75 +133,46 @@ def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 # {{{ Loopy's refusals: the reason in one line, and the advice that fits
 
-@dataclass(frozen=True)
-class Refusal:
-    """A kind of refusal: the type of Loopy's error, a pattern in its text, and advice.
-
-    ``reason`` is the text of our error; ``{0}`` is Loopy's text, ``{1}`` the first group of ``holds``.
-    """
-
-    error: type[Exception]
-    holds: str  # regular expression
-    advice: str
-    reason: str = "{0}"
-
-
 TYPES = "give the variable that it names a type, with loopy.add_dtypes"
 ORDER = """let all instructions agree on the order of their loops: change loopy.prioritize_loops or the dependences, or
 give an instruction loops of its own with loopy.duplicate_inames"""
 LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
-#: The first kind that fits is taken.
-REFUSALS: tuple[Refusal, ...] = (
-    Refusal(
-        lp.diagnostic.LoopyIndexError, "out-of-bounds",
-        "fix the index, the array's shape, or the assumptions on the sizes",
-    ),
-    Refusal(
-        lp.diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle",
-        "the dependences of {0} form a cycle",
-    ),
-    Refusal(CycleError, "", ORDER, "the order of loops or instructions contradicts itself at {0}"),
-    Refusal(
-        lp.diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
-        "declare it as an argument or a temporary, or correct its name", "nothing is called '{1}'",
-    ),
-    Refusal(lp.diagnostic.TypeInferenceFailure, "", TYPES),
-    Refusal(lp.LoopyError, "could not determine type of", TYPES),
-    Refusal(
-        lp.LoopyError, r"(Unknown function '.*?')",
-        "use a function of Loopy's target, or add it with loopy.register_callable", "{1}",
-    ),
-    Refusal(
-        lp.diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
-        "let one of the two depend on the other, as with {{dep=...}}", "{1}",
-    ),
-    Refusal(
-        lp.diagnostic.MissingDefinitionError, "",
-        "add an instruction that writes the variable first, or a dependence on it",
-    ),
-    Refusal(
-        lp.diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
-        "add that barrier between the two instructions, or make them independent", "{1}",
-    ),
-    Refusal(lp.LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
-    Refusal(RuntimeError, "no valid schedules found", ORDER, "no order of its loops and instructions was found"),
-    Refusal(EOFError, "", ORDER, "no order of its loops and instructions was found"),  # it asks the user for a hint
-    Refusal(lp.LoopyError, "has multiple inames tagged", "tag all but one of these inames with other axes"),
-    Refusal(
-        lp.LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))",
-        "let it run along these axes too, as loopy.add_inames_for_unused_hw_axes does", "{1}",
-    ),
-    Refusal(
-        lp.LoopyError, r"axis \d+ unused",
-        "let every instruction run along this axis, or number the axes of each launch from 0",
-    ),
-    Refusal(lp.LoopyError, "wrong number of indices", "give one index for each axis of the array"),
-    Refusal(lp.LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
-    Refusal(lp.diagnostic.StaticValueFindingError, "", LENGTH),
-    Refusal(isl.Error, "unbounded optimum", LENGTH, "a loop that is unrolled or vectorised has no constant length"),
-    Refusal(lp.LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
-    Refusal(lp.LoopyError, "Non-integral array indices", "use integers as indices"),
-)
+NO_ORDER = "no order of its loops and instructions was found"
+diagnostic = lp.diagnostic
+#: The type of Loopy's error, a regular expression in its text, the reason and the advice of ours. ``{0}`` is Loopy's
+#: text, ``{1}`` the first group of the expression. The first kind that fits is taken.
+REFUSALS: tuple[tuple[type[Exception], str, str, str], ...] = (
+    (diagnostic.LoopyIndexError, "out-of-bounds", "{0}",
+     "fix the index, the array's shape, or the assumptions on the sizes"),
+    (diagnostic.DependencyCycleFound, "", "the dependences of {0} form a cycle", "remove a dependence from the cycle"),
+    (CycleError, "", "the order of loops or instructions contradicts itself at {0}", ORDER),
+    (diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)", "nothing is called '{1}'",
+     "declare it as an argument or a temporary, or correct its name"),
+    (diagnostic.TypeInferenceFailure, "", "{0}", TYPES),
+    (lp.LoopyError, "could not determine type of", "{0}", TYPES),
+    (lp.LoopyError, r"(Unknown function '.*?')", "{1}",
+     "use a function of Loopy's target, or add it with loopy.register_callable"),
+    (diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either", "{1}",
+     "let one of the two depend on the other, as with {{dep=...}}"),
+    (diagnostic.MissingDefinitionError, "", "{0}",
+     "add an instruction that writes the variable first, or a dependence on it"),
+    (diagnostic.MissingBarrierError, r"(Dependency .*? barrier)", "{1}",
+     "add that barrier between the two instructions, or make them independent"),
+    (lp.LoopyError, r"(Kernel does not have a schedulable iname nesting)", "{1}", ORDER),
+    (RuntimeError, "no valid schedules found", NO_ORDER, ORDER),
+    (EOFError, "", NO_ORDER, ORDER),  # it asks the user for a hint
+    (lp.LoopyError, "has multiple inames tagged", "{0}", "tag all but one of these inames with other axes"),
+    (lp.LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))", "{1}",
+     "let it run along these axes too, as loopy.add_inames_for_unused_hw_axes does"),
+    (lp.LoopyError, r"axis \d+ unused", "{0}",
+     "let every instruction run along this axis, or number the axes of each launch from 0"),
+    (lp.LoopyError, "wrong number of indices", "{0}", "give one index for each axis of the array"),
+    (lp.LoopyError, "data-dependent parameter", "{0}", "make the loop sequential, or let sizes bound it"),
+    (diagnostic.StaticValueFindingError, "", "{0}", LENGTH),
+    (isl.Error, "unbounded optimum", "a loop that is unrolled or vectorised has no constant length", LENGTH),
+    (lp.LoopyError, "depends on non-argument", "{0}", "make each size in it an integer argument of the kernel"),
+    (lp.LoopyError, "Non-integral array indices", "{0}", "use integers as indices"),
+)  # fmt: skip
 
 
 class _RedirectedInput(redirect_stdout[io.StringIO]):
@@ -224,10 +181,7 @@ class _RedirectedInput(redirect_stdout[io.StringIO]):
 
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
-    """Turn every exception of Loopy, except warnings, into a KernelError of one line.
-
-    A Loopy that fails prints the whole kernel and asks the user for a hint; both are suppressed.
-    """
+    """Turn every exception of Loopy, except warnings, into a KernelError of one line; suppress what Loopy prints."""
     try:
         with _RedirectedInput(io.StringIO()), redirect_stdout(io.StringIO()):
             yield
@@ -243,11 +197,9 @@ def refusal(t_unit: lp.TranslationUnit, error: Exception) -> KernelError:
     if names:
         return _untyped_arguments(names)
     text = " ".join(str(error).split()) or type(error).__name__
-    for kind in REFUSALS:
-        match = re.search(kind.holds, text) if isinstance(error, kind.error) else None
-        if match:
-            reason, advice = (words.format(text, *match.groups()) for words in (kind.reason, kind.advice))
-            return _refused(reason, " ".join(advice.split()))
+    for kind, pattern, reason, advice in REFUSALS:
+        if isinstance(error, kind) and (match := re.search(pattern, text)):
+            return _refused(reason.format(text, *match.groups()), " ".join(advice.format().split()))
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return _refused(first if " " in first else f"{type(error).__name__} {first}".strip())
 
@@ -279,14 +231,14 @@ class BuildCheck:
     problem: str = ""
     advice: str = ""
 
-    def to_json(self) -> dict[str, str]:
-        """Return a JSON-able dictionary."""
-        return asdict(self)
+    def to_json(self) -> tuple[str, str]:
+        """Return the two texts."""
+        return self.problem, self.advice
 
     @classmethod
-    def from_json(cls, document: Mapping[str, str]) -> BuildCheck:
+    def from_json(cls, document: list[str]) -> BuildCheck:
         """Read what :meth:`to_json` wrote."""
-        return cls(**document)
+        return cls(*document)
 
     def refuse(self) -> None:
         """Raise a KernelError if the kernel cannot be built."""
@@ -295,10 +247,7 @@ class BuildCheck:
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
-    """Return whether Loopy writes code for a kernel, and whether that code stays inside of its arrays.
-
-    ``scheduled`` returns the scheduled kernel; it may raise a KernelError.
-    """
+    """Return whether Loopy writes code for a scheduled kernel, and whether that code stays inside of its arrays."""
     try:
         t_unit = scheduled()
         with refusals(t_unit):
@@ -354,12 +303,8 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
     Loopy compares each index with the array's shape, axis by axis. But the code declares as many cells of a temporary
     as its shape has, and addresses them by its strides: 32 rows of 32 columns at stride 33 exceed their 32*32 cells.
-    So Loopy's check runs again on a kernel in which arrays have one axis, as in the code: an access at index :math:`x`
-    to an array with strides :math:`s` and :math:`N` declared cells must have :math:`0 \le \sum_k s_k x_k < N` wherever
-    it is executed. Not checked are indices that depend on data or are not affine, strides and declarations that depend
-    on sizes, and sets that take too much work.
-
-    The unit is preprocessed, with one entry point. The option ``enforce_array_accesses_within_bounds`` turns it off.
+    So Loopy's check runs again on a kernel in which arrays have one axis: an access at index :math:`x` to an array with
+    constant strides :math:`s` and :math:`N` declared cells must have :math:`0 \le \sum_k s_k x_k < N`.
     """
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:
@@ -383,21 +328,18 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
 
 def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
-    """Return the cells that the code declares for an array with constant strides; None where they are not known.
-
-    An array in the storage of another has the cells up to the end of that storage.
-    """
+    """Return the cells that the code declares for an array with constant strides; None where they are not known."""
     shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
     if not tags or not isinstance(shape, tuple) or not all(
         isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags
     ):
         return None
-    if getattr(array, "base_storage", None):
-        storage, begin = kernel.get_var_descriptor(array.base_storage), offset_of(kernel, array)
+    if getattr(array, "base_storage", None):  # the cells up to the end of that storage
+        storage, offset = kernel.get_var_descriptor(array.base_storage), offset_of(kernel, array)
         whole = _declared_cells(kernel, storage)
-        if whole is None or not isinstance(begin, (int, np.integer)):
+        if whole is None or not isinstance(offset, (int, np.integer)):
             return None
-        return whole * memory_type(storage).itemsize // memory_type(array).itemsize - int(begin)
+        return whole * memory_type(storage).itemsize // memory_type(array).itemsize - int(offset)
     shape = getattr(array, "storage_shape", None) or shape
     if not all(isinstance(extent, (int, np.integer)) for extent in shape):
         return None
@@ -414,7 +356,6 @@ class _Flat(IdentityMapper):  # type: ignore[misc]
         self.whole, self.cells = kernel, cells
 
     def kernel(self) -> lp.LoopKernel:
-        """Return the kernel with the accesses and declarations of these arrays rewritten."""
         return self.whole.copy(
             instructions=[insn.with_transformed_expressions(self) for insn in self.whole.instructions],
             temporary_variables={name: self.array(array) for name, array in self.whole.temporary_variables.items()},
@@ -425,9 +366,8 @@ class _Flat(IdentityMapper):  # type: ignore[misc]
         if array.name not in self.cells:
             return array
         changes = {"storage_shape": None, "base_indices": (0,)} if isinstance(array, lp.TemporaryVariable) else {}
-        return array.copy(
-            shape=(self.cells[array.name],), dim_tags=(FixedStrideArrayDimTag(1),), dim_names=None, **changes
-        )
+        shape, dim_tags = (self.cells[array.name],), (FixedStrideArrayDimTag(1),)
+        return array.copy(shape=shape, dim_tags=dim_tags, dim_names=None, **changes)
 
     def map_subscript(self, expr: p.Subscript) -> Any:
         indices = tuple(self.rec(index) for index in expr.index_tuple)

@@ -1,9 +1,7 @@
-"""Loopy's sets and functions as islpy's, whichever Loopy made them.
+"""Loopy's sets and functions as islpy's, from the released Loopy (2025.2) and from its main branch.
 
-The released Loopy (2025.2) keeps objects of islpy. Its main branch keeps those of namedisl since d9719462 (July 2026):
-domains and assumptions may be unions, functions have a domain without dimensions, not one of parameters alone, and a
-size that is fixed stays a parameter. What is read here has none of these differences. Both branches have one version
-number.
+The main branch keeps objects of namedisl since d9719462 (July 2026): domains and assumptions may be unions, functions
+have a domain without dimensions, and a fixed size stays a parameter. Both have one version number.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 
 
 def are_named(kernel: lp.LoopKernel) -> bool:
-    """Whether a kernel's sets are those of namedisl, so that the kernel is one of Loopy's main branch."""
+    """Whether a kernel's sets are of namedisl, so that it is from Loopy's main branch."""
     return not isinstance(kernel.assumptions, isl.BasicSet)
 
 
@@ -35,17 +33,15 @@ def plain(thing: Any) -> Any:
 
 
 def domains(kernel: lp.LoopKernel) -> list[isl.Set]:
-    """Return the domains of a kernel, as it has them: loops around a domain's own are parameters of it."""
+    """Return the domains of a kernel; outer loops are parameters of inner domains."""
     return [_without_fixed(kernel, plain(domain)) for domain in kernel.domains]
 
 
 def inames_domain(kernel: lp.LoopKernel, inames: Iterable[str]) -> isl.Set:
-    """Return the domain of some loops and of those around them."""
     return _without_fixed(kernel, plain(kernel.get_inames_domain(frozenset(inames))))
 
 
 def assumptions(kernel: lp.LoopKernel) -> isl.Set:
-    """Return the assumptions, a set of parameters."""
     return _without_fixed(kernel, plain(kernel.assumptions).params())
 
 
@@ -62,7 +58,6 @@ def axis_base(kernel: lp.LoopKernel, iname: str) -> tuple[isl.Aff, Any]:
 
 
 def with_domains(kernel: lp.LoopKernel, new: Iterable[isl.Set], **changes: Any) -> lp.LoopKernel:
-    """Return a kernel with other domains, in the form in which its Loopy keeps them."""
     if not are_named(kernel):
         return kernel.copy(domains=[domain.simple_hull() for domain in new], **changes)  # each is of one piece
     from namedisl import make_set

@@ -1,8 +1,4 @@
-"""Types and memory of Loopy's variables in the generated C code, and the events of evaluating an expression.
-
-OpenCL's vector types count as their components. Operations and accesses are events, each with the conditions under
-which it is reached.
-"""
+"""Types and memory of Loopy's variables in the generated C code, and the events of evaluating an expression."""
 
 from __future__ import annotations
 
@@ -19,7 +15,9 @@ import pymbolic.primitives as p
 from loopy.kernel.array import VectorArrayDimTag
 from loopy.schedule import CallKernel
 from loopy.schedule.tools import (
-    supporting_temporary_names, temporaries_read_in_subkernel, temporaries_written_in_subkernel,
+    supporting_temporary_names,
+    temporaries_read_in_subkernel,
+    temporaries_written_in_subkernel,
 )
 from pymbolic.mapper.stringifier import PREC_NONE
 
@@ -34,8 +32,7 @@ SPACES = {lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.A
 
 
 def space_of(variable: Any) -> str:
-    """Return the address space of an array or temporary; Loopy has none for an argument in constant memory."""
-    if isinstance(variable, lp.ConstantArg):
+    if isinstance(variable, lp.ConstantArg):  # Loopy has no address space for it
         return "constant"
     return SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
 
@@ -69,13 +66,11 @@ def offset_of(kernel: lp.LoopKernel, variable: Any) -> Any:
 
 
 def offset_argument(kernel: lp.LoopKernel, variable: Any) -> str:
-    """Return the name of the argument that is an array's offset; "" if there is none."""
     offset = offset_of(kernel, variable)
     return offset.name if isinstance(offset, p.Variable) else ""
 
 
 def is_size(argument: Any) -> bool:
-    """Whether a kernel argument is an integer passed by value."""
     return isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
 
 
@@ -90,7 +85,6 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
 
 
 def _temporaries_in(kernel: lp.LoopKernel, launch: str) -> Set[str]:
-    """Return the names of the temporaries that a launch uses, and of the storages that some of them share."""
     used = temporaries_read_in_subkernel(kernel, launch) | temporaries_written_in_subkernel(kernel, launch)
     return used | supporting_temporary_names(kernel, used)
 
@@ -118,7 +112,6 @@ def cells_along(extent: int, tag: Any) -> int:
 
 
 def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str, ...]:
-    """Return the sorted names of a kernel's array arguments that are not touched."""
     return tuple(sorted(
         argument.name for argument in t_unit.default_entrypoint.args
         if not isinstance(argument, lp.ValueArg) and argument.name not in touched
@@ -126,7 +119,7 @@ def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str
 
 
 def components(dtype: np.dtype[Any]) -> int:
-    """Return the components of an OpenCL vector type (3 of a float3, which has the size of 4); 1 for any other type."""
+    """Return the components of an OpenCL vector type (3 of a float3); 1 for any other type."""
     if dtype.names is None or dtype.names[0] != "s0" or len({field[0] for field in _fields(dtype).values()}) != 1:
         return 1
     return sum(not name.startswith("padding") for name in dtype.names)
@@ -194,12 +187,11 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
 
 
 def is_sign(expr: Any) -> bool:
-    """Whether a factor is free: -1 changes only the sign. A factor 1 is in the code, so it costs a product."""
+    """Whether a factor is -1, which is free; a factor 1 is in the code, so it costs a product."""
     return p.is_constant(expr) and bool(expr == -1)
 
 
 def is_product(expr: Any) -> bool:
-    """Whether evaluating an expression ends with a multiplication."""
     return isinstance(expr, p.Product) and sum(not is_sign(child) for child in expr.children) > 1
 
 
@@ -212,7 +204,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Writes an expression so that a user can type it; Loopy underlines functions and cannot write annotations."""
+    """Loopy underlines functions and cannot write annotations."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()
@@ -239,7 +231,7 @@ def text_of(expr: Any, whole: Set[str] = frozenset()) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of :func:`perfmodel.counts.count` of the same names."""
+    """Arguments of :func:`perfmodel.counts.count`."""
 
     include_index_arithmetic: bool = False
     group_multiply_add: bool = False
@@ -249,12 +241,12 @@ class Options:
 
 @dataclass(frozen=True)
 class OperationEvent:
-    """An operation and the conditions under which it is reached."""
+    """An operation in an instruction."""
 
     dtype: str
     kind: str
     amount: int
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]  # under which it is reached
     per_lane: bool = True
     operands: tuple[Operand, ...] = ()
     lanes: int = 1  # components of the widest operand
@@ -262,7 +254,7 @@ class OperationEvent:
 
 @dataclass(frozen=True)
 class AccessEvent:
-    """An array access and the conditions under which it is reached."""
+    """An array access in an instruction."""
 
     array: str
     indices: tuple[Any, ...]
@@ -282,16 +274,13 @@ class Scope(NamedTuple):
     tags: frozenset[str] = frozenset()  # the access tags of the variable itself, as ``left`` in ``a$left[i]``
 
     def under(self, condition: Condition) -> Scope:
-        """Return the scope of an expression that is evaluated only where the condition holds."""
         return self._replace(conditions=(*self.conditions, condition))
 
     def at(self, accessed: Any) -> Scope:
-        """Return the scope of an access to a variable or its element, with the tags of the variable."""
         tags = getattr(getattr(accessed, "aggregate", accessed), "tags", ())
         if not tags and not self.tags:
             return self
         return self._replace(tags=frozenset(str(getattr(tag, "value", type(tag).__name__)) for tag in tags))
 
     def of_index(self) -> Scope:
-        """Return the scope of an array's index, or of a test of indices."""
         return self._replace(literal=INT, in_index=True)

@@ -10,7 +10,7 @@ from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import LoopNest, Trips
 from perfmodel.counts.program.program import Dataflow, DeviceKernel, Domain, Loop, Node, Run, Step, Wait
-from perfmodel.counts.program.serialisation import access_places
+from scripts.lab.kim.places import access_places
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.lanes import addresses, value_of, values_at
 from perfmodel.counts.program.program import Access, BarrierSite, Loop, Node, Place, Program, Wait, device_kernels
-from perfmodel.counts.program.serialisation import AccessPlace, access_places, loops_of
 from perfmodel.counts.quasipoly.arguments import at_sizes, held, whole
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of
 from perfmodel.errors import CountError, SizeError
+from scripts.lab.kim.places import AccessPlace, access_places, loops_of
 
 SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Ints = NDArray[np.int64]
