@@ -36,7 +36,7 @@ OPAQUE = (
     p.If, p.Comparison, p.LogicalNot, p.LogicalAnd, p.LogicalOr, p.Variable, p.Subscript, p.Lookup,
     lp.symbolic.LinearSubscript,
 )
-Copy = tuple[Any, tuple[Condition, ...]]  # an index in the code, and the iteration of unrolled loops that it is in
+Copy = tuple[Any, tuple[Condition, ...]]  # an index in the code, and its iteration of unrolled loops
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: Real operations of pyopencl's complex helpers, by the kind and by whether the left and the right operand are complex.
 COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
@@ -69,7 +69,6 @@ class Walk(Mapper):  # type: ignore[misc]
         self.index_type = np.dtype(self.kernel.index_dtype.numpy_dtype)
 
     def assignment(self, instruction: lp.MultiAssignmentBase) -> None:
-        """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
         variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
         used = [known[name] for name in instruction.dependency_names() for known in variables if name in known]
@@ -86,14 +85,12 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.access(name, indices, "store", scope.at(whole), member)
 
     def assigned_type(self, target: Any) -> Type[Any]:
-        """Return the type in memory of an assignment's target."""
         whole, member = member_access(target)
         whole = whole.subscript if isinstance(whole, lp.symbolic.SubArrayRef) else whole
         variable = self.kernel.get_var_descriptor(array_access(whole)[0])
         return values.member_of(values.memory_type(variable), member)[0]
 
     def rec(self, expr: Any, scope: Scope) -> Any:
-        """Walk an expression and keep its value: its last operation, or its text where that does not suffice."""
         before = len(self.operations)
         dtype = super().rec(expr, scope)
         if len(self.operations) == before or isinstance(expr, OPAQUE):
@@ -105,7 +102,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
     ) -> Type[Any]:
-        """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
+        """Record an access to an element or a member, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         indices = tuple(
             self.simplified(index) if not isinstance(index, lp.symbolic.LinearSubscript) and self.has_data(index)
@@ -130,7 +127,6 @@ class Walk(Mapper):  # type: ignore[misc]
                     yield from self.copies(index)
 
     def subscript(self, variable: Any, indices: tuple[Any, ...]) -> Any:
-        """Return the subscript that Loopy makes from the indices of an access, each of which it simplifies."""
         simple = [self.simplified(index) for index in indices]
         is_temporary = isinstance(variable, lp.TemporaryVariable)  # whose declaration has the offset
         offset = 0 if is_temporary else values.offset_of(self.kernel, variable)
@@ -167,13 +163,10 @@ class Walk(Mapper):  # type: ignore[misc]
             yield fold(_Iteration({}, self.is_call)(index)), ()
 
     def has_calls(self, subscript: Any) -> bool:
-        """Whether a subscript has a function call, so that Loopy does not simplify it as a whole.
-
-        The number of a work-item is a call, and so is a division of a value that may be negative.
-        """
-        return any(
-            self.kernel.iname_tags_of_type(name, HardwareConcurrentTag) for name in names_in(subscript) & self.inames
-        ) or any(map(self.is_call, _divisions(subscript)))
+        """Whether a subscript has a function call, so that Loopy does not simplify it as a whole."""
+        inames = names_in(subscript) & self.inames
+        hardware = (self.kernel.iname_tags_of_type(name, HardwareConcurrentTag) for name in inames)
+        return any(hardware) or any(map(self.is_call, _divisions(subscript)))
 
     def simplified(self, index: Any) -> Any:
         """Return an index as Loopy simplifies it; data in ``0*x`` and ``x % 1`` are not read."""
@@ -187,29 +180,24 @@ class Walk(Mapper):  # type: ignore[misc]
         return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
 
     def is_whole(self, expr: Any) -> bool:
-        """Whether Loopy writes an expression as an integer; it computes divisions of integers itself."""
+        """Whether Loopy writes an expression as an integer, since it computes divisions of integers itself."""
         if isinstance(expr, (p.FloorDiv, p.Remainder)):
             return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
         return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
 
     def is_unrolled(self, name: str) -> bool:
-        """Whether Loopy unrolls a loop, as it does with one along a vector where it makes no vectors."""
+        """Whether Loopy unrolls a loop, as along a vector where it makes no vectors."""
         tags = UNROLLED if name == self.vector_iname else (*UNROLLED, VectorizeTag)
         return name in self.inames and bool(self.kernel.iname_tags_of_type(name, tags))
 
     def has_data(self, index: Any) -> bool:
-        """Whether there is more in an index than inames and arguments passed by value."""
         return not all(map(self.is_free, names_in(index)))
 
     def is_free(self, name: str) -> bool:
-        """Whether a variable is read without an access: an iname or an argument passed by value."""
         return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
-        """Return the axis along which one access takes a whole vector, or None, and the simplified indices.
-
-        Simplified, the other indices do not depend on the lane: ``(lane + 4*i)//4`` is ``i``.
-        """
+        """Return the axis along which one access takes a whole vector, or None, and the simplified indices."""
         if self.vector_iname:
             simple = tuple(map(self.simplified, indices))
             for axis, index in enumerate(simple):
@@ -291,8 +279,7 @@ class Walk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Combine operands from left to right, as C does, with one operation for each after the first.
 
-        A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An operation on
-        values of a vector's lanes is made once for each lane.
+        A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double.
         """
         total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
@@ -311,8 +298,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
         """Return what C code combines from left to right, and the type of the result if it is complex.
 
-        Real operands are *flat*. Complex ones are arguments of nested calls, and where Loopy may reorder, real ones
-        are combined first: ``c*x*y`` is x*y, times c.
+        Complex operands are arguments of nested calls; where Loopy may reorder, real ones are combined first.
         """
         complex_type = self.complex_type(expr, expr.children)
         if complex_type is None:
@@ -322,7 +308,6 @@ class Walk(Mapper):  # type: ignore[misc]
         return sorted(expr.children, key=lambda child: self.complex_type(child) is not None), complex_type
 
     def complex_type(self, expr: Any, children: Sequence[Any] = ()) -> Type[Any] | None:
-        """Return the type that Loopy gives an expression; None if it is not complex."""
         if not self.has_complex and not any(isinstance(child, complex) for child in (expr, *children)):
             return None
         dtype = self.loopy_type(expr)
@@ -335,7 +320,6 @@ class Walk(Mapper):  # type: ignore[misc]
         self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, operands: tuple[Operand, ...],
         per_lane: bool = True, complex_type: Type[Any] | None = None,
     ) -> Type[Any]:
-        """Record one operation on operands of these types and return the result's type."""
         dtype = values.promote(left, right)
         if dtype in COMPLEX:
             dtype = complex_type or dtype
@@ -354,10 +338,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any.
-
-        A sum of n products has n - 1 additions: a*b + c*d is a product and one ``madd``.
-        """
+        """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any."""
         length = len(self.operations)
         products = sum(values.is_product(term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):
@@ -441,7 +422,6 @@ class Walk(Mapper):  # type: ignore[misc]
             self.rec(expr, scope.of_index() if only_indices else scope._replace(literal=INT))
 
     def is_index(self, name: str) -> bool:
-        """Whether the name denotes an iname or an integer argument passed by value."""
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
@@ -456,7 +436,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return INT
 
     def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
-        """Record a comparison or a select of values of a type; for complex ones, of both parts."""
+        """Record a comparison or a select; for complex values, of both parts."""
         self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
         self.operand = values.text_of(expr)
         return dtype
@@ -507,15 +487,12 @@ class Walk(Mapper):  # type: ignore[misc]
         return result
 
     def function_name(self, expr: p.Call) -> str | ArgExtOp:
-        """Return the name of a function that can be counted."""
         if not isinstance(expr.function, lp.symbolic.ResolvedFunction):
             raise CountError(f"Loopy has no function '{expr.function}'", "add it with loopy.register_callable")
         name = self.callables[expr.function.name].name
         if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
-            raise CountError(
-                f"what the reduction {name.reduction_op} computes in a step depends on data",
-                "write its steps as assignments, or leave it out with within=",
-            )
+            problem = f"what the reduction {name.reduction_op} computes in a step depends on data"
+            raise CountError(problem, "write its steps as assignments, or leave it out with within=")
         if not isinstance(name, (str, ArgExtOp)):
             problem = f"the call {values.text_of(expr)} is not a call of a scalar function"
             raise CountError(problem, "write it as assignments, or leave it out with within=")
@@ -525,7 +502,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
 
 class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
-    """Substitutes the iteration of unrolled loops in a subscript, and computes integers where Loopy does."""
+    """Substitutes the iteration of unrolled loops, and computes integers where Loopy does."""
 
     def __init__(self, at: Mapping[Any, int], is_call: Callable[[Any], bool]) -> None:
         super().__init__(at.get)
@@ -561,7 +538,6 @@ def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the name and the indices of ``a[i, j]``, of a linear subscript or of ``x``."""
     if isinstance(expr, p.Subscript):
         return expr.aggregate.name, expr.index_tuple
     return (expr.aggregate.name, (expr,)) if isinstance(expr, lp.symbolic.LinearSubscript) else (expr.name, ())
@@ -575,7 +551,6 @@ def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
 
 
 def _divisions(expr: Any) -> Iterator[Any]:
-    """Yield the integer divisions in an index, and in their numerators."""
     if isinstance(expr, (p.FloorDiv, p.Remainder)):
         yield expr
         yield from _divisions(expr.numerator)
@@ -584,7 +559,6 @@ def _divisions(expr: Any) -> Iterator[Any]:
 
 
 def _is_broadcast(variable: Any, axis: int) -> bool:
-    """Whether an axis has stride 0, so that its index is not in the code."""
     tag = variable.dim_tags[axis] if variable.dim_tags else None
     return isinstance(tag, FixedStrideArrayDimTag) and tag.stride == 0
 
@@ -603,10 +577,9 @@ def _factors(expr: Any) -> Iterator[Any]:
 def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
     """Return the type that a function computes in, and its kind of operation.
 
-    The type is a complex operand's, else the result's. A function that returns an integer, such as ``isnan`` or
-    ``abs``, computes in its operand's type. ``abs`` of a real number is ``fabs`` in the generated code.
+    The type is a complex operand's, or any operand's if the result is an integer (``isnan``), else the result's.
     """
     dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
     if name == "abs" and dtype.kind == "f":
-        return dtype, "fabs"
+        return dtype, "fabs"  # in the generated code
     return dtype, "pow" if name in ("pow", "powf") else name

@@ -3,8 +3,8 @@
 isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
 split into its digits: column j of row i, where rows have n cells.
 
-A lane's distance is the difference of its address and the next lane's along local axis 0; for the last lane, the
-previous lane's. An access with several distances is divided into parts of one distance each.
+A lane's distance is the difference of its address and the next lane's along local axis 0 (last lane: the previous
+one's). An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -40,14 +40,11 @@ LaneStep = tuple[isl.Set | None, Any]  # the points (None: all), and the differe
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of an array: strides (in units of the access) and extents of its axes."""
-
-    strides: tuple[Any, ...]
+    strides: tuple[Any, ...]  # in units of the access
     shape: tuple[Any, ...] | None = None
 
     @property
     def unit_axis(self) -> int | None:
-        """The axis along which neighbours are adjacent, None where no axis is."""
         units = [k for k, stride in enumerate(self.strides) if stride == 1]
         return units[-1] if units else None
 
@@ -59,8 +56,8 @@ class Layout:
         )
         return Layout(strides, None if self.shape is None else _without(self.shape, axis))
 
-    def of_member(self, indices: tuple[Any, ...], parts: int, place: int) -> tuple[tuple[Any, ...], Layout]:
-        """Return the indices and the layout of a member of each cell, whose size is one of ``parts`` of the cell.
+    def of_member(self, indices: tuple[Any, ...], parts: int, part: int) -> tuple[tuple[Any, ...], Layout]:
+        """Return the indices and the layout of a member of each cell, which is one of equal parts of the cell.
 
         ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is split, is cell
         (n*i + j, 1).
@@ -68,8 +65,8 @@ class Layout:
         axis = self.unit_axis
         strides = tuple(parts * stride for stride in self.strides)
         if axis is None or affine_form(indices[axis]) is None:
-            return (*indices, place), Layout((*strides, 1), None if self.shape is None else (*self.shape, parts))
-        moved = (*indices[:axis], parts * indices[axis] + place, *indices[axis + 1:])
+            return (*indices, part), Layout((*strides, 1), None if self.shape is None else (*self.shape, parts))
+        moved = (*indices[:axis], parts * indices[axis] + part, *indices[axis + 1:])
         extents = None if self.shape is None else tuple(
             parts * extent if k == axis and extent is not None else extent for k, extent in enumerate(self.shape)
         )
@@ -78,7 +75,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Resolved:
-    """An index tuple at the points of a domain."""
+    """An index tuple at the points of a domain; the fields are as in :class:`Access`."""
 
     layout: Layout
     cells: isl.Map | None
@@ -103,10 +100,7 @@ class Indexing:
         self.extents = cache(self._extents)
 
     def access(self, event: values.AccessEvent, domain: Domain, width: int) -> Access:
-        """Return the access that an event makes at the points of a domain.
-
-        ``width`` is the number of work-items along local axis 0.
-        """
+        """Return the access that an event makes at the points of a domain, with ``width`` lanes along local axis 0."""
         variable = self.kernel.get_var_descriptor(event.array)
         dtype = values.memory_type(variable)
         linear = bool(event.indices) and isinstance(event.indices[0], lp.symbolic.LinearSubscript)
@@ -119,15 +113,14 @@ class Indexing:
             layout = layout.of_vectors(event.vector_axis, length)
         offset, parts = values.offset_of(self.kernel, variable), 1
         if event.member:
-            member, place = values.member_of(dtype, event.member)
+            member, byte = values.member_of(dtype, event.member)
             parts = dtype.itemsize // member.itemsize
-            if dtype.itemsize % member.itemsize or place % member.itemsize:
-                raise CountError(
-                    f"the {member.itemsize} bytes of {event.array}[...].{'.'.join(event.member)} begin at byte {place} "
-                    f"of a type of {dtype.itemsize} bytes",
-                    "align the members of the type",
-                )
-            indices, layout = layout.of_member(indices, parts, place // member.itemsize)
+            if dtype.itemsize % member.itemsize or byte % member.itemsize:
+                name = f"{event.array}[...].{'.'.join(event.member)}"
+                where = f"at byte {byte} of a type of {dtype.itemsize} bytes"
+                problem = f"the {member.itemsize} bytes of {name} begin {where}"
+                raise CountError(problem, "align the members of the type")
+            indices, layout = layout.of_member(indices, parts, byte // member.itemsize)
             dtype, offset = member, parts * offset if offset else 0
         key = (id(domain), indices, layout)
         if key not in self._resolved:
@@ -152,7 +145,7 @@ class Indexing:
         )
 
     def statistics(self) -> tuple[Statistic, ...]:
-        """Return the statistics that have a largest value: loops that the kernel, or an array, bounds; and spans."""
+        """Return the statistics that have a largest value."""
         bounds = {name: self.domains.values_without_data(name) for name in sorted(self.domains.data_inames)}
         most = self._most | {name: (points,) for name, points in bounds.items() if points is not None}
         return tuple(
@@ -180,7 +173,6 @@ class Indexing:
         return by_data[0] in self.domains.data_inames and by_data[0] == str(indices[layout.unit_axis or 0])
 
     def _layout(self, array: str, linear: bool) -> Layout:
-        """Return the layout of an array, which is flat where it is indexed linearly."""
         variable = self.kernel.get_var_descriptor(array)
         if not linear and variable.shape == ():
             return Layout((), ())
@@ -200,17 +192,16 @@ class Indexing:
             shared = all(name in self.uniform and self.uniform[name] <= around for name in sources)
             if data != loops:
                 return Resolved(layout, None, False, extents, lanes.strides(indices, layout) if shared else ())
-            whole = replace(
-                domain, points=domain.with_loops, axes=(*domain.axes, *("" for _ in domain.means)), means=()
-            )
+            axes = (*domain.axes, *("" for _ in domain.means))
+            whole = replace(domain, points=domain.with_loops, axes=axes, means=())
             found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), indices, layout)
+            strides = found.lane_strides if shared else ()
             return replace(
-                found, cells=None, exact=False, lane_strides=found.lane_strides if shared else (), moves=found.cells,
-                drifts=bool(sources),
+                found, cells=None, exact=False, lane_strides=strides, moves=found.cells, drifts=bool(sources)
             )
-        axes = [digits(index, domain.names) for index in indices]
-        if any(len(axis) > 1 for axis in axes):
-            return self._flattened(lanes, axes, layout)
+        split = [digits(index, domain.names) for index in indices]
+        if any(len(axis) > 1 for axis in split):
+            return self._flattened(lanes, split, layout)
         strides = lanes.strides(indices, layout)
         cells = self._cells(domain.points, indices)
         return Resolved(layout, cells, cells is not None, extents, strides)
@@ -332,7 +323,7 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
 
 
 def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | None:
-    """Return the coefficients of inames in an index, and that of 1; None where it is not affine in them."""
+    """Return the coefficients of inames in an index; None where it is not affine in them."""
     try:
         return lp.symbolic.CoefficientCollector(list(names))(lp.symbolic.flatten(index))
     except (lp.diagnostic.ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
@@ -340,7 +331,6 @@ def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | Non
 
 
 def _polynomial(expr: Any) -> Polynomial | None:
-    """Return an expression in parameters as a polynomial, if it is one."""
     if isinstance(expr, (int, np.integer)):
         return Polynomial.constant(int(expr))
     if isinstance(expr, p.Variable):
@@ -362,7 +352,7 @@ class Lanes:
         self.position = domain.axes.index("l.0") if "l.0" in domain.axes else None
 
     def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
-        """Return the distances, each with its points; none where they depend on data."""
+        """Return the distances; none where they depend on data."""
         if self.position is None or not indices:
             return (LaneStride(quasi_polynomial(0, self.parameters), None, 0),)
         parts: list[tuple[isl.Set | None, tuple[Any, ...]]] = [(None, ())]
@@ -386,7 +376,6 @@ class Lanes:
         return self.steps_by_relation(index)
 
     def steps_by_relation(self, index: Any) -> list[LaneStep]:
-        """Return the same as :meth:`steps` for a quasi-affine index, or where loops are tied to lanes."""
         try:
             here = isl.Map.from_pw_aff(pw_aff(self.domain.points.get_space(), index))
         except lp.diagnostic.ExpressionToAffineConversionError:
@@ -436,9 +425,7 @@ def _difference(here: isl.Map, pairs: isl.Map, backwards: bool = False) -> isl.M
 
 
 def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return left.intersect(right)
+    return right if left is None else left if right is None else left.intersect(right)
 
 
 @lru_cache(maxsize=1024)
@@ -459,8 +446,6 @@ def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomia
 
 
 class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
-    """Maps a polynomial in parameters and in floors of their affine expressions to a quasi-polynomial."""
-
     def __init__(self, space: isl.Space) -> None:
         super().__init__({})
         self.space = space
@@ -479,12 +464,10 @@ class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
-    ``box = list[g, k]`` is one: its index consists of group indices and sequential loops. Where it occurs in another
-    index, the address depends on data, and the distance between lanes does not.
-
-    A scalar is uniform inside of these loops: outside of them, lanes may have left a loop at different turns. All that
-    is written to it is made of loops that are not on a local axis, of arguments that the kernel does not write, and of
-    other such scalars. A write that has a condition makes it none of these. `axes` are the hardware axes of inames.
+    ``box = list[g, k]`` is one. Where it occurs in another index, the address depends on data, and the distance between
+    lanes does not. All that is written to it, without a condition, is made of loops that are not on a local axis, of
+    arguments that the kernel does not write, and of other such scalars. Outside of the loops around its writes lanes
+    may have left a loop at different iterations. `axes` are the hardware axes of inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)

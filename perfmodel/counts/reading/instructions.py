@@ -1,8 +1,4 @@
-"""One instruction: its statement in the dataflow, where it is a vector, and the declaration of C code.
-
-For the dataflow (:class:`~perfmodel.counts.program.program.Step`) the path of every value that is read is noted, in C's
-order: in ``a + b + c`` two additions are above ``a`` and ``b``, and one is above ``c``.
-"""
+"""One instruction: its step in the dataflow, where it is a vector, and the declaration of C code."""
 
 from __future__ import annotations
 
@@ -36,7 +32,10 @@ Leaf = tuple[str, Cell, list[OpKind]]  # a value that is read, and the operation
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result."""
+    """The walk over an instruction that also notes each value's path to the result, in C's order.
+
+    In ``a + b + c`` two additions are above ``a`` and ``b``, and one is above ``c``.
+    """
 
     leaves: list[Leaf] = field(default_factory=list)
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
@@ -45,33 +44,29 @@ class PathWalk(Walk):
     touched: list[OpKind] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
-        """Walk an expression; operations noted meanwhile are above the leaves in it."""
-        frames, start = self.frames, len(self.leaves)
-        frames[-1].append(start)
-        frames.append([start])
+        start = len(self.leaves)
+        self.frames[-1].append(start)
+        self.frames.append([start])
         dtype = super().rec(expr, scope)
-        frames.pop()
+        self.frames.pop()
         return dtype
 
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
         per_lane: bool = True, lanes: int = 1,
     ) -> bool:
-        """Record operations; those on the parts of a complex value are one deep for each kind."""
         noted = super().note(dtype, kind, scope, operands, amount, per_lane, lanes)
         if noted and kind not in DECISIONS:
             self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
         return noted
 
     def extend(self, start: int, kind: OpKind) -> None:
-        """Put an operation above all leaves from ``start`` on."""
         for leaf in self.leaves[start:]:
             leaf[2].append(kind)
 
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
     ) -> Type[Any]:
-        """Record an access; a load is above the values in its index."""
         start = len(self.leaves)
         dtype = super().access(array, indices, direction, scope, member)
         space = _space(self.kernel, array)
@@ -83,7 +78,7 @@ class PathWalk(Walk):
         if direction == "store":
             self.writings.append(Writing(array, cell, space))
             return dtype
-        for kind in path:
+        for kind in path:  # above the values in its index
             self.extend(start, kind)
         self.leaves.append((array, cell, path))
         return dtype
@@ -91,7 +86,7 @@ class PathWalk(Walk):
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
         """Turn products and their additions into ``madd`` on the paths too.
 
-        A product joins its own addition; the first term has none, and takes the first addition of another kind of term.
+        A product joins its own addition; the first term joins the first addition of another kind of term.
         """
         if not super().join_products(terms, before, scope):
             return False
@@ -111,7 +106,6 @@ class PathWalk(Walk):
         return True
 
     def step(self, instruction: lp.MultiAssignmentBase) -> Step:
-        """Return the statement of the walk, which depends on its guards too."""
         amounts = Counter[OpKind]()
         for event in self.operations:
             if event.kind not in DECISIONS:
@@ -130,10 +124,7 @@ class PathWalk(Walk):
 
 
 def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are unrolled, or are lanes of a vector.
-
-    So is a loop of one iteration at all sizes: Loopy writes no loop for it.
-    """
+    """Return the inames of loops that are unrolled, are lanes of a vector, or run once at all sizes."""
     def runs_once(name: str) -> bool:
         domain = sets.inames_domain(kernel, [name])
         domain = domain.project_out_except([name], [isl.dim_type.set])
@@ -150,7 +141,6 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
 
 
 def _space(kernel: lp.LoopKernel, name: str) -> str | None:
-    """Return the space of an array or temporary; None for an argument passed by value."""
     variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
     return None if isinstance(variable, lp.ValueArg) else values.space_of(variable)
 
@@ -179,8 +169,7 @@ Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and whe
 def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
     """Return the parts of an instruction's domain, each with the iname along which it is vectorised there.
 
-    Loopy unrolls a vectorised loop where it has to test whether a lane is executed: everywhere, or in the slabs alone
-    which it takes off a loop around.
+    Loopy unrolls a vectorised loop where it tests whether a lane is executed: everywhere, or in slabs of a loop around.
     """
     kernel, names = domains.kernel, instruction.within_inames
     iname = vector_iname(kernel, instruction)
@@ -211,7 +200,6 @@ def vector_iname(kernel: lp.LoopKernel, instruction: lp.MultiAssignmentBase) -> 
 
 
 def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
-    """Return the points at which some lanes are not executed."""
     position = points.find_dim_by_name(isl.dim_type.set, iname)
     full = points
     for lane in range(lanes):
@@ -253,18 +241,14 @@ DECLARED = (
 
 @dataclass(frozen=True)
 class Declaration:
-    """What one execution of a C instruction does.
-
-    It is not exact where the accesses are not declared: then each array that Loopy finds read or written is accessed
-    once.
-    """
+    """What one execution of a C instruction does; not exact where the accesses are not declared."""
 
     operations: Operations = field(default_factory=dict)  # by type and kind
     accesses: tuple[AccessEvent, ...] = ()
     exact: bool = True
 
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
-        """Return the instruction as a statement whose declared operations wait for one another."""
+        """Return the step of the instruction; its declared operations wait for one another."""
         path = tuple(kind for kind, amount in self.operations.items() for _ in range(amount))
         amounts = Counter[OpKind](dict(self.operations))
         for event in self.accesses:
@@ -272,21 +256,17 @@ class Declaration:
             if space in SHARED:
                 amounts[str(space), event.direction] += 1
         read = instruction.read_dependency_names() & {*kernel.temporary_variables, *kernel.arg_dict}
+        written = sorted(instruction.assignee_var_names())
         return Step(
             instruction.id, tuple(Reading(name, (), path) for name in sorted(read) if _space(kernel, name)),
-            tuple(
-                Writing(name, (), _space(kernel, name) or "private")
-                for name in sorted(instruction.assignee_var_names())
-            ),
-            tuple(amounts.items()), bool(instruction.predicates),
-            tuple(sorted(instruction.read_dependency_names())),
+            tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
+            tuple(amounts.items()), bool(instruction.predicates), tuple(sorted(instruction.read_dependency_names())),
         )
 
 
 def declaration(
     kernel: lp.LoopKernel, instruction: lp.CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
-    """Return the declaration of an instruction, which is empty where its code is."""
     name = f"the C instruction '{instruction.id}'"
     is_empty = not IDLE.sub("", instruction.code)
     if is_empty and instruction.id not in declared:
@@ -316,12 +296,9 @@ def declaration(
 
 def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
     if instruction.id not in declared:
-        raise CountError(
-            f"Loopy cannot read the code of {name}",
-            "declare what one execution does, as in "
-            f"count(..., declared={{'{instruction.id}': {{'operations': {{('float32', 'add'): 2}}, "
-            "'loads': {'a[i]': 1}, 'stores': {'out[i]': 1}}})",
-        )
+        example = "{'operations': {('float32', 'add'): 2}, 'loads': {'a[i]': 1}, 'stores': {'out[i]': 1}}"
+        advice = f"declare what one execution does, as in count(..., declared={{'{instruction.id}': {example}}})"
+        raise CountError(f"Loopy cannot read the code of {name}", advice)
     parts = declared[instruction.id]
     if not (isinstance(parts, Mapping) and parts and all(isinstance(key, str) for key in parts)):
         parts = {"operations": parts}
@@ -335,7 +312,6 @@ def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str)
 
 
 def _problem(part: str, amounts: Any) -> str:
-    """Return what is wrong with a part of a declaration; an empty text if nothing is."""
     if not isinstance(amounts, Mapping):
         return f"its {part} are {shortened(amounts)}, not a mapping of names to numbers"
     for key, amount in amounts.items():

@@ -1,8 +1,4 @@
-"""From a scheduled Loopy kernel to a Program: launches, statements with their domains, and barriers.
-
-Hardware ids begin at 0. Where an iname on a hardware axis begins elsewhere, :func:`from_zero` moves it, as the
-generated code does.
-"""
+"""From a scheduled Loopy kernel to a Program: launches, statements with their domains, and barriers."""
 
 from __future__ import annotations
 
@@ -44,10 +40,7 @@ Tests = frozenset[Any]  # predicates
 def extract(
     t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
 ) -> tuple[program.Program, tuple[str, ...]]:
-    """Return the program of a scheduled kernel with one entry point, and the keys of its statistics.
-
-    Raises a KernelError where Loopy refuses the kernel, for example because a hardware axis is missing.
-    """
+    """Return the program of a scheduled kernel with one entry point, and the keys of its statistics."""
     try:
         extraction = _Extraction(t_unit, statistics, declared, options)
         return extraction.walk(), tuple(extraction.domains.keys)
@@ -82,7 +75,7 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[tuple[program.Statement, ...], tuple[program.Statement, ...]]:
-        """Return the statements, and the comparisons and selects; an OptionError if no access has a requested tag."""
+        """Return the statements, and the comparisons and selects."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 problem = f"access_tags={tag!r} is not a tag of an access"
@@ -90,9 +83,8 @@ class Statements:
         where = self._domains_of_arms()
         everything = [statement for key in self.order for statement in self._parts(key, where)]
         statements, decisions = ([_of_kinds(each, decide) for each in everything] for decide in (False, True))
-        return tuple(each for each in statements if each.operations or each.accesses), tuple(
-            each for each in decisions if each.operations
-        )
+        statements = [each for each in statements if each.operations or each.accesses]
+        return tuple(statements), tuple(each for each in decisions if each.operations)
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
         """Return a function from a kind of operation, or an access, to its domain with its share."""
@@ -115,7 +107,7 @@ class Statements:
         return where
 
     def _parts(self, key: Executed, where: Callable[[Hashable, Executed], Domain]) -> Iterator[program.Statement]:
-        """Yield the statements at a place, one for each domain."""
+        """Yield the statements at a schedule position, one for each domain."""
         parts: dict[Domain, tuple[list[Any], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
         for kind, amount in self.operations[key].items():
             parts[where(kind, key)][0].append(program.Operation(*kind, amount))
@@ -131,7 +123,7 @@ class Statements:
     ) -> None:
         """Add the evaluation of a test in a nest of inames, where the tests before it hold.
 
-        ``shared`` is true where it is not known whether instructions share the test.
+        ``shared``: whether it is unknown if instructions share the test.
         """
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
@@ -161,7 +153,6 @@ class Statements:
                     self.steps.append(walk.step(instruction))
 
     def _executed(self, domain: Domain) -> Executed:
-        """Return the key of the present statement; keys are in the order of the statements."""
         key = (domain, self.place, self.instruction)
         if key not in self.order:
             tests = (condition for condition, _ in self.domains.unknown.get(domain, ()))
@@ -190,10 +181,7 @@ class Statements:
     def _record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add the events of a walk; a vectorised access, or an operation without a lane's value, is executed once.
-
-        ``where`` returns the domain of a launch, a nest of inames and conditions.
-        """
+        """Add the events of a walk; a vectorised access, or an operation without a lane's value, is executed once."""
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
@@ -213,20 +201,17 @@ class Statements:
 
 
 def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:
-    """Return the comparisons and selects of a statement, or the rest."""
     operations = tuple(each for each in statement.operations if (each.kind in program.DECISIONS) == decide)
     others = ((), ()) if decide else (statement.accesses, statement.computed)
     return replace(statement, operations=operations, accesses=others[0], computed=others[1])
 
 
 def _row(access: program.Access) -> Hashable:
-    """Return the key by which accesses are counted together."""
     strides = tuple((str(stride.distance), str(stride.within)) for stride in access.lane_stride)
     return access.space, access.direction, access.array, access.dtype, access.bits, strides
 
 
 def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:
-    """Return the identifiers of the instructions that Loopy's match expression selects; None for all of them."""
     if not within:
         return None
     identifiers = tuple(instruction.id for instruction in kernel.instructions)
@@ -242,20 +227,16 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
     return selected
 
 
-def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
-    """Return the nodes at the top of a scheduled kernel: launches, perhaps in host loops."""
-    return _nodes(iter(kernel.linearization))
-
-
-def _nodes(items: Iterator[Any]) -> tuple[Node, ...]:
+def schedule_tree(items: Iterator[Any]) -> tuple[Node, ...]:
+    """Return the nodes of a linearization up to the end of a loop, or of a launch."""
     nodes: list[Node] = []
     for item in items:
         if isinstance(item, (LeaveLoop, ReturnFromKernel)):
             break
         if isinstance(item, EnterLoop):
-            nodes.append(Loop(item.iname, _nodes(items)))
+            nodes.append(Loop(item.iname, schedule_tree(items)))
         elif isinstance(item, CallKernel):
-            nodes.append(DeviceKernel(item.kernel_name, _nodes(items)))
+            nodes.append(DeviceKernel(item.kernel_name, schedule_tree(items)))
         elif isinstance(item, RunInstruction):
             nodes.append(Run(item.insn_id))
         elif isinstance(item, Barrier):
@@ -264,16 +245,13 @@ def _nodes(items: Iterator[Any]) -> tuple[Node, ...]:
 
 
 class _Block(NamedTuple):
-    """Siblings in the schedule, with the tests that each requires and the inames that it uses.
-
-    ``loops`` are around them; ``around`` is their place in the launch, None on the host.
-    """
+    """Siblings in the schedule."""
 
     nodes: tuple[Node, ...]
-    required: tuple[Tests, ...]
-    inames: tuple[frozenset[str], ...]
-    loops: Loops
-    around: Place | None
+    required: tuple[Tests, ...]  # by each of them
+    inames: tuple[frozenset[str], ...]  # of each
+    loops: Loops  # around them
+    around: Place | None  # their position in the launch; None on the host
 
 
 class _Extraction:
@@ -295,7 +273,7 @@ class _Extraction:
         self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def walk(self) -> program.Program:
-        schedule = schedule_tree(self.kernel)
+        schedule = schedule_tree(iter(self.kernel.linearization))
         self.walk_block(schedule, (), frozenset(), None)
         self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
@@ -320,7 +298,6 @@ class _Extraction:
         self.walk_block(node.body, loops, tested, ())
 
     def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: Place | None) -> None:
-        """Walk the body of a loop or of a launch, which some tests are around."""
         inner = {name for name, axis in self.domains.axes.items() if around is None or not axis} - {*loops}
         required = tuple(self.required(node, inner) for node in nodes)
         inames = tuple(map(self.inames_in, nodes)) if any(required) else (frozenset[str](),) * len(nodes)
@@ -330,8 +307,8 @@ class _Extraction:
     def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
         """Walk siblings as Loopy writes them: the longest group that shares a test is under one ``if``.
 
-        The members of a group are grouped again by their other tests. Loopy also groups siblings that share a check of
-        bounds; such a group may end where lanes of other inames begin, and split a group that shares a test.
+        Loopy also groups siblings that share a check of bounds; such a group may end where lanes of other inames begin,
+        and split a group that shares a test.
         """
         first, unsure = positions.start, frozenset[Any]()
         while positions:
@@ -366,7 +343,7 @@ class _Extraction:
             self.add_barrier(node.scope, block.nodes, block.loops)
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
-        """Return the predicates that all instructions below share and that do not depend on the inames ``inner``."""
+        """Return the predicates that all instructions below share and that do not depend on inner inames."""
         if not self.guarded or program.has_barrier(node):
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
@@ -374,10 +351,7 @@ class _Extraction:
         return frozenset(test for test in shared if lp.symbolic.get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
-        """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``.
-
-        Each is evaluated where those around the ``if``, and those to the left of it, hold.
-        """
+        """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``."""
         if not made or block.around is None:
             return
         below = {identifier for position in group for identifier in program.instructions_in(block.nodes[position])}
@@ -397,7 +371,6 @@ class _Extraction:
         return frozenset(name for key in instructions for name in self.kernel.id_to_insn[key].within_inames)
 
     def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
-        """Record a barrier, which each group executes in each iteration of the loops around it."""
         launch = len(self.launches) - 1
         inames = frozenset[str]().union(*map(self.inames_in, siblings))
         around = {name for name in inames if self.domains.axes[name].startswith("g")}
@@ -446,7 +419,7 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
 
 
 def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
-    """Return {x : the point with the texts in place of the names is in the domain}, names being loops or parameters."""
+    """Return {x : the point with the texts in place of the names is in the domain}."""
     outer = [name for name in domain.get_var_names(PARAM) if name in texts]
     for name in outer:
         domain = domain.move_dims(SET, domain.dim(SET), PARAM, domain.get_var_names(PARAM).index(name), 1)
@@ -468,11 +441,7 @@ def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
 def grid_and_group(
     domains: Domains, callables: Mapping[Any, Any], instructions: frozenset[str]
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
-    """Return the work-groups along each group axis and the work-items along each local axis.
-
-    Where one constraint bounds each axis, the extents are read from it: Loopy's search for static bounds takes
-    milliseconds for each iname.
-    """
+    """Return the work-groups along each group axis and the work-items along each local axis."""
     extents = _extents(domains, instructions)
     if extents is None:
         functions = constantdict({
@@ -485,8 +454,7 @@ def grid_and_group(
 
 
 def _sorted(extent: Any) -> Any:
-    """Return an extent with its parameters in sorted order; Loopy's order depends on Python's hash seed."""
-    if not isinstance(extent, isl.PwAff):
+    if not isinstance(extent, isl.PwAff):  # Loopy's order of parameters depends on Python's hash seed
         return extent
     names = sorted(extent.get_var_names(PARAM))
     return extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
@@ -503,7 +471,10 @@ def _constant(extent: Any) -> int:
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group axes and of the local axes; None where one constraint does not give each."""
+    """Return the extents of the group axes and of the local axes; None where one constraint does not give each.
+
+    Loopy's search for static bounds takes a third of the time of a count.
+    """
     kernel, axes = domains.kernel, domains.axes
     if kernel.overridden_get_grid_sizes_for_insn_ids:
         return None
@@ -542,6 +513,5 @@ def _groups(line: isl.Set) -> isl.PwAff | None:
 
 
 def _lanes(line: isl.Set) -> isl.PwAff | None:
-    """Return the constant extent of a line from 0, else None."""
     low, high = line.dim_min_val(0), line.dim_max_val(0)
     return isl.PwAff(f"{{ [{high.to_python() + 1}] }}") if low.is_zero() and high.is_int() else None

@@ -97,7 +97,7 @@ def test_a_schedule_becomes_a_tree(scheduled):
         lp.GlobalArg("a", np.float32, shape="16*n"), lp.GlobalArg("out", np.float32, shape="n"),
         lp.TemporaryVariable("tile", np.float32, (16,), address_space=lp.AddressSpace.LOCAL),
     )
-    (launch,) = schedule_tree(kernel)
+    (launch,) = schedule_tree(iter(kernel.linearization))
     assert isinstance(launch, DeviceKernel)
     (outer,) = launch.body
     inner = Loop("l", (Run("fill"),))
