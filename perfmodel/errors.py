@@ -55,10 +55,6 @@ class PerfModelWarning(UserWarning):
     """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
 
 
-class AssumedAccessWarning(PerfModelWarning):
-    """The accesses of a C instruction are not declared, and assumed."""
-
-
 class AtomicUpdateWarning(PerfModelWarning):
     """A kernel updates arrays atomically, which is counted as plain loads and stores."""
 

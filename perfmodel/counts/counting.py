@@ -70,8 +70,7 @@ def count(
     declared : mapping of str to mapping, optional
         By the identifier of a C instruction: what one execution of it does, as in
         ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``. An access without an
-        index is indirect. With only operations, one load of each array that Loopy finds read and one store of each that
-        it finds written are counted, ``exact=False``, with a warning.
+        index is indirect.
     cache : bool
         Whether counts from this process's cache, or from the cache on disk, may be returned.
     dtypes : mapping of str to type, optional

@@ -31,21 +31,7 @@ BYTE_S = (1e-14, 1e-7)  # a byte of a stream [s]
 BARRIER_S = 1e-3  # most time of a barrier [s]
 NOISE = 2.0  # times of two kernels may be wrong by this factor
 WIDEST = 64  # lanes of a vector
-
-
-@dataclass(frozen=True)
-class DisturbedProbe:
-    """A caution: a probe's times are impossible, so it is not used."""
-
-    probe: str
-    reason: str  #: what is impossible
-    assumed: str  #: what is assumed in its place
-
-    def __str__(self) -> str:
-        return (
-            f"the probe '{self.probe}' was disturbed ({self.reason}) and was ignored: {self.assumed}; probe again on a "
-            "quiet machine: perfmodel calibrate --probes"
-        )
+AGAIN = "probe again on a quiet machine: perfmodel calibrate --probes"
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,8 @@ def _hides_lanes_on_a_cpu(facts: DeviceFacts, found: Mapping[str, Fact]) -> bool
     return facts.known("device_type") == "cpu" and order is not None and order.value == "multithreaded"
 
 
-def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[DisturbedProbe, ...]:
-    """Return the probes of the newest series without a fact, because all of their visits were disturbed."""
+def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[str, ...]:
+    """Return a note for each probe of the newest series without a fact, because all of its visits were disturbed."""
     runs = _of_device(facts, runs)
     newest = max((run.series for run in runs), default=0)
     reasons: dict[str, str] = {}
@@ -109,7 +95,10 @@ def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[Dist
     found = probed.probed_facts(undisturbed(runs))
     if _hides_lanes_on_a_cpu(facts, found):
         bad[probed.LANES] = found["lane_order"].source.partition("and ")[2]
-    return tuple(DisturbedProbe(probe, reason, _assumed(probe, facts)) for probe, reason in bad.items())
+    return tuple(
+        f"the probe '{probe}' was disturbed ({reason}) and was ignored: {_assumed(probe, facts)}; {AGAIN}"
+        for probe, reason in bad.items()
+    )
 
 
 def _assumed(probe: str, facts: DeviceFacts) -> str:

@@ -189,18 +189,6 @@ def test_accesses_without_lanes(statements: str, dtypes: dict[str, Any], expecte
     assert expected == {array: number for (_, _, array, _), number in peer_accesses(unit, SIZES).items()}
 
 
-def test_lanes_on_the_last_axis_that_a_statement_lacks() -> None:
-    """65 lanes: three sub-groups, which repeat what does not depend on them."""
-    unit = box("c[i, j, k] = a[i,j,k]*b[i,j,k]/3.0 + a[i,j,k]\ne[i, k] = g[i,k]*(2 + h[i,k])", MIXED_TYPES)
-    unit = lp.split_iname(unit, "j", 65, outer_tag="g.0", inner_tag="l.0")
-    counts, groups = count(unit, S), -(-L // 65)
-    for array, direction in (("g", "load"), ("h", "load"), ("e", "store")):
-        by_sub_group = counts.accesses("global", direction, array, granularity="subgroup")
-        assert N * M * groups * 3 == value(by_sub_group, SIZES)
-        assert N * M * groups * 3 == peer_accesses(unit, SIZES)["global", direction, array, "subgroup"]
-    assert 3 * N * M * L == value(counts.accesses(direction="load", dtype="float32"), SIZES)
-
-
 def test_barriers_in_loops() -> None:
     """Two in each of 500 iterations; ours are met by each of 97 work-items."""
     unit = make(
@@ -231,46 +219,6 @@ def test_tiled_matrix_product() -> None:
             assert number == value(counts.accesses("local", direction, fetched, granularity="subgroup"), SIZES)
             assert number == peer["local", direction, fetched, "subgroup"]
     assert N * L == value(counts.accesses("global", "store", "c"), SIZES) == peer["global", "store", "c", "workitem"]
-
-
-@pytest.mark.filterwarnings("ignore:_IndexStrideCoefficientCollector:UserWarning")
-def test_cyclic_indices_of_local_memory() -> None:
-    unit = make(
-        "{[io,jo,ii,ji,r]: 0<=io,jo<n/16 and 0<=ii,ji<16 and 0<=r<rept}",
-        """
-        for io, jo
-            <> loc[ii, ji] = 3.14f {id=start}
-            loc[ii, (ji+r+4) % 16] = loc[ii, (ji+r) % 16] {id=turn, dep=start}
-            out0[io*16+ii, jo*16+ji] = loc[ii, ji] {dep=turn}
-        end
-        """,
-        dtypes={"out0": F32},
-    )
-    unit = lp.tag_inames(unit, {"io": "g.1", "ii": "l.1", "jo": "g.0", "ji": "l.0"})
-    sizes = {"n": 512, "rept": 64}
-    expected = 2 * (64 + 1) * 512 * 512 // S
-    assert expected == value(count(unit, S).accesses("local", granularity="subgroup"), sizes)
-    assert expected == sum(n for key, n in peer_accesses(unit, sizes).items() if key[0] == "local")
-
-
-def test_footprints() -> None:
-    unit = make(
-        "{[i,k,j]: 0<=i,j,k<n}", "c[i, j] = sum(k, a[i, k]*b[k, j]) + a[i,j]", assumes="n>=1", dtypes={"a,b": F32}
-    )
-    counts = count(unit, S)
-    assert ["n^2"] * 3 == [str(counts.footprint(*key)) for key in (("a",), ("b",), ("c", "store"))]
-    every_second = make("{[i]: 0<=i<n}", "c[2*i] = a[i]", assumes="n>=1", dtypes={"a": F32})
-    counts = count(every_second, S)
-    assert 200 == counts.footprint("a")(n=200) == counts.footprint("c", "store")(n=200)
-    if not with_main():  # there gather_access_footprints returns sets that Loopy's own count refuses
-        assert {("a", "read"): 200, ("c", "write"): 200} == peer_footprints(every_second, {"n": 200})
-
-
-def peer_footprints(unit: Any, sizes: dict[str, int]) -> dict[tuple[str, str], int]:
-    from loopy.statistics import count as cardinality
-
-    found = lp.gather_access_footprints(unit)
-    return {key: cardinality(unit, cells).eval_with_dict(sizes) for key, cells in found.items()}
 
 
 MATVEC = "y[i] = sum(j, A[i,j]*x[j])"

@@ -67,12 +67,6 @@ def test_what_is_counted_beside_the_default() -> None:
     assert (640, 640) == (with_index["float32", "mul"], with_index["float32", "add"])
 
 
-@pytest.mark.parametrize(("size", "expected"), [(16, 40), (32, 20), (64, 10)])
-def test_sub_groups_are_of_the_given_size(size: int, expected: int) -> None:
-    counts = count(saxpy(), size, cache=False)
-    assert (size, expected) == (counts.subgroup_size, counts.sub_groups()(n=640))
-
-
 @pytest.mark.parametrize("size", [0, -1, 1025, 10**400, 2.5, "32", None])
 def test_a_sub_group_of_no_device_is_refused(size: Any) -> None:
     t_unit = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 1", lang_version=LANGUAGE)
@@ -112,9 +106,7 @@ def message(error: pytest.ExceptionInfo[Exception]) -> str:
 
 
 def untyped() -> lp.TranslationUnit:
-    return lp.make_kernel(
-        "{[i]: 0 <= i < n}", "c[i] = alpha*a[i] + b[i]", lang_version=LANGUAGE, assumptions="n >= 1"
-    )
+    return lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = alpha*a[i] + b[i]", lang_version=LANGUAGE, assumptions="n >= 1")
 
 
 def test_types_at_call_time() -> None:
@@ -139,8 +131,7 @@ def test_types_that_are_missing_are_named_together() -> None:
 @pytest.mark.parametrize(
     ("dtypes", "expected"),
     [
-        ({"q": np.float32}, "which is not an argument"),
-        ({"a": "quite long"}, "is 'quite long'; give a NumPy type"),
+        ({"q": np.float32}, "which is not an argument"), ({"a": "quite long"}, "is 'quite long'; give a NumPy type"),
         ({"d": np.float64}, "is float64, and the kernel has float32"),
     ],
 )
@@ -150,11 +141,6 @@ def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
     )
     with pytest.raises(KernelError, match=expected):
         count(t_unit, dtypes=dtypes)
-
-
-def test_a_type_given_twice_may_be_the_same() -> None:
-    t_unit = lp.add_dtypes(untyped(), {"a": np.float32})
-    assert 5 == count(t_unit, dtypes=dict.fromkeys(("a", "b", "alpha"), np.float32)).operations(kind="mul")(n=5)
 
 
 # }}}
@@ -237,15 +223,6 @@ def test_the_extent_of_an_indirectly_accessed_array_is_a_parameter() -> None:
     assert not counts.footprint("a").exact
 
 
-def test_a_size_on_which_only_barriers_depend_is_a_parameter() -> None:
-    t_unit = lp.make_kernel(
-        "{[l, k]: 0 <= l < 8 and 0 <= k < n}", "... lbarrier {id=wait, inames=k}",
-        [lp.ValueArg("n", np.int32)], assumptions="n >= 1", lang_version=LANGUAGE,
-    )
-    counts = count(t_unit)
-    assert ("n",) == counts.parameters == counts.barriers().parameters
-
-
 # }}}
 
 # {{{ parts of a kernel
@@ -272,12 +249,8 @@ def three_steps() -> lp.TranslationUnit:
 @pytest.mark.parametrize(
     ("within", "mul", "add", "loads", "stores"),
     [
-        ("", 8, 6, 12, 2),
-        ("id:compute*", 3, 1, 2, 1),
-        ("tag:early", 1, 1, 2, 0),
-        ("writes:out", 2, 0, 0, 1),
-        ("id:total*", 5, 5, 10, 1),
-        ("not id:compute* and not reads:w", 0, 0, 0, 1),
+        ("", 8, 6, 12, 2), ("id:compute*", 3, 1, 2, 1), ("tag:early", 1, 1, 2, 0), ("writes:out", 2, 0, 0, 1),
+        ("id:total*", 5, 5, 10, 1), ("not id:compute* and not reads:w", 0, 0, 0, 1),
     ],
 )
 def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores: int) -> None:
@@ -288,13 +261,6 @@ def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores:
     )
     assert tuple(16 * each for each in (mul, add, loads, stores)) == found
     assert (2, 16, 1) == (counts.work_groups()(n=16), counts.work_items()(n=16), counts.launches()(n=16))
-
-
-def test_parts_add_up_to_what_is_executed() -> None:
-    executed = execute(three_steps(), {"n": 16})
-    parts = [count(three_steps(), within=within) for within in ("id:compute*", "not id:compute*")]
-    for (dtype, kind), times in executed.operations.items():
-        assert times == sum(part.operations(dtype, kind)(n=16) for part in parts)
 
 
 def guarded() -> lp.TranslationUnit:

@@ -20,7 +20,6 @@ from perfmodel.errors import (
     DocumentError,
     KernelError,
     SizeError,
-    StatisticsNeededError,
     UnknownNameError,
 )
 from perfmodel.facts import DeviceFacts, Fact
@@ -31,18 +30,13 @@ GROUP = 16
 def kernel(
     domain: str, code: str, group: int = GROUP, assumptions: str = "n >= 1", **dtypes: type
 ) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        domain, code, assumptions=assumptions, lang_version=(2018, 2), name="made_up"
-    )
+    t_unit = lp.make_kernel(domain, code, assumptions=assumptions, lang_version=(2018, 2), name="made_up")
     t_unit = lp.add_dtypes(t_unit, dtypes)
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
 
 
 def axpy(assumptions: str = "n >= 1") -> lp.TranslationUnit:
-    return kernel(
-        "{[i]: 0 <= i < n}", "c[i] = 2*a[i] + b[i]", assumptions=assumptions,
-        a=np.float32, b=np.float32,
-    )
+    return kernel("{[i]: 0 <= i < n}", "c[i] = 2*a[i] + b[i]", assumptions=assumptions, a=np.float32, b=np.float32)
 
 
 def test_axpy_by_hand() -> None:
@@ -54,34 +48,12 @@ def test_axpy_by_hand() -> None:
     assert 5 == counts.accesses(array="a", granularity="subgroup")(n=n)
     assert 3 == counts.accesses(array="a", granularity="workgroup")(n=n)
     assert (3, 48, 6, 1) == (
-        counts.work_groups()(n=n), counts.work_items()(n=n), counts.sub_groups()(n=n),
-        counts.launches()(n=n),
+        counts.work_groups()(n=n), counts.work_items()(n=n), counts.sub_groups()(n=n), counts.launches()(n=n),
     )
     assert 48 - 37 == counts.idle_lanes()(n=n)
     assert 0 == counts.barriers()(n=n)
     assert 37 == counts.footprint("a")(n=n)
     assert 1 == counts.utilization("a")(n=n)
-
-
-def test_footprints_are_counted_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfmodel.counts import tables
-
-    made: list[str] = []
-    kept = tables.Footprint
-
-    def noted(sites, cardinalities):  # type: ignore[no-untyped-def]
-        made.append(sites[0][1].array)
-        return kept(sites, cardinalities)
-
-    monkeypatch.setattr(tables, "Footprint", noted)
-    counts = count(axpy(), cache=False)
-    assert 3 * 37 == counts.accesses()(n=37)
-    assert [] == made
-    assert 37 == counts.footprint("a")(n=37)
-    assert ["a"] == made
-    document = counts.to_json()
-    assert ["a", "b", "c"] == sorted(made)
-    assert ["[n] -> { n }"] * 3 == [row["footprint"]["polynomial"] for row in document["access_table"]]
 
 
 def skewed_tiles() -> lp.TranslationUnit:
@@ -114,45 +86,6 @@ def test_lines_by_hand() -> None:
     assert 10 == counts.lines("a", 16, per="instance")(n=37)
 
 
-@pytest.mark.parametrize(("stride", "conflicts"), [(1, 1), (2, 2), (16, 16), (32, 32), (33, 1)])
-def test_bank_conflicts_of_a_strided_tile(stride: int, conflicts: int) -> None:
-    t_unit = lp.make_kernel(
-        "{[g, i]: 0 <= g < n and 0 <= i < 32}",
-        f"""
-        for g, i
-            tile[{stride}*i] = 1.0f {{id=fill}}
-            c[g, i] = tile[{stride}*i] {{dep=fill}}
-        end
-        """,
-        [
-            lp.GlobalArg("c", np.float32, shape="n, 32"),
-            lp.TemporaryVariable("tile", np.float32, shape=(32 * stride,),
-                                 address_space=lp.AddressSpace.LOCAL),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "i": "l.0"})
-    loads = count(t_unit, 32).bank_conflicts("tile", banks=32, direction="load")
-    assert loads.exact
-    assert 7 * conflicts == loads(n=7)
-
-
-def test_madd_takes_the_place_of_a_product_and_a_sum() -> None:
-    counts = count(axpy(), group_multiply_add=True)
-    assert [("float32", "madd")] == [(row.dtype, row.kind) for row in counts.operation_table]
-    assert 37 == counts.operations(kind="madd")(n=37)
-
-
-def test_index_arithmetic_is_counted_on_demand() -> None:
-    assert 0 == count(axpy()).operations("int32")(n=37)
-    # 16*i_outer + i_inner in each of three subscripts: a product and a sum
-    asked = count(axpy(), include_index_arithmetic=True)
-    assert (3 * 37, 3 * 37) == (
-        asked.operations("int32", "mul")(n=37), asked.operations("int32", "add")(n=37)
-    )
-
-
 def test_reading_what_was_written() -> None:
     counts = count(axpy(), subgroup_size=8)
     again = KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))
@@ -166,18 +99,14 @@ def test_reading_what_was_written() -> None:
     ("place", "value", "said"),
     [
         (("subgroup_size",), None, "subgroup_size = None; it is an integer from 1 to 1024"),
-        (("subgroup_size",), 0, "subgroup_size = 0"),
-        (("subgroup_size",), 2000, "subgroup_size = 2000"),
-        (("subgroup_size",), "32", "subgroup_size = '32'"),
-        (("parameters",), [1], "parameters = "),
-        (("name",), 7, "name = 7"),
-        (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),
+        (("subgroup_size",), 0, "subgroup_size = 0"), (("subgroup_size",), 2000, "subgroup_size = 2000"),
+        (("subgroup_size",), "32", "subgroup_size = '32'"), (("parameters",), [1], "parameters = "),
+        (("name",), 7, "name = 7"), (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),
         (("operation_table", 0, "surprise"), 3, "surprise"),
         (("operation_table", 0, "count"), 3, "count is 3, not of type Count"),
         (("operation_table", 0, "count", "exact"), 1, "exact = 1"),
         (("operation_table", 0, "count", "polynomial"), "{ what }", "not a count"),
-        (("access_table", 0, "bits"), -32, "bits is -32"),
-        (("launch", "group_shape"), ["8"], "group_shape is"),
+        (("access_table", 0, "bits"), -32, "bits is -32"), (("launch", "group_shape"), ["8"], "group_shape is"),
         (("launch_table",), None, "not a count"),
     ],
 )
@@ -208,43 +137,8 @@ def test_a_program_that_is_none_is_refused_when_it_is_needed() -> None:
 # {{{ data-dependent kernels
 
 
-def rows_of_data() -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
-        """
-        for i
-            <> length = lengths[i]
-            c[i] = sum(j, a[j])
-        end
-        """,
-        [
-            lp.GlobalArg("a", np.float32, shape=lp.auto),
-            lp.GlobalArg("c", np.float32, shape="n"),
-            lp.GlobalArg("lengths", np.int32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    return lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-
-
-def test_statistics_are_asked_for_by_name() -> None:
-    with pytest.raises(StatisticsNeededError, match=r"'j'.*statistics") as caught:
-        count(rows_of_data())
-    assert ("j",) == caught.value.inames
-
-
-def test_mean_trip_counts_multiply_exactly() -> None:
-    counts = count(rows_of_data(), statistics={"j": 2.5})
-    assert Fraction(5, 2) * 37 == counts.operations(kind="add")(n=37)
-    assert counts.operations(kind="add").exact
-    assert not counts.accesses(array="a", granularity="subgroup").exact
-
-
 def flagged() -> lp.TranslationUnit:
-    return kernel(
-        "{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0", flag=np.int32, a=np.float32
-    )
+    return kernel("{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0", flag=np.int32, a=np.float32)
 
 
 def test_an_unknown_test_gives_an_upper_bound() -> None:
@@ -262,25 +156,6 @@ def test_a_probability_by_the_text_of_the_test() -> None:
 # }}}
 
 # {{{ what is refused
-
-
-def opaque() -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        [lp.CInstruction("i", "c[i] = a[i] + 1;", id="inline",
-                         read_variables=frozenset({"a"}), assignees=("c[i]",))],
-        [lp.GlobalArg("a, c", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    return lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-
-
-def test_c_instructions_ask_for_a_declared_count() -> None:
-    with pytest.raises(CountError, match=r"'inline'.*declared="):
-        count(opaque())
-    declared = count(opaque(), declared={"inline": {"operations": {("float32", "add"): 1}, "loads": {"a[i]": 1}}})
-    assert 37 == declared.operations("float32", "add")(n=37)
-    assert 37 == declared.accesses(array="a")(n=37)
 
 
 def test_unknown_array_lists_those_there_are() -> None:
@@ -328,8 +203,7 @@ def test_lines_need_the_sizes_that_strides_depend_on() -> None:
         "{[i, j]: 0 <= i < n and 0 <= j < 16}", "c[i, j] = a[i, j]",
         [
             lp.GlobalArg("a", np.float32, shape="n, 16", dim_tags="stride:ld, stride:1"),
-            lp.GlobalArg("c", np.float32, shape="n, 16"),
-            lp.ValueArg("n, ld", np.int32),
+            lp.GlobalArg("c", np.float32, shape="n, 16"), lp.ValueArg("n, ld", np.int32),
         ],
         assumptions="n >= 1", lang_version=(2018, 2),
     )
@@ -384,26 +258,11 @@ def test_an_array_that_is_never_accessed_has_no_accesses() -> None:
             found.accesses(array="b")
 
 
-def test_a_small_budget_leaves_counts_exact():
-    t_unit = kernel("{ [i, j]: 0 <= j <= i < n }", "b[i, j] = 2*a[i, j]", a=np.float32)
-    small, usual = count(t_unit, budget=1e-5, cache=False), count(t_unit, cache=False)
-    for counts in (small, KernelCounts.from_json(json.loads(json.dumps(small.to_json())))):
-        found = counts.footprint("a")
-        assert (28, True, 1e-5) == (found(n=7), found.exact, counts.budget)
-        assert "evaluated at given sizes only" in str(found)
-    assert "budget" not in usual.to_json()
-
-
 COUNTS = SimpleNamespace(name="work", launch=SimpleNamespace(group_shape=(16, 16), local_bytes=4096))
 
 
 def device(**known):
     return DeviceFacts("D", "P", "1", tuple((key, Fact(value, "", "by hand")) for key, value in known.items()))
-
-
-def test_what_fits_or_is_not_known_passes():
-    KernelCounts.check_launch(COUNTS, device())
-    KernelCounts.check_launch(COUNTS, device(max_work_group_size=256, local_memory_bytes=4096))
 
 
 @pytest.mark.parametrize(

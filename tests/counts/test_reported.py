@@ -51,16 +51,6 @@ def atomic_lines_slow() -> Any:
     return {array: [counts.lines(array)(n=700), counts.lines(array, n=700)()] for array in ("a", "out")}
 
 
-def c_instruction_accesses() -> Any:
-    code = lp.CInstruction(
-        "i", "out[i] = 2.0f*a[i];", read_variables=frozenset(["a", "i"]), assignees=("out[i]",), id="ci"
-    )
-    arguments = [lp.GlobalArg("a,out", np.float32, shape="n"), lp.ValueArg("n", np.int32)]
-    counts = counted(make("{[i]: 0<=i<n}", [code], arguments), declared={"ci": {("float32", "mul"): 1}})
-    accesses = counts.accesses(space="global")
-    return [counts.operations()(n=37), accesses(n=37), accesses.exact, str(accesses)]
-
-
 def float_of_inames() -> Any:
     found = []
     for body in ("2.0*i", "0.5*i", "(i+1)*a[i]", "10.0*(i-5.0)", "1.0*a[i] + 1.0*a[i]*a[i]"):
@@ -175,8 +165,6 @@ def fetching() -> set[tuple[tuple[int, ...], int]]:
 
 EXPECTED: dict[Callable[[], Any], Any] = {
     atomic_lines_slow: {"a": [lines_of_atomics(lambda i: i)] * 2, "out": [lines_of_atomics(lambda i: i % 20)] * 2},
-    # Two accesses for each of 37 products, which nobody declared.
-    c_instruction_accesses: [37, 74, False, "<= (2*n if n >= 0) (the accesses of the C instruction 'ci' are assumed)"],
     # As the ten executions of the generated text: a factor is a product, also 1.0.
     float_of_inames: [
         {"float32 mul": 10}, {"float32 mul": 10}, {"float32 add": 10, "float32 mul": 10},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
 from perfmodel.documents import shortened
-from perfmodel.errors import AssumedAccessWarning, CountError, listed
+from perfmodel.errors import CountError, listed
 
 # {{{ the dataflow
 
@@ -227,8 +226,7 @@ def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.
 # {{{ C instructions, whose code is opaque to Loopy
 
 Operations = Mapping[tuple[str, str], int]
-# Operations alone, or {"operations": ..., "loads": {"a[i]": 1}, "stores": {"out": 1}}.
-Declared = Mapping[str, Mapping[Any, Any]]
+Declared = Mapping[str, Mapping[str, Mapping[Any, Any]]]  # by instruction, as {"operations": ..., "loads": {"a[i]": 1}}
 DIRECTIONS = {"loads": "load", "stores": "store"}
 PARTS = {"operations", *DIRECTIONS}
 MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
@@ -241,11 +239,10 @@ DECLARED = (
 
 @dataclass(frozen=True)
 class Declaration:
-    """What one execution of a C instruction does; not exact where the accesses are not declared."""
+    """What one execution of a C instruction does."""
 
     operations: Operations = field(default_factory=dict)  # by type and kind
     accesses: tuple[AccessEvent, ...] = ()
-    exact: bool = True
 
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
         """Return the step of the instruction; its declared operations wait for one another."""
@@ -276,22 +273,14 @@ def declaration(
         if any(amount for amounts in parts.values() for amount in amounts.values()):
             raise CountError(f"the code of {name} is empty, so it executes nothing", "declare nothing for it")
         return Declaration()
-    given = {part: parts.get(part, {}) for part in DIRECTIONS}
-    exact = not given.keys().isdisjoint(parts)
-    if not exact:  # one load of each array that is read and one store of each that is written, at unknown indices
-        arrays = {"loads": instruction.read_dependency_names(), "stores": instruction.assignee_var_names()}
-        given = {part: {name: 1 for name in sorted(arrays[part]) if _is_array(kernel, name)} for part in DIRECTIONS}
+    touched = (*instruction.read_dependency_names(), *instruction.assignee_var_names())
+    if DIRECTIONS.keys().isdisjoint(parts) and any(_is_array(kernel, each) for each in touched):
+        raise CountError(f"the declaration of {name} has no 'loads' and no 'stores'", "add both, {} for no access")
     accesses = tuple(
         AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
-        for part, direction in DIRECTIONS.items() for text, amount in given[part].items() for _ in range(amount)
+        for part, direction in DIRECTIONS.items() for text, amount in parts.get(part, {}).items() for _ in range(amount)
     )
-    if accesses and not exact:
-        names = ", ".join(sorted({event.array for event in accesses}))
-        warnings.warn(
-            f"the accesses of {name} to {names} are not declared: one of each kind is counted, which is not exact; "
-            "declare its 'loads' and 'stores'", AssumedAccessWarning, stacklevel=2,
-        )
-    return Declaration(parts.get("operations", {}), accesses, exact or not accesses)
+    return Declaration(parts.get("operations", {}), accesses)
 
 
 def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
@@ -300,11 +289,9 @@ def _declared_parts(instruction: lp.CInstruction, declared: Declared, name: str)
         advice = f"declare what one execution does, as in count(..., declared={{'{instruction.id}': {example}}})"
         raise CountError(f"Loopy cannot read the code of {name}", advice)
     parts = declared[instruction.id]
-    if not (isinstance(parts, Mapping) and parts and all(isinstance(key, str) for key in parts)):
-        parts = {"operations": parts}
-    if not set(parts) <= PARTS:
-        problem = f"the declaration of {name} has a part '{min(set(parts) - PARTS)}'"
-        raise CountError(problem, "its parts are 'operations', 'loads' and 'stores'")
+    if not isinstance(parts, Mapping) or not set(parts) <= PARTS:
+        problem = f"the declaration of {name} cannot be used: it is {shortened(parts)}"
+        raise CountError(problem, "give a mapping with 'operations', 'loads' and 'stores'")
     for part, amounts in parts.items():
         if problem := _problem(part, amounts):
             raise CountError(f"the declaration of {name} cannot be used: {problem}", DECLARED)

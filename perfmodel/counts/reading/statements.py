@@ -171,11 +171,8 @@ class Statements:
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
         for key, amount in execution.operations.items():
             self.operations[self._executed(domain)][key] += amount
-        assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
-        reached = domain if execution.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
-        self.domains.unknown[reached] = self.domains.unknown.get(domain, ())
         for event in () if self.options.access_tags else execution.accesses:  # these have no tags
-            self.accesses[self._executed(reached)].append(self.indexing.access(event, domain, self.width))
+            self.accesses[self._executed(domain)].append(self.indexing.access(event, domain, self.width))
         self.steps.append(execution.step(self.kernel, instruction))
 
     def _record(

@@ -44,7 +44,7 @@ def test_declared_operations_of_c_code_wait_for_one_another() -> None:
         assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=False,
     )  # fmt: skip
     unit = lp.add_dependency(unit, "id:code", "id:load")
-    flow = flow_of(in_lanes(unit), declared={"code": {MUL: 1, ADD: 1}})
+    flow = flow_of(in_lanes(unit), declared={"code": {"operations": {MUL: 1, ADD: 1}}})
     assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=64)
 
 
