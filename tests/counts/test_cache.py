@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -16,7 +15,6 @@ import pytest
 from loopy.target.opencl import vec
 
 from perfmodel.counts import cache, count, counting
-from perfmodel.counts.reading.schedule import schedule
 from perfmodel.errors import UnknownStatisticWarning
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def double(name: str = "double", extra: str = "") -> lp.TranslationUnit:
     kernel = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[i]{extra}", name=name,
-        lang_version=(2018, 2), assumptions="n >= 1",
+        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[i]{extra}", name=name, lang_version=(2018, 2), assumptions="n >= 1",
     )
     return lp.add_dtypes(kernel, {"a": np.float32})
 
@@ -90,13 +87,6 @@ def test_the_source_of_every_folder_is_part_of_the_key(tmp_path, monkeypatch):
     assert 2 == len(environments)
 
 
-def test_versions_are_part_of_the_key(monkeypatch, made):
-    count(double())
-    monkeypatch.setattr(cache, "_environment", lambda: "another islpy")
-    count(double())
-    assert 2 == len(made)
-
-
 def test_switched_off(folder, made, monkeypatch):
     count(double(), cache=False)
     count(double(), cache=False)
@@ -145,15 +135,6 @@ def test_unwritable_folder_is_harmless(tmp_path, monkeypatch, made):
     assert 1 == len(made)
 
 
-def test_nothing_half_written_stays(folder, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(cache.os, "replace", full)
-    count(double())
-    assert [] == list(folder.iterdir())
-
-
 def test_size_is_bounded(folder, monkeypatch):
     count(double("first"))
     size = next(folder.iterdir()).stat().st_size
@@ -168,16 +149,6 @@ def test_size_is_bounded(folder, monkeypatch):
     for name in ("fifth", "sixth"):
         count(double(name))
     assert 2 == len(cache._memory)
-
-
-def test_the_folder_is_read_after_many_entries_only(folder, monkeypatch):
-    looked = []
-    monkeypatch.setattr(cache, "_trim", lambda directory: looked.append(len([*directory.iterdir()])))
-    monkeypatch.setattr(cache, "_written", itertools.count())
-    monkeypatch.setattr(cache, "TRIM_EVERY", 3)
-    for name in "abcdefg":
-        count(double(name))
-    assert [1, 4, 7] == looked
 
 
 def test_two_processes_at_once(tmp_path, folder):
@@ -197,15 +168,6 @@ def test_two_processes_at_once(tmp_path, folder):
     assert [0, 0] == [process.returncode for process in running]
     assert 1 == len(outputs)
     assert 5 == len(list(folder.glob("*.json"))) == len(list(folder.iterdir()))
-
-
-def test_warm_is_fast():
-    scheduled = schedule(double())
-    count(scheduled)
-    start = time.perf_counter()
-    for _ in range(100):
-        count(scheduled)
-    assert 1e-3 > (time.perf_counter() - start) / 100
 
 
 def test_vector_types_are_told_apart() -> None:

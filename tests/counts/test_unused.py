@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 
 import loopy as lp
 import numpy as np
 import pytest
 
-import perfmodel as pm
 from perfmodel.counts import count
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import UnknownStatisticWarning
@@ -59,17 +57,14 @@ def warned_of(statistics, *units, **options):
 USED = {"j": 2.5, "y[i] > 0": 0.5, "a:span": 8}
 
 
-@pytest.mark.parametrize(("key", "meant"), [
-    ("jj", "did you mean 'j'?"),
-    ("y[k] > 0", "did you mean 'y[i] > 0'?"),
-    ("y", "did you mean 'y[i] > 0'?"),
-    ("a", "did you mean 'a:span'?"),
-    ("row:span", "did you mean 'a:span'?"),
-    ("i > 3", "did you mean 'y[i] > 0'?"),
-    ("stop", "leave it out"),
-    ("n", "leave it out"),
-    ("i", "did you mean 'y[i] > 0'?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("jj", "did you mean 'j'?"), ("y[k] > 0", "did you mean 'y[i] > 0'?"), ("y", "did you mean 'y[i] > 0'?"),
+        ("a", "did you mean 'a:span'?"), ("row:span", "did you mean 'a:span'?"), ("i > 3", "did you mean 'y[i] > 0'?"),
+        ("stop", "leave it out"), ("n", "leave it out"), ("i", "did you mean 'y[i] > 0'?"),
+    ]
+)  # fmt: skip
 def test_each_count_warns_of_what_it_does_not_use(key, meant):
     for _ in range(2):  # from the cache too
         (text,) = warned_of({**USED, key: 1}, ragged())
@@ -97,13 +92,6 @@ def test_a_scalar_keeps_its_key_where_loopy_makes_an_array_of_it(tag):
     assert "did you mean 'cold" in warned_of({"cold[0]": 0.25}, cold(tag))[0]
 
 
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-def test_the_exact_key_is_taken_before_the_scalars():
-    both = {"cold": 0.25, "cold[k_inner]": 0.5}
-    assert "1/2*n" == str(count(cold("ilp"), statistics={"cold[k_inner]": 0.5}).operations(kind="mul"))
-    assert ["statistics['cold']"] == [text.partition(" is")[0] for text in warned_of(both, cold("ilp"))]
-
-
 def test_variants_need_not_use_the_same():
     keys = {"j": 2.5, "y[i] > 0": 0.5, "cold": 0.5, "nothing": 1}
 
@@ -115,18 +103,3 @@ def test_variants_need_not_use_the_same():
     with pytest.warns(UnknownStatisticWarning, match=r"'nothing'.*'j'.*'y\[i\] > 0'.*'cold'; leave it out") as seen:
         counted()
     assert 1 == len(seen)
-
-
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_so_in_several_processes(jobs):
-    variants = {"ragged": ragged, "cold": partial(cold, None), "fails": lambda: cold("no tag")}
-    with pytest.warns(UnknownStatisticWarning, match=r"statistics\['nothing'\]") as seen:
-        counted = pm.count_all(variants, jobs, statistics={"j": 2.5, "y[i] > 0": 0.5, "cold": 0.5, "nothing": 1})
-    assert (["fails"], 1) == ([*counted.errors], len(seen))
-
-
-def test_keys_are_stored():
-    counts = count(ragged(), statistics={"j": 2.5})
-    again = pm.KernelCounts.from_json(counts.to_json())
-    assert ("j", "a:span", "y[i] > 0") == counts.statistic_keys == again.statistic_keys
-    assert counts.hash == again.hash

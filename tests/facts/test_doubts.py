@@ -8,7 +8,13 @@ import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.doubts import (
-    DISTURBED, contradictions, disturbed, disturbed_probes, doubted_facts, undisturbed, with_probed_facts,
+    DISTURBED,
+    contradictions,
+    disturbed,
+    disturbed_probes,
+    doubted_facts,
+    undisturbed,
+    with_probed_facts,
 )
 from perfmodel.store.files import read_probes
 from tests.probed import chase, lanes, probe
@@ -153,9 +159,9 @@ def test_a_disturbed_probe_gives_no_fact_and_is_said():
     slow = changed(lanes(1), 941.0, lanes=1)
     assert "lane_order" not in with_probed_facts(CPU, [slow])
     (doubt,) = disturbed_probes(CPU, [slow])
-    for said in ("the probe 'lanes'", "8 lanes take 0.0085 times as long as 1", "as on every CPU, no work-items hide others",
+    for text in ("the probe 'lanes'", "8 lanes take 0.0085 times as long as 1", "as on every CPU, no work-items hide",
                  "perfmodel calibrate --probes"):  # fmt: skip
-        assert said in str(doubt)
+        assert text in doubt
     recorded = replace(slow, status="failed", message=f"{DISTURBED}8 lanes take 0.0085 times as long as 1")
     assert "8 lanes take" in str(disturbed_probes(CPU, [recorded])[0])
 

@@ -22,7 +22,6 @@ from perfmodel.facts.probed import (
     probed_facts,
     steps,
     times,
-    together,
 )
 from perfmodel.measuring.probes.caches import LINES, STRIDES, footprints
 from tests.probed import chase, lanes, probe
@@ -38,12 +37,6 @@ def test_the_launch_is_taken_off_and_the_first_runs_do_not_count():
 def test_the_lowest_visit_counts_in_the_order_of_the_settings():
     runs = [chase({128: 2e-9, 64: 1e-9}), chase({64: 3e-9, 128: 1.5e-9}, visit=1)]
     assert [((64,), pytest.approx(1e-9)), ((128,), pytest.approx(1.5e-9))] == list(times(runs, "bytes").items())
-
-
-def test_only_points_with_the_settings_asked_for():
-    settings = [{"nest": "looped", "n": 1}, {"nest": "straight", "n": 1}, {"n": 2}]
-    run = probe("nests", [(at, 1, seconds) for at, seconds in zip(settings, (2.0, 1.0, 5.0), strict=True)])
-    assert {(1,): 2.0} == dict(times([run], "n", nest="looped"))
 
 
 def test_a_later_series_replaces_an_earlier_one_probe_by_probe():
@@ -102,10 +95,6 @@ def test_the_line(line):
     assert line == cache_facts([capacity(), pairs(line)])["l1_line_bytes"].value
 
 
-def test_pairs_that_cost_the_same_tell_no_line():
-    assert "l1_line_bytes" not in cache_facts([capacity(), pairs(4)])
-
-
 def test_the_ways_of_the_first_cache():
     found = cache_facts([capacity(), pairs(64), conflicts(12, 64 * 64)])  # 64 sets of 12 lines of 64 bytes: 48 KiB
     assert (12, "") == (found["l1_ways"].value, found["l1_ways"].unit)
@@ -126,10 +115,6 @@ def test_fewer_lines_that_share_a_set_of_the_tlb_are_no_ways_of_the_cache():
     assert "l1_ways" not in cache_facts([capacity(), pairs(64), probe("conflicts", points)])
 
 
-def test_ways_that_only_one_stride_shows_are_not_told():
-    assert "l1_ways" not in cache_facts([capacity(), pairs(64), conflicts(12, STRIDES[-1])])
-
-
 PLACES = np.array(footprints(2**28), np.float64)
 KIB, MIB = 2**10, 2**20
 #: Capacities, and the times of a load on each plateau.
@@ -137,8 +122,7 @@ DEVICES = {
     "three caches": ((48 * KIB, MIB, 32 * MIB), (1.3, 4.0, 12.0, 125.0)),
     "a small share of the third": ((48 * KIB, MIB, 2.5 * MIB), (1.3, 4.0, 12.0, 125.0)),
     "a server": ((48 * KIB, 2 * MIB, 24 * MIB), (1.6, 5.0, 25.0, 110.0)),
-    "two caches": ((128 * KIB, 40 * MIB), (20.0, 130.0, 350.0)),
-    "one cache": ((MIB,), (5.0, 80.0)),
+    "two caches": ((128 * KIB, 40 * MIB), (20.0, 130.0, 350.0)), "one cache": ((MIB,), (5.0, 80.0)),
     "no cache": ((), (5.0,)),
 }
 
@@ -187,14 +171,6 @@ def test_one_disturbed_point_is_no_step():
     assert () == steps(PLACES.tolist(), heights.tolist())
 
 
-def test_a_slow_rise_is_no_step():
-    assert () == steps(PLACES.tolist(), (PLACES**0.1).tolist())
-
-
-def test_too_few_points_have_no_step():
-    assert () == steps([1, 2], [1, 9])
-
-
 def pages(walks: dict[int, float]):
     """Loads that take 1 ns, or 3 ns beyond 512 lines, and longer by what a look-up of their pages takes [ns]."""
     points = (
@@ -213,12 +189,6 @@ def test_pages_end_where_their_look_up_costs_most():
     walks = {2**k: 0.0 if k <= 6 else 1.5 if k <= 11 else 20.0 for k in range(4, 15)}
     facts = page_facts([pages(walks)])
     assert {"page_bytes": 4096, "tlb_pages": 2048} == {key: fact.value for key, fact in facts.items()}
-
-
-@pytest.mark.parametrize("walk", [0.0, 1.5])
-def test_huge_pages_tell_nothing(walk):
-    assert {} == page_facts([pages({2**k: walk if k > 6 else 0.0 for k in range(4, 15)})])
-    assert {} == page_facts([])
 
 
 def test_the_last_level_ends_beyond_the_second_levels_of_all_units():
@@ -323,11 +293,6 @@ def test_a_known_exponent(p):
     assert fact.source.startswith("measured, 3 kernels")
 
 
-def test_three_times_that_a_right_triangle_gives():
-    assert 5.0 == together(3.0, 4.0, 2.0)
-    assert pytest.approx(2.0, rel=1e-4) == exponent([(3.0, 4.0, 5.0)])
-
-
 def test_times_beyond_the_sum_or_below_the_maximum_give_a_bound():
     assert 1.0 == exponent([(1.0, 1.0, 3.0)])
     assert 16.0 == exponent([(1.0, 2.0, 1.5)])
@@ -335,12 +300,6 @@ def test_times_beyond_the_sum_or_below_the_maximum_give_a_bound():
         ("memory", 0, 1.0), ("compute", 4, 1.0), ("both", 4, 3.0),
     )])  # fmt: skip
     assert "1 or less" in overlap_facts([slow])["overlap_exponent"].source
-
-
-def test_one_time_that_is_much_the_longest_tells_nothing():
-    assert {} == overlap_facts([overlap(2.0, computing=(9.0,))])
-    assert {} == overlap_facts([overlap(2.0, computing=())])
-    assert {} == overlap_facts([])
 
 
 RUNS = (capacity(), pairs(64), conflicts(12, 4096), lanes(1), nests(8.0), barriers(1e-9, 1e-10), overlap(3.0))
@@ -359,17 +318,8 @@ def test_every_fact_has_a_key_with_its_unit_and_survives_a_file():
     assert known == DeviceFacts.from_json(known.to_json())
 
 
-def test_facts_that_the_device_has_stay():
-    assert 32768 == with_probed_facts(device(l1_bytes=32768), RUNS).value("l1_bytes")
-
-
 def test_ways_that_no_probe_tells_are_those_that_the_system_tells():
     known = with_probed_facts(device(l1_told_ways=8, l2_told_ways=16, l3_told_ways=11), RUNS)
     assert (12, 16) == (known.value("l1_ways"), known.value("l2_ways"))
     assert "l3_ways" not in known  # there was no third step
     assert "told" == known.fact("l2_ways").source
-
-
-def test_probes_of_another_device_do_not_count():
-    other = DeviceFacts("another", "a platform", "1", ())
-    assert other == with_probed_facts(other, RUNS)

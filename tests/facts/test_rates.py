@@ -27,10 +27,6 @@ def test_rates_of_a_device():
     assert EXPECTED == pytest.approx({name: rate.seconds(DEVICE) for name, rate in RATES.items()})
 
 
-def test_every_fact_of_a_rate_has_a_meaning():
-    assert set() == {key for rate in RATES.values() for key in rate.keys} - set(KEYS)
-
-
 def test_what_a_device_lacks():
     bare = DeviceFacts.from_mapping("bare", "", "", {"clock_hz": Fact(0.0, "Hz", "not told")})
     assert ("subgroup_size", "lanes_per_unit", "clock_hz") == RATES["issue"].lacking(bare)

@@ -54,14 +54,10 @@ def traits(nest, point):
     steps = [s(**point) for a in nest.accesses if a.address for s in a.address.steps.values() if a.space == "global"]
     trips = number["iterations"] / number["entries"]
     found = {
-        "guard": number["box"] > number["iterations"],
-        "copies": number["executions"] > number["iterations"],
-        "values kept over a barrier": number["kept"] > 0,
-        "short loop": bool(nest.inner) and 2 < trips <= 16,
-        "long loop": bool(nest.inner) and trips >= 256,
-        "loop between barriers": bool(nest.outer and nest.inner),
-        "chain": bool(nest.chains),
-        "arithmetic without a loop": not nest.inner and operations(nest, point) >= 4,
+        "guard": number["box"] > number["iterations"], "copies": number["executions"] > number["iterations"],
+        "values kept over a barrier": number["kept"] > 0, "short loop": bool(nest.inner) and 2 < trips <= 16,
+        "long loop": bool(nest.inner) and trips >= 256, "loop between barriers": bool(nest.outer and nest.inner),
+        "chain": bool(nest.chains), "arithmetic without a loop": not nest.inner and operations(nest, point) >= 4,
         "rows of a power of two": any(step >= PAGE and step % PAGE == 0 for step in steps),
         "padded rows": any(step >= PAGE and step % PAGE == 64 for step in steps),
     }
@@ -96,36 +92,6 @@ def test_groups_of_384_have_barriers():
     assert {"halo_tiles", "tile_copies", "tile_reuse"} == found
 
 
-def test_straight_chains_vary_the_operations_of_an_iteration():
-    for variant, counts in variants("straight_chains"):
-        assert () == storing(counts).inner
-        assert 2 * variant["length"] == operations(storing(counts), {"n": 4096})
-
-
-def test_load_streams_vary_the_accesses():
-    for variant, counts in variants("load_streams"):
-        assert variant["streams"] + 1 == len({access.array for access in storing(counts).accesses})
-
-
-def test_column_sums_go_to_more_pages_than_a_tlb_knows():
-    for variant, counts in variants("column_sums"):
-        (load,) = innermost(counts).accesses
-        assert 4 * (1024 + variant["pad"]) == load.step("row")(n=1024, k=8192)
-
-
-def test_large_arrays_vary_the_accesses():
-    for variant, counts in variants("large_arrays"):
-        assert variant["loads"] + 1 == len({access.array for access in storing(counts).accesses})
-        assert 2**24 * (variant["loads"] + 1) == counts.accesses()(n=2**24)
-
-
-def test_stored_rows_vary_loads_and_stores():
-    for variant, counts in variants("stored_rows"):
-        accesses = storing(counts).accesses
-        assert variant["loads"] == sum(access.direction == "load" for access in accesses)
-        assert variant["stores"] == len({access.array for access in accesses if access.direction == "store"})
-
-
 def test_sweeps_vary_the_step_of_the_loop():
     point = {"n": 1024, "k": 256}
     for variant, counts in variants("sweeps"):
@@ -139,21 +105,6 @@ def test_sweeps_vary_the_step_of_the_loop():
         assert across == load.step("i_inner")(**point)
 
 
-def test_halo_tiles_vary_the_lanes_that_load():
-    point = {"m": 384, "n": 128}
-    for variant, counts in variants("halo_tiles"):
-        depth, width = variant["height"] * variant["rows"], variant["width"]
-        loads = (depth + 2) * (width + 2) * (384 // depth) * (128 // width)
-        assert loads == innermost(counts).iterations(**point)
-
-
-def test_tile_copies_vary_the_work_items_of_a_row():
-    for variant, counts in variants("tile_copies"):
-        assert (variant["width"], variant["height"]) == tuple(counts.launch.group_shape[:2])
-        nest, point = storing(counts), {"m": 384, "n": 256}
-        assert variant.get("rows", 1) == nest.executions(**point) / nest.iterations(**point)
-
-
 def test_tile_reuse_varies_operations_copies_and_kept_values():
     point = {"n": 768, "k": 2}
     for variant, counts in variants("tile_reuse"):
@@ -163,13 +114,6 @@ def test_tile_reuse_varies_operations_copies_and_kept_values():
         # the sum is read and written, and the values that the operations use are read
         used = variant.get("kept", 1) if variant["operations"] > 1 else 0
         assert used + 2 == nest.kept(**point) / nest.executions(**point)
-
-
-def test_short_loops_vary_the_trips():
-    point = {"n": 1024, "k": 16}
-    for variant, counts in variants("short_loops"):
-        nest = innermost(counts)
-        assert variant["trips"] == nest.iterations(**point) / nest.entries(**point)
 
 
 def test_shifted_loads_vary_the_distance_of_loads():
@@ -182,24 +126,6 @@ def test_shifted_loads_vary_the_distance_of_loads():
         assert {step} >= {after - before for before, after in itertools.pairwise(starts)}
 
 
-def test_tile_neighbours_vary_the_cells_of_a_tile_that_a_work_item_reads():
-    cells = {"rows": 3, "columns": 3, "corners": 2, "square": 9}
-    for variant, counts in variants("tile_neighbours"):
-        tile = [access for access in storing(counts).accesses if access.space == "local"]
-        assert cells[variant["of"]] == len(tile)
-        pitches = {step() for access in tile for step in access.address.steps.values()} - {4}
-        assert all(pitch % (4 * (variant.get("width", 16) + 2)) == 0 for pitch in pitches)
-
-
-def test_tile_sums_vary_the_sums_that_a_work_item_keeps():
-    point = {"n": 512, "k": 2}
-    for variant, counts in variants("tile_sums"):
-        nest = innermost(counts)
-        assert variant["sums"] == len(nest.chains)
-        assert 2 * variant["sums"] == operations(nest, point)
-        assert variant.get("unroll", 1) == nest.executions(**point) / nest.iterations(**point)
-
-
 def test_shared_sweeps_vary_which_work_items_share():
     point = {"m": 16, "n": 256}
     for variant, counts in variants("shared_sweeps"):
@@ -207,48 +133,6 @@ def test_shared_sweeps_vary_which_work_items_share():
         pitch = 4 * (256 + variant.get("pad", 0))
         along = {"columns": (pitch, 0, 4), "rows": (4, pitch, 0), "across": (4, 0, pitch)}[variant["of"]]
         assert along == tuple(load.step(name)(**point) for name in ("step", "i_inner", "j_inner"))
-
-
-def test_pitched_stores_vary_the_length_of_a_row():
-    for variant, counts in variants("pitched_stores"):
-        (store,) = [access for access in storing(counts).accesses if access.direction == "store"]
-        assert 4 * (512 + variant.get("pad", 0)) == store.step("j_inner")(n=512)
-
-
-def test_group_sums_vary_the_steps_by_halves():
-    for variant, counts in variants("group_sums"):
-        steps = variant["width"].bit_length() - 1
-        barriers = counts.barriers()(n=8) / counts.work_items()(n=8) / variant.get("rows", 1)
-        assert steps <= barriers <= steps + 1
-
-
-def test_cells_per_item_vary_the_distance_of_lanes():
-    for variant, counts in variants("cells_per_item"):
-        nest, size = storing(counts), 8 if variant.get("dtype") == "float64" else 4
-        assert variant["cells"] == pytest.approx(nest.executions(n=8192) / nest.iterations(n=8192), rel=0.01)
-        lanes = {stride.distance.eval_with_dict({}) for access in nest.accesses for stride in access.lanes}
-        assert {variant["cells"] if variant["order"] == "items" else 1} == lanes, size
-
-
-def test_short_tables_vary_the_trips_of_both_loops():
-    for variant, counts in variants("short_tables"):
-        nest = innermost(counts)
-        copies = variant["length"] if variant.get("unroll") else 1
-        assert 1024 * variant.get("rows", 8) * variant.get("length", 8) == nest.executions(n=1024)
-        assert copies == nest.executions(n=1024) / nest.iterations(n=1024)
-
-
-def test_function_terms_call_each_function_once_in_an_iteration():
-    for variant, counts in variants("function_terms"):
-        calls = {(row.dtype, row.kind): row.count(n=256, k=8) for row in innermost(counts).operations}
-        assert 256 * 8 == calls[variant["dtype"], variant["term"]]
-
-
-def test_function_maps_compute_each_function_once_without_a_loop():
-    for variant, counts in variants("function_maps"):
-        (nest,) = counts.nests
-        calls = {(row.dtype, row.kind): row.count(n=256) for row in nest.operations}
-        assert ((), 256) == (nest.inner, calls[variant["dtype"], variant["term"]])
 
 
 def test_only_two_groups_are_also_groups_of_test_kernels():

@@ -67,11 +67,6 @@ def test_an_error_next_to_the_file_names_that_line(tmp_path):
     )
 
 
-def test_an_interrupt_passes(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        names(tmp_path, "raise KeyboardInterrupt")
-
-
 CLASS = """
 import _beside
 from perfmodel.kernels import KernelClass, Ladder

@@ -27,23 +27,6 @@ def test_fewer_shapes_are_those_nearest_to_256_work_items():
     assert {(16, 12), (16, 16)} == {v["work_group"] for v in kernel(dimensions=2).variants_on(4096, shapes=2)}
 
 
-def test_the_isolated_feature_is_a_name_or_depends_on_the_variant():
-    assert kernel().isolated({"a": 1}) is None
-    assert "f" == kernel(isolates="f").isolated({"a": 1})
-    assert "f1" == kernel(isolates=lambda a, **_: f"f{a}").isolated({"a": 1, "work_group": (8,)})
-
-
-def test_variants_can_be_replaced():
-    assert ({"a": 2},) == kernel().with_variants(({"a": 2},)).variants
-    assert "k" == kernel().with_variants(()).name
-
-
-def test_statistics_are_given_or_depend_on_the_variant():
-    assert {} == kernel().known_statistics({"a": 1})
-    assert {"j": 3} == kernel(statistics={"j": 3}).known_statistics({"a": 1})
-    assert {"j": 2} == kernel(statistics=lambda a, **_: {"j": 2 * a}).known_statistics({"a": 1, "work_group": (8,)})
-
-
 def test_a_ladder_of_step_two_is_the_papers():
     ladder = Ladder(lambda e: ({"n": 2**e},), start=3, step=2)
     assert (18, 20, 22, 24) == ladder.exponents(18)
@@ -53,12 +36,8 @@ def test_a_ladder_of_step_two_is_the_papers():
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
-        (4096, WORK_GROUPS[2, "medium"]),
-        (512, WORK_GROUPS[2, "medium"]),
-        (511, WORK_GROUPS[2, "small"]),
-        (256, WORK_GROUPS[2, "small"]),
-        (255, ((8, 8),)),
-        (1, ((1, 1),)),
+        (4096, WORK_GROUPS[2, "medium"]), (512, WORK_GROUPS[2, "medium"]), (511, WORK_GROUPS[2, "small"]),
+        (256, WORK_GROUPS[2, "small"]), (255, ((8, 8),)), (1, ((1, 1),)),
     ],
 )
 def test_work_groups_never_exceed_the_device(limit, expected):

@@ -33,49 +33,28 @@ def adds(unit: lp.TranslationUnit, statistics: dict[str, float] | None = None) -
     return str(count(unit, statistics=statistics).operations(kind="add")).partition(" (")[0]
 
 
-@pytest.mark.parametrize(("text", "statistics", "expected"), [
-    (f"b[i] + 1 if {C} else b[i] + 2", {}, "n"),
-    (f"b[i] + 1 if {C} else b[i] + 2", {C: 0.3}, "n"),
-    (f"b[i] + 1 + b[i] if {C} else b[i] + 2", {}, "<= 2*n"),
-    (f"b[i] + 1 if {C} else b[i]", {}, "<= n"),
-    (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {}, "n"),
-    (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {C: 0.3}, "n"),
-    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.5}, "n"),
-    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.75}, "<= 3/2*n"),
-    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {C: 0.25}, "<= 5/4*n"),
-    (f"b[i] + 1 if {C} or {D} else b[i] + 2", {}, "n"),
-    (f"b[i] + 1 if {C} and {D} else b[i] + 2", {}, "n"),
-    (f"b[i] + 1 + b[i] if {C} or {D} else b[i]", {C: 0.5, D: 0.5}, "3/2*n"),
-    (f"b[i] + 1 if {C} or {D} else b[i]/3 + 1 + a[i]", {f"{C} or {D}": 0.25}, "7/4*n"),
-    (f"b[i] + 1 + b[i] if {C} and {D} else b[i]", {f"{C} and {D}": 0.25}, "1/2*n"),
-    (f"b[i] + 1 if not ({C} or {D}) else b[i] + 2", {}, "n"),
-    (f"(b[i] + 1 if {C} else b[i]) * (b[i] if {C} else b[i] + 2)", {}, "n"),
-    (f"(b[i] + 1 if {C} else b[i]) * (b[i] + 3 if {C} else b[i])", {}, "<= 2*n"),
-    (f"(b[i] + 1 if {C} else b[i] + 2) + 1", {}, "2*n"),
-    (f"b[i] + 1 if i > 3 and {C} else b[i]", {}, "<= n - 4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "statistics", "expected"),
+    [
+        (f"b[i] + 1 if {C} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} else b[i] + 2", {C: 0.3}, "n"),
+        (f"b[i] + 1 + b[i] if {C} else b[i] + 2", {}, "<= 2*n"), (f"b[i] + 1 if {C} else b[i]", {}, "<= n"),
+        (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {}, "n"),
+        (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {C: 0.3}, "n"),
+        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.5}, "n"),
+        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.75}, "<= 3/2*n"),
+        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {C: 0.25}, "<= 5/4*n"),
+        (f"b[i] + 1 if {C} or {D} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} and {D} else b[i] + 2", {}, "n"),
+        (f"b[i] + 1 + b[i] if {C} or {D} else b[i]", {C: 0.5, D: 0.5}, "3/2*n"),
+        (f"b[i] + 1 if {C} or {D} else b[i]/3 + 1 + a[i]", {f"{C} or {D}": 0.25}, "7/4*n"),
+        (f"b[i] + 1 + b[i] if {C} and {D} else b[i]", {f"{C} and {D}": 0.25}, "1/2*n"),
+        (f"b[i] + 1 if not ({C} or {D}) else b[i] + 2", {}, "n"),
+        (f"(b[i] + 1 if {C} else b[i]) * (b[i] if {C} else b[i] + 2)", {}, "n"),
+        (f"(b[i] + 1 if {C} else b[i]) * (b[i] + 3 if {C} else b[i])", {}, "<= 2*n"),
+        (f"(b[i] + 1 if {C} else b[i] + 2) + 1", {}, "2*n"), (f"b[i] + 1 if i > 3 and {C} else b[i]", {}, "<= n - 4"),
+    ]
+)  # fmt: skip
 def test_expressions(text, statistics, expected):
     assert expected == adds(made(f"out[i] = ({text})"), statistics)
-
-
-@pytest.mark.parametrize("tag", [None, "l.0", "unr"])
-def test_loads_of_both_arms(tag):
-    counts = count(made(f"out[i] = (b[i] if {C} else b[n - i - 1]) + two[i]", tag=tag))
-    row = {row.array: row for row in counts.access_table}["b"]
-    assert counts.accesses(array="b")(n=16) == 16 == row.footprint(n=16)
-    assert counts.accesses(array="two").exact
-    assert not row.footprint.exact
-    if tag != "l.0":  # where lanes differ, so do the strides of the two rows
-        assert counts.accesses(array="b").exact
-    assert not counts.accesses(array="b", granularity="subgroup").exact
-
-
-IF = ("<> c = a[i] > 0.5", "if c", "    out[i] = b[i] + 1", "else", "    out[i] = b[i] + 2", "end")
-
-
-def test_statements_under_both_predicates():
-    assert "n" == adds(made("for i", *IF, "end"))
-    assert "n" == adds(made("for i", *IF, "end"), {"c": 0.25})
 
 
 def test_tests_of_which_the_data_are_written_between():

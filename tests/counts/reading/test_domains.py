@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from time import process_time
 
 import islpy as isl
 import loopy as lp
@@ -14,16 +13,7 @@ from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.symbolic import parse
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.domains import (
-    Domains,
-    affine_form,
-    condition_to_set,
-    hardware_axis,
-    is_affine_in,
-    names_in,
-    pw_aff,
-    size_parameters,
-)
+from perfmodel.counts.reading.domains import Domains, affine_form, condition_to_set, pw_aff
 from perfmodel.errors import StatisticsNeededError
 from tests import oracle
 from tests.oracle.compare import compare
@@ -41,26 +31,6 @@ def test_points_are_the_loop_domain_under_the_assumptions(scheduled) -> None:
     assert (True, None, 1) == (found.exact, found.trips, found.chance)
 
 
-def test_an_outer_nest_is_a_projection(scheduled) -> None:
-    # each i has a j (j = 0), so that the projection is all of 0 <= i < n
-    found = Domains(scheduled(*SQUARE), {}).domain(0, {"i"})
-    assert found.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n }"))
-
-
-def extremes(domains):
-    line = domains.line("i")
-    return line.dim_min_val(0), line.dim_max_val(0)
-
-
-def test_extremes_are_those_under_the_assumptions(scheduled) -> None:
-    nested = "{ [i, j]: 0 <= i < 16 and i <= j < 20 and j < n }", "out[i, j] = a[i, j]"
-    at_most_eight = Domains(scheduled(*nested, assumptions="1 <= n <= 8"), {})
-    # i <= j <= n - 1 <= 7
-    assert ["0", "7"] == [str(value) for value in extremes(at_most_eight)]
-    assert ["0", "15"] == [str(value) for value in extremes(Domains(scheduled(*nested), {}))]
-    assert ["0", "infty"] == [str(value) for value in extremes(Domains(scheduled(*SQUARE), {}))]
-
-
 def test_conditions_restrict_the_points(scheduled) -> None:
     domains = Domains(scheduled(*SQUARE), {})
     large = p.Comparison(ROW, ">=", 4)
@@ -68,11 +38,6 @@ def test_conditions_restrict_the_points(scheduled) -> None:
     assert inside.points.is_equal(isl.Set("[n] -> { [i] : 4 <= i < n }"))
     outside = domains.domain(0, {"i"}, ((p.LogicalNot(large), True),))
     assert outside.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n and i <= 3 }"))
-
-
-def test_equal_questions_have_one_domain(scheduled) -> None:
-    domains = Domains(scheduled(*SQUARE), {})
-    assert domains.domain(0, ["i", "j"]) is domains.domain(0, ("j", "i"))
 
 
 def test_a_test_of_data_has_a_probability(scheduled) -> None:
@@ -105,14 +70,6 @@ def test_a_loop_that_data_bound_needs_its_mean_trips(scheduled) -> None:
     assert Fraction(5, 2) == known.trips == known.factor
 
 
-def test_axes_and_parameters(scheduled) -> None:
-    kernel = scheduled("{ [i]: 0 <= i < n }", "out[i] = a[i]", split=16)
-    assert ("n",) == size_parameters(kernel)
-    assert ("g.0", "l.0") == (hardware_axis(kernel, "i_outer"), hardware_axis(kernel, "i_inner"))
-    line = Domains(kernel, {}).line("i_inner")
-    assert line.is_equal(isl.Set("[n] -> { [i_inner] : n >= 1 and 0 <= i_inner <= 15 and i_inner < n }"))
-
-
 @pytest.mark.parametrize("test", ["0.5*i < 1", "i/2 < 1", "i < 3 and 0.5*i < 1", "i < 2.5"])
 def test_a_fraction_in_a_test_makes_a_bound(test: str) -> None:
     """Against the execution: Loopy's own set of 0.5*i < 1 is that of 0*i < 1."""
@@ -142,35 +99,6 @@ def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
     kept = ["b_at", "c_at", "d_at", "e_at", "f_at", "n"]
     assert kept == domains.domain(0, ["i"]).points.get_var_names(isl.dim_type.param)
     assert tuple(kept) == domains.parameters
-
-
-def many_offsets(statements: int = 40) -> lp.TranslationUnit:
-    """Return a kernel with two tests in each statement and an offset for each of three arrays, as lazy arrays have."""
-    names = [f"{name}{k}" for k in range(statements) for name in "oab"]
-    arrays = [lp.GlobalArg(name, np.float64, shape=(8, 8), offset=lp.auto) for name in names]
-    lines = [
-        f"o{k}[i{k}, j{k}] = (a{k}[i{k}, i{k} % 4] if j{k} == 0 else 2*a{k}[j{k}, i{k}]) if i{k} < 3"
-        f" else b{k}[i{k} % 2, j{k}] {{id=s{k}{f', dep=s{k - 1}' if k else ''}}}" for k in range(statements)
-    ]
-    domains = [f"{{ [i{k}, j{k}]: 0 <= i{k}, j{k} < 8 }}" for k in range(statements)]
-    return lp.make_kernel(domains, "\n".join(lines), arrays, lang_version=(2018, 2))
-
-
-def test_time_does_not_grow_with_the_offsets_of_other_statements() -> None:
-    """Four times as many statements, and three offsets more for each, take a few times as long, not sixteen times."""
-
-    def seconds(statements: int) -> float:
-        unit = lp.linearize(lp.preprocess_program(many_offsets(statements)))
-        times = []
-        for _ in range(3):
-            begun = process_time()
-            counts = count(unit, cache=False)
-            times.append(process_time() - begun)
-        assert 64 * statements == counts.accesses(direction="store")(**dict.fromkeys(counts.parameters, 0))
-        return min(times)
-
-    seconds(2)  # imports
-    assert seconds(48) < 10 * seconds(12)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
@@ -244,31 +172,9 @@ def test_what_is_not_affine_with_integers_has_no_form(expr: object) -> None:
     assert affine_form(expr) is None
 
 
-def test_names() -> None:
-    assert {"i", "n"} == names_in(2 * ROW + N - 1)
-    assert {"i", "a"} == names_in(p.Subscript(p.Variable("a"), (ROW // 2,)))
-
-
-def test_affine_function() -> None:
-    expected = isl.PwAff("[n] -> { [i, j] -> [(2i - j + n + 1)] }")
-    assert expected.plain_is_equal(pw_aff(SPACE, 2 * ROW - J + N + 1))
-
-
-def test_quasi_affine_function() -> None:
-    expected = isl.PwAff("[n] -> { [i, j] -> [(floor((i)/4))] }")
-    assert expected.is_equal(pw_aff(SPACE, ROW // 4))
-
-
 def test_a_product_of_inames_is_refused() -> None:
     with pytest.raises(ExpressionToAffineConversionError):
         pw_aff(SPACE, ROW * J)
-
-
-def test_affine_in_allowed_names() -> None:
-    i, j = p.Variable("i"), p.Variable("j")
-    assert is_affine_in(2 * i + 3, {"i"}.__contains__)
-    assert not is_affine_in(2 * i + j, {"i"}.__contains__)  # j may be loaded
-    assert not is_affine_in(i * i, {"i"}.__contains__)
 
 
 @pytest.mark.parametrize(("left", "operator", "right"), [

@@ -54,15 +54,6 @@ def test_operations(code: str, expected: dict[tuple[str, str], int]) -> None:
     assert expected == amounts(walked(code))
 
 
-def test_complex_products() -> None:
-    # (a + bi)(c + di): 4 products, 2 sums; times a real number: 2 products
-    complex_types = {"out": np.complex64, "a": np.complex64}
-    both = walked("out[i] = a[i]*b[i]", b=np.complex64, **complex_types)
-    assert {("float32", "mul"): 4, ("float32", "add"): 2} == amounts(both)
-    mixed = walked("out[i] = a[i]*b[i]", **complex_types)
-    assert {("float32", "mul"): 2} == amounts(mixed)
-
-
 def test_the_place_of_an_element_is_free() -> None:
     walk = walked("out[i] = indexof(a[2*i])", out=np.int32)  # 2 * i in the generated code
     assert {} == amounts(walk)
@@ -75,18 +66,6 @@ def test_an_atomic_store_compares_the_old_value() -> None:
         for code in ("out[i] = a[i] {atomic=init}", "out[i] = out[i] + a[i] {atomic}")
     ]
     assert [["load", "store"]] * 2 == directions
-
-
-def test_index_arithmetic_on_request() -> None:
-    # 2*i + 1: one product and one sum of integers
-    walk = walked("out[i] = a[2*i + 1]", Options(include_index_arithmetic=True))
-    assert {("int32", "mul"): 1, ("int32", "add"): 1} == amounts(walk)
-
-
-def test_products_that_are_added_at_once() -> None:
-    # a*b + c*d: one product, and one madd
-    walk = walked("out[i] = a[i]*b[i] + c[i]*d[i]", Options(group_multiply_add=True))
-    assert {("float32", "mul"): 1, ("float32", "madd"): 1} == amounts(walk)
 
 
 def test_a_branch_has_its_condition() -> None:

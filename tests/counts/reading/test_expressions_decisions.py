@@ -8,7 +8,6 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import DECISIONS
-from perfmodel.features import operation_feature
 from tests import oracle
 
 N = 24
@@ -80,15 +79,3 @@ def test_a_search_for_the_largest_compares_at_each_step() -> None:
     expected = {("float32", "compare"): 8 * N}
     assert expected == decisions(count(unit, cache=False))
     assert expected == dict(oracle.execute(unit, {"n": N}, 32).operations)
-
-
-def test_decisions_are_read_back_and_belong_to_launches() -> None:
-    counts = count(kernel("out[i] = x[i] if x[i] > 0.25 else 2*x[i]"), cache=False)
-    again = KernelCounts.from_json(counts.to_json())
-    assert decisions(counts) == decisions(again) == {("float32", "compare"): N, ("float32", "select"): N}
-    assert counts.hash == again.hash
-    assert decisions(counts.compiled) == decisions(counts)
-    assert N + N + N == counts.operations()(n=N)
-    assert ["op_float32_compare", "op_float64_select"] == [
-        operation_feature("float32", "compare"), operation_feature("float64", "select")
-    ]

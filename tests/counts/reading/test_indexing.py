@@ -107,10 +107,6 @@ ROW, J, K, N, M = (p.Variable(name) for name in "ijknm")
 NAMES = ("i", "j", "k")
 
 
-def test_an_affine_index_stays_whole() -> None:
-    assert (Digit(2 * ROW + J, 1, None),) == digits(2 * ROW + J, NAMES)
-
-
 def plain(digit: Digit) -> tuple[object, str, str]:
     """Return the index's coefficients, and the factors of the stride and of the extent, sorted."""
     return affine_form(digit.index), factors(digit.stride), "any" if digit.extent is None else factors(digit.extent)
@@ -120,12 +116,6 @@ def factors(expr: object) -> str:
     if isinstance(expr, p.Product):
         return "".join(sorted("".join(map(factors, expr.children))))
     return "" if expr == 1 else str(expr)
-
-
-def test_rows_of_n_cells() -> None:
-    # n*i + j: row i, of stride n and any extent; column j, of stride 1, below n
-    expected = [({"": 0, "i": 1}, "n", "any"), ({"": 0, "j": 1}, "", "n")]
-    assert expected == [plain(digit) for digit in digits(N * ROW + J, NAMES)]
 
 
 def test_planes_of_rows() -> None:

@@ -10,9 +10,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.indexing import Lanes, Layout, quasi_polynomial, uniform_scalars
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.indexing import Lanes, Layout, quasi_polynomial
 
 LANE, K, N = p.Variable("l"), p.Variable("k"), p.Variable("n")
 DOMAIN = Domain(0, isl.Set("[n] -> { [l, k] : 0 <= l < 32 and 0 <= k < n }"), ("l.0", ""))
@@ -20,10 +18,7 @@ LANES = Lanes(DOMAIN, 32, ("n",))
 
 
 def found(*indices, layout):
-    return [
-        (str(stride.distance), stride.along_unit_axis)
-        for stride in LANES.strides(indices, Layout(layout))
-    ]
+    return [(str(stride.distance), stride.along_unit_axis) for stride in LANES.strides(indices, Layout(layout))]
 
 
 def test_neighbours_in_a_vector() -> None:
@@ -54,12 +49,6 @@ def test_lanes_that_share_a_cell() -> None:
     # lane 31 is the last one: it takes the distance to lane 30, which is in its cell
     assert [*range(0, 32, 2), 31] == lanes["{ 0 }"]
     assert list(range(1, 31, 2)) == lanes["{ 1 }"]
-
-
-def test_no_lanes_is_no_distance() -> None:
-    alone = Lanes(Domain(0, isl.Set("[n] -> { [k] : 0 <= k < n }"), ("",)), 1, ("n",))
-    (stride,) = alone.strides((K,), Layout((1,)))
-    assert ("{ 0 }", None, 0) == (str(stride.distance), stride.within, stride.along_unit_axis)
 
 
 def test_products_of_parameters() -> None:
@@ -127,11 +116,6 @@ def test_outside_of_the_loop_that_writes_it_a_scalar_may_differ():
 def test_a_write_under_a_condition_is_not_shared():
     code = GATHER.replace("{{id=box}}", "{{id=box, if=l > 3}}")
     assert access_to_a(code=code).indirect
-
-
-def test_names_come_with_the_loops_around_their_writes():
-    kernel = schedule(gather()).default_entrypoint
-    assert {"box": frozenset("gk")} == uniform_scalars(kernel, Domains(kernel, {}).axes)
 
 
 # }}}

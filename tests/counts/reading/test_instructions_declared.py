@@ -26,9 +26,7 @@ def kernel(statement: object) -> lp.TranslationUnit:
 
 def opaque() -> lp.TranslationUnit:
     code = "out[i] = a[2*i]*a[2*i + 1];"
-    return kernel(lp.CInstruction(
-        "i", code, read_variables=frozenset({"a", "i"}), assignees=("out[i]",), id="code"
-    ))
+    return kernel(lp.CInstruction("i", code, read_variables=frozenset({"a", "i"}), assignees=("out[i]",), id="code"))
 
 
 def declared(given: dict) -> KernelCounts:

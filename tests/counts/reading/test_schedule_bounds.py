@@ -8,7 +8,6 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import count
 from perfmodel.counts.points.set_counter import BudgetSpentError
 from perfmodel.counts.reading import schedule as scheduling
 from perfmodel.counts.reading.schedule import refuse_outside, schedule
@@ -25,9 +24,8 @@ def through(space="local", code=("t[i, j] = a[g, i, j] {id=w}", "out[g, j, i] = 
         f"[n] -> {{[g, i, j]: 0 <= g < n and 0 <= i < {ROWS} and 0 <= j < {COLUMNS}}}", list(code),
         [
             lp.GlobalArg("a", np.float32, shape=f"n, {ROWS}, {COLUMNS}"),
-            lp.GlobalArg("out", np.float32, shape=f"n, {COLUMNS}, {ROWS}"),
-            lp.GlobalArg("order", np.int32, shape=ROWS), lp.ValueArg("n", np.int32),
-            lp.TemporaryVariable("t", np.float32, **temporary),
+            lp.GlobalArg("out", np.float32, shape=f"n, {COLUMNS}, {ROWS}"), lp.GlobalArg("order", np.int32, shape=ROWS),
+            lp.ValueArg("n", np.int32), lp.TemporaryVariable("t", np.float32, **temporary),
         ],
         assumptions="n >= 1", lang_version=(2018, 2),
     )
@@ -51,12 +49,8 @@ def highest(kernel):
 @pytest.mark.parametrize(
     ("layout", "inside"),
     [
-        ({}, True),
-        ({"strides": (17, 1)}, False),
-        ({"strides": (16, 1)}, True),
-        ({"strides": (1, 8)}, True),
-        ({"strides": (1, 9)}, False),
-        ({"strides": (17, 1), "storage_shape": (ROWS, 17)}, True),
+        ({}, True), ({"strides": (17, 1)}, False), ({"strides": (16, 1)}, True), ({"strides": (1, 8)}, True),
+        ({"strides": (1, 9)}, False), ({"strides": (17, 1), "storage_shape": (ROWS, 17)}, True),
         ({"strides": (17, 1), "shape": (ROWS, 17)}, True),
     ],
 )
@@ -120,15 +114,3 @@ def test_what_isl_cannot_decide_passes(monkeypatch):
         patch.setattr(scheduling, "check_bounds", spent)
         refuse_outside(kernel)
     refuse_outside(schedule(through("private", STORE_BY_DATA, strides=(16, 1))))
-
-
-def test_whoever_switched_the_check_off_knows_better():
-    kernel = lp.set_options(through(strides=(17, 1)), enforce_array_accesses_within_bounds="no_check")
-    refuse_outside(schedule(kernel))
-
-
-def test_count_refuses_where_it_is_asked_to_check():
-    kernel = through(strides=(17, 1))
-    assert ROWS * COLUMNS * 5 == count(kernel, cache=False).accesses(array="t", direction="store")(n=5)
-    with pytest.raises(KernelError, match="128 cells"):
-        count(kernel, cache=False, check=True)

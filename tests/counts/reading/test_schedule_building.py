@@ -10,7 +10,6 @@ import pytest
 
 from perfmodel.counts import cache, count
 from perfmodel.counts.reading import schedule as scheduling
-from perfmodel.counts.reading.schedule import BuildCheck
 from perfmodel.errors import KernelError
 
 
@@ -85,18 +84,6 @@ def test_a_refusal_of_the_scheduler_is_remembered_too(monkeypatch):
     monkeypatch.setattr(scheduling, "check", None)  # not called again
     assert found == refused()
     assert found == refused()
-
-
-def test_without_a_cache_each_check_is_made(built, folder):
-    for _ in range(2):
-        count(double(), cache=False, check=True)
-    assert 2 == len(built)
-    assert not folder.exists()
-
-
-@pytest.mark.parametrize("check", [BuildCheck(), BuildCheck("why", "how")])
-def test_json_and_back(check):
-    assert check == BuildCheck.from_json(json.loads(json.dumps(check.to_json())))
 
 
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")

@@ -43,10 +43,6 @@ def test_a_function_on_points_without_dimensions_becomes_one_of_parameters():
         assert isl.PwAff("[n] -> { [(n - 1)] }").is_equal(isl.PwAff(str(function)))
 
 
-def test_numbers_stay_numbers():
-    assert 5 == sets.plain(5)
-
-
 @pytest.mark.parametrize(("names", "parameters"), [(("i",), []), (("i", "n"), ["n"])])
 def test_a_size_that_was_fixed_is_no_parameter_any_more(names, parameters):
     kernel = kernel_with("[n] -> { [i] : 0 <= i < n and n = 5 }", *names)
@@ -54,16 +50,6 @@ def test_a_size_that_was_fixed_is_no_parameter_any_more(names, parameters):
         assert parameters == points.get_var_names(PARAM)
     (domain,) = sets.domains(kernel)
     assert 5 == domain.dim_max_val(0).to_python() + 1
-
-
-def test_other_domains_are_kept_in_the_form_of_the_loopy_here():
-    unit = lp.make_kernel("{ [i] : 0 <= i < 8 }", "out[i] = 1.0", lang_version=LANGUAGE)
-    (domain,) = sets.domains(unit.default_entrypoint)
-    kernel = sets.with_domains(unit.default_entrypoint, [domain.lower_bound_val(SET, 0, isl.Val(2))], name="other")
-    assert "other" == kernel.name
-    assert type(unit.default_entrypoint.domains[0]) is type(kernel.domains[0])
-    first, last = sets.bounds(kernel, "i", constants_only=True)
-    assert (2, 7) == (first.min_val().to_python(), last.max_val().to_python())
 
 
 def test_a_fixed_size_counts_like_a_number():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import islpy as isl
 import loopy as lp
-import numpy as np
 import pymbolic.primitives as p
 import pytest
 
@@ -12,7 +11,6 @@ from perfmodel.counts.program.program import Launch, Operation
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.statements import Declared, Statements
 from perfmodel.counts.reading.values import Options
-from perfmodel.errors import CountError
 from tests.counts.reading.test_expressions_accesses import vector_kernel
 
 LAUNCH = Launch("kernel", (), (), isl.Set("{ [] }"))
@@ -71,29 +69,3 @@ def test_a_vector_is_one_access_and_an_operation_for_each_lane() -> None:
     assert {("i", "v"): (1, 0), ("i",): (0, 2)} == {
         tuple(sorted(one.domain.names)): (len(one.operations), len(one.accesses)) for one in found.collected()[0]
     }
-
-
-def opaque() -> lp.LoopKernel:
-    code = lp.CInstruction(
-        "i", "y = 2*x;", assignees=("y",), read_variables=frozenset({"x"}), id="code", within_inames=frozenset({"i"})
-    )
-    scalars = [lp.TemporaryVariable(name, np.float32, address_space=lp.AddressSpace.PRIVATE) for name in "xy"]
-    instructions = ["x = 3 {id=first}", code]
-    unit = lp.make_kernel("{ [i]: 0 <= i < 8 }", instructions, [*scalars, ...], lang_version=(2018, 2))
-    return unit.default_entrypoint
-
-
-def test_declared_operations_of_c_code() -> None:
-    found = statements(opaque(), {"code": {("float32", "mul"): 1, ("int32", "shift"): 2}})
-    found.add_instruction("code", ())
-    (statement,), decisions = found.collected()
-    assert () == decisions
-    assert (Operation("float32", "mul", 1), Operation("int32", "shift", 2)) == statement.operations
-    (step,) = found.steps
-    assert "code" == step.name
-    assert (["x"], ["y"]) == ([one.variable for one in step.readings], [one.variable for one in step.writings])
-
-
-def test_c_code_without_a_declaration_is_refused() -> None:
-    with pytest.raises(CountError, match=r"the C instruction 'code'.*declared=\{'code'"):
-        statements(opaque()).add_instruction("code", ())

@@ -10,7 +10,7 @@ import pymbolic.primitives as p
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.values import flat_terms, in_memory, is_sign, promote, real_part, text_of
+from perfmodel.counts.reading.values import in_memory, promote, text_of
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -25,20 +25,6 @@ from perfmodel.counts.reading.values import flat_terms, in_memory, is_sign, prom
 def test_promotion(left: str, right: str, expected: str) -> None:
     assert np.dtype(expected) == promote(np.dtype(left), np.dtype(right))
     assert np.dtype(expected) == promote(np.dtype(right), np.dtype(left))
-
-
-def test_real_parts() -> None:
-    assert np.dtype("float64") == real_part(np.dtype("complex128"))
-    assert np.dtype("int32") == real_part(np.dtype("int32"))
-
-
-def test_terms_of_nested_sums() -> None:
-    a, b, c = (p.Variable(name) for name in "abc")
-    assert [a, b, c] == flat_terms(p.Sum((a, p.Sum((b, c)))))
-
-
-def test_a_sign_is_free_and_a_factor_1_is_not() -> None:
-    assert [False, True, False, False] == [is_sign(value) for value in (1, -1, 2, p.Variable("a"))]
 
 
 def test_what_lies_in_memory() -> None:

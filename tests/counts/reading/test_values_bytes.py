@@ -92,10 +92,6 @@ def test_arrays_side_by_side_in_a_storage() -> None:
     check(lp.allocate_temporaries_for_base_storage(unit, aliased=False), 4*60, 0)
 
 
-def test_arrays_in_global_storage_take_no_local_bytes() -> None:
-    check(aliased(stages(*(temporary(f"t{k}", (20,), GLOBAL) for k in range(2))), ("t0", "t1")), 0, 0)
-
-
 def test_a_storage_that_is_not_declared_yet_counts_once() -> None:
     unit = lp.alias_temporaries(stages(temporary("t0", (20,), LOCAL), temporary("t1", (30,), LOCAL)), ("t0", "t1"))
     assert 4*30 == count(unit, cache=False).launch.local_bytes

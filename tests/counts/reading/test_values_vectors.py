@@ -15,7 +15,6 @@ from tests.oracle.compare import compare
 # Loopy's persistent key takes all vector types and structures for one, and its own cache tells of it
 pytestmark = pytest.mark.filterwarnings("ignore::pytools.persistent_dict.CollisionWarning")
 SIZES = {"n": 37}
-PAIR = np.dtype([("x", np.float32), ("y", np.float32)])
 PADDED = np.dtype({"names": ["x", "y"], "formats": [np.int32, np.float64], "offsets": [0, 8], "itemsize": 16})
 
 
@@ -87,11 +86,6 @@ def test_members_of_several_sizes() -> None:
     assert (4 * 37, False) == (cells(**SIZES), cells.exact)
 
 
-def test_a_structure_is_one_access() -> None:
-    counts = counted("out[i] = a[i]", a=PAIR, out=PAIR)
-    assert [("struct", 64)] * 2 == [(row.dtype, row.bits) for row in counts.access_table]
-
-
 def test_a_member_of_a_flattened_array() -> None:
     unit = lp.make_kernel(
         "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = 2*a[m*i + j].s1",
@@ -107,12 +101,6 @@ def test_a_member_that_is_not_aligned_is_refused() -> None:
     packed = np.dtype([("flag", np.int8), ("x", np.float32)])
     with pytest.raises(CountError, match="begin at byte 1 of a type of 5 bytes; align the members"):
         counted("out[i] = a[i].x", a=packed, out=np.float32)
-
-
-def test_half() -> None:
-    counts = counted("out[i] = 2*a[i] + b[i]", a=np.float16, b=np.float16, out=np.float16)
-    assert {("float16", "mul"): 37, ("float16", "add"): 37} == operations(counts)
-    assert {16} == {row.bits for row in counts.access_table}
 
 
 def test_random_numbers_are_vectors() -> None:

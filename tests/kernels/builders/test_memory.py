@@ -9,20 +9,9 @@ import pytest
 from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.features import stride_class
-from perfmodel.kernels.builders.arithmetic import CHAINS, chain_kernel, chain_steps
+from perfmodel.kernels.builders.arithmetic import CHAINS, chain_kernel
 from perfmodel.kernels.builders.chains import WIDTH, chains, chains_reference
-from perfmodel.kernels.builders.memory import copied, end, stored, strided, strides_in_turn, tile_copy
-
-
-def test_where_an_axis_ends():
-    assert ["n", "n - 1"] == [end("n", guarded) for guarded in (False, True)]
-
-
-def test_the_last_place_of_the_last_axis_keeps_its_contents():
-    before = np.zeros((2, 3))
-    assert [[1, 1, 0], [1, 1, 0]] == stored(np.ones((2, 3)), before, guarded=True).tolist()
-    assert [[1, 1, 1], [1, 1, 1]] == stored(np.ones((2, 3)), before, guarded=False).tolist()
-    assert not before.any()
+from perfmodel.kernels.builders.memory import copied, strided, tile_copy
 
 
 def test_each_tile_is_stored_with_its_last_row_first():
@@ -52,24 +41,11 @@ def test_a_group_loads_its_tile_with_the_halo_and_stores_the_tile():
 def test_the_class_is_that_of_the_counted_kernel(stride, offsets, expected):
     assert expected == stride_class(stride, offsets, stride)
     arrays = [
-        lp.GlobalArg("a", np.float32, shape=f"{stride}, n, k", order="F"),
-        lp.GlobalArg("out", np.float32, shape="n"),
+        lp.GlobalArg("a", np.float32, shape=f"{stride}, n, k", order="F"), lp.GlobalArg("out", np.float32, shape="n"),
     ]
     counts = count(strided("out[i] = sum((r, o), a[o, i, r])", arrays, offsets, "load", (256,)))
     found = features.evaluate(counts, {"n": 1024, "k": 4})
     assert 1024 * 4 * offsets == found[f"global_load_32_{expected}"]
-
-
-def test_every_stride_comes_once_before_any_comes_twice():
-    found = strides_in_turn({2: (1, 2), 3: (1, 3, 2), 8: (4,)})
-    assert [(2, 1), (3, 1), (8, 4), (2, 2), (3, 3), (3, 2)] == [(v["stride"], v["offsets"]) for v in found]
-
-
-def test_each_step_waits_for_the_one_before():
-    assert ["acc[u] = p {id=s0, dep=first}"] == chain_steps(["p"])
-    both = ["acc[u] = acc[u] + p {id=s0, dep=first}", "acc[u] = acc[u]*p {id=s1, dep=s0}"]
-    assert both == chain_steps(["acc[u] + p", "acc[u]*p"])
-    assert "acc[u] = acc[u]/q {id=s2, dep=s1}" == chain_steps(["p", "q", "acc[u]/q"])[2]
 
 
 @pytest.mark.parametrize("form", CHAINS)

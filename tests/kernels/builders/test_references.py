@@ -7,19 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.kernels.builders.arithmetic import TERMS, potentials, term_feature
+from perfmodel.kernels.builders.arithmetic import TERMS, potentials
 from perfmodel.kernels.builders.memory import TILES, tile_sums
-from perfmodel.kernels.builders.tiles import differences, product
+from perfmodel.kernels.builders.tiles import differences
 
 
 def test_tile_sums_repeat_over_the_groups():
     a = np.arange(2 * TILES * 2, dtype=float).reshape(2, -1)
     expected = [sum(a[row, 2 * tile + lane] for row in range(2) for tile in range(TILES)) for lane in (0, 1)]
     assert expected * 3 == list(tile_sums({"a": a, "n": 6}, work_group=(2,))["out"])
-
-
-def test_product():
-    assert [[11.0]] == product({"a": np.array([[1.0, 2.0]]), "b": np.array([[3.0], [4.0]])})["c"].tolist()
 
 
 def test_potentials_of_two_points():
@@ -36,12 +32,7 @@ def test_differences_keep_the_border():
 
 
 @pytest.mark.parametrize(
-    ("term", "expected"),
-    [("rsqrt", 0.5), ("sqrt", 2), ("exp", math.exp(-4)), ("div", 0.375), ("mul", 1024)],
+    ("term", "expected"), [("rsqrt", 0.5), ("sqrt", 2), ("exp", math.exp(-4)), ("div", 0.375), ("mul", 1024)],
 )
 def test_terms_at_four(term, expected):
     assert pytest.approx(expected) == TERMS[term][1](4.0)
-
-
-def test_only_products_and_quotients_have_a_feature_of_their_own():
-    assert ["op_float32_special", "op_float64_div"] == [term_feature("exp", "float32"), term_feature("div", "float64")]

@@ -40,8 +40,7 @@ def copied(size, tile):
 
 
 @pytest.mark.parametrize(
-    ("name", "place"),
-    [(name, place) for name in ("convolution15", "convolution15-wide") for place in (1500, 3333)],
+    ("name", "place"), [(name, place) for name in ("convolution15", "convolution15-wide") for place in (1500, 3333)],
 )
 def test_convolution(name, place):
     check_convolution(name, space(name).configurations[place])
