@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import islpy as isl
 import numpy as np
 
-from perfmodel.counts import rows
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.program.program import SPAN
+from perfmodel.counts.quasipoly.arguments import INTEGERS
 from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.instructions import Declared
@@ -173,7 +173,7 @@ def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> d
     (entry,) = scheduled.entrypoints
     arguments = scheduled[entry].arg_dict
     types = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
-    return {name: kind if kind in rows.INTEGERS else "int64" for name, kind in types.items() if kind != "int32"}
+    return {name: kind if kind in INTEGERS else "int64" for name, kind in types.items() if kind != "int32"}
 
 
 def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import islpy as isl
 
+from perfmodel.counts.quasipoly.arguments import INTEGERS
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.documents import MOST_LANES, shortened
 from perfmodel.errors import DocumentError
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
-#: Types of size arguments; other types count as the widest.
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DEFERRED = ("footprint", "filled")  # of an access row: counted at their first use
 Row = TypeVar("Row")
 

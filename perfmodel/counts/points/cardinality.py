@@ -1,4 +1,4 @@
-"""The number of points of a set, as a function of parameters: the value, formulas for intervals, bounds by boxes."""
+"""The number of points of a set, as a function of parameters, and formulas for products of intervals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from math import prod
 from typing import Any
 
 import islpy as isl
@@ -15,27 +14,18 @@ from perfmodel.counts.points.factors import Multiple, factored, straightened
 from perfmodel.counts.points.polytopes import AffineForm, Polytope
 from perfmodel.errors import CountError
 
-SET, PARAM = isl.dim_type.set, isl.dim_type.param
+PARAM = isl.dim_type.param
 NOTHING = isl.PwQPolynomial("{ 0 }")
-#: The exact value of a count.
-Number = int | Fraction
-MOST_PIECES = 256
-"""Functions of more pieces are not simplified: the time of adding and gist grows with the pieces."""
-MOST_FLOORS = 16
-"""Nor are functions of more floors: gist takes 11 s on 13 pieces with 27 floors, and simplifies nothing."""
+Number = int | Fraction  # the exact value of a count
+# Functions of more pieces or floors are not simplified: gist takes 11 s on 13 pieces with 27 floors, for nothing.
+MOST_PIECES, MOST_FLOORS = 256, 16
+# Sums of more floors are not made: isl may take minutes for one addition, without counting operations.
 MOST_FLOORS_ADDED = 24
-"""Sums of more floors are not made: isl may take minutes for one addition, and its operation count does not show it."""
-BOX_PIECES = 16  # most pieces of the function that gives the number of points of a box
-LARGE = 1000  # value of all parameters where bounds are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
-    """``factor * prod_i f_i * prod_j |S_j|``, a product that is not expanded to one polynomial.
-
-    The ``f`` are functions of parameters, and the ``S`` sets over parameters. It is evaluated at given sizes only,
-    where even sets without a formula of reasonable length are counted in milliseconds.
-    """
+    """``factor * prod_i f_i * prod_j |S_j|`` with functions f and sets S, which is evaluated at given sizes only."""
 
     factor: Fraction
     functions: tuple[isl.PwQPolynomial, ...] = ()
@@ -66,7 +56,6 @@ class Cardinality:
     unexpanded: tuple[Unexpanded, ...] = ()
 
     def times(self, factor: Cardinality | isl.PwQPolynomial) -> Cardinality:
-        """Return the product with another number, or with an exact function of the parameters."""
         if not isinstance(factor, Cardinality):
             factor = Cardinality(factor)
         polynomial = product(self.polynomial, factor.polynomial)
@@ -81,18 +70,16 @@ class Cardinality:
         return Cardinality(polynomial, self.exact and factor.exact, tuple(products))
 
     def scaled(self, factor: Fraction) -> Cardinality:
-        """Return a multiple of the number."""
         unexpanded = tuple(summand.scaled(factor) for summand in self.unexpanded)
         return Cardinality(self.polynomial.scale_val(isl_value(factor)), self.exact, unexpanded)
 
     def minus(self, other: Cardinality) -> Cardinality:
-        """Return the difference; the other number must be exact."""
         unexpanded = (*self.unexpanded, *(summand.scaled(Fraction(-1)) for summand in other.unexpanded))
         return Cardinality(self.polynomial.sub(other.polynomial), self.exact, unexpanded)
 
 
 def unbounded(points: str) -> CountError:
-    """Return the error to raise for an infinite set (in isl's notation), or for a function that counts one."""
+    """Return the error to raise for an infinite set in isl's notation, or for its function."""
     return CountError(
         f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
     )
@@ -104,8 +91,8 @@ def only_at_sizes(points: isl.Set) -> Cardinality:
 
 
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
-    """Return the product of two functions of parameters; isl needs equal spaces."""
-    if not left.has_equal_space(right):
+    """Return the product of two functions of parameters."""
+    if not left.has_equal_space(right):  # isl needs equal spaces
         for function in (left, right):
             everywhere = isl.Set.universe(function.get_domain_space())
             left, right = left.intersect_params(everywhere), right.intersect_params(everywhere)
@@ -125,17 +112,12 @@ def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPo
 
 
 def isl_value(number: int | Fraction) -> isl.Val:
-    """Return a number as isl's value, from a text, as islpy converts integers of up to 64 bits only."""
+    """Return a number of any length as isl's value."""
     return isl.Val(str(number))
 
 
-# {{{ intervals
-
 class IntervalCounter:
-    """Counts products of intervals, and tiles that are intervals, as functions of a program's parameters.
-
-    The functions are simplified under the assumptions.
-    """
+    """Counts products of intervals, as functions of a program's parameters that hold under its assumptions."""
 
     def __init__(self, assumptions: isl.Set) -> None:
         self._space = assumptions.get_space()
@@ -151,7 +133,6 @@ class IntervalCounter:
         }
 
     def knows(self, points: isl.Set) -> bool:
-        """Whether the set's parameters are among the program's."""
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
 
     def learn(self, multiples: Iterable[Multiple]) -> None:
@@ -235,84 +216,3 @@ class IntervalCounter:
         for name, share in coefficients.items():
             aff = aff.set_coefficient_val(PARAM, self._places[name], isl_value(share))
         return aff
-
-# }}}
-
-
-# {{{ boxes
-
-def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
-    """Return the number of points of a box around a set, zero where the set has no real point.
-
-    The widths are widths of the set without its divisions, projected over the reals. If more than 16 combinations of
-    bounds are possible, each axis uses the bound that is tightest at large sizes. A set without a lower or upper bound
-    along an axis is a CountError.
-    """
-    whole = parts[0]
-    if len(parts) > 1:
-        whole = reduce(isl.Set.union, (part.to_set() for part in parts)).simple_hull()
-    whole = whole.remove_divs()
-    widths = [_widths(whole, axis) for axis in range(whole.dim(SET))]
-    if not all(widths):
-        raise unbounded(str(whole))
-    if prod(len(width) for width in widths) > BOX_PIECES:
-        widths = [[min(width, key=_at_large_sizes)] for width in widths]
-    number = isl.PwQPolynomial("{ 1 }")
-    for width in widths:
-        number = product(number, isl.PwQPolynomial.from_pw_aff(reduce(isl.PwAff.min, width).coalesce()))
-    conditions = whole.project_out(SET, 0, whole.dim(SET)).remove_divs().params()
-    return number.intersect_params(isl.Set.from_basic_set(conditions))
-
-
-def _widths(whole: isl.BasicSet, axis: int) -> list[isl.PwAff]:
-    """Return the number of integers between each lower and each upper bound along an axis, over the reals."""
-    line = whole.project_out(SET, axis + 1, whole.dim(SET) - axis - 1).project_out(SET, 0, axis)
-    lower: list[isl.PwAff] = []
-    upper: list[isl.PwAff] = []
-    for constraint in line.remove_divs().remove_redundancies().get_constraints():
-        sign = constraint.get_coefficient_val(SET, 0).sgn()
-        if not sign:
-            continue
-        bound = constraint.get_bound(SET, 0)
-        if sign > 0 or constraint.is_equality():
-            lower.append(isl.PwAff.from_aff(bound.ceil()).project_domain_on_params())
-        if sign < 0 or constraint.is_equality():
-            upper.append(isl.PwAff.from_aff(bound.floor()).project_domain_on_params())
-    return [high.sub(low).add_constant_val(isl.Val(1)) for high in upper for low in lower]
-
-
-def _at_large_sizes(width: isl.PwAff) -> int:
-    point = isl.Point.zero(width.get_domain_space())
-    for k in range(width.dim(PARAM)):
-        point = point.set_coordinate_val(PARAM, k, isl.Val(LARGE))
-    return int(width.eval(point).to_python())
-
-
-def most_points(points: isl.Set) -> int:
-    """Return an upper bound of the number of points of a set without parameters.
-
-    It is the smaller of the points in a box around the set, and in the boxes around its parts. A set without a lower
-    or upper bound along an axis is a CountError.
-
-    Examples
-    --------
-    >>> most_points(isl.Set("{ [i, j] : 0 <= j <= i < 10; [i, j] : i = 1000 and 0 <= j < 5 }"))
-    105
-    """
-    parts = [_ranges(basic) for basic in points.get_basic_sets() if not basic.is_empty()]
-    whole = [(min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*parts, strict=True)]
-    return min(sum(map(_points_of, parts)), _points_of(whole)) if parts else 0
-
-
-def _ranges(basic: isl.BasicSet) -> list[tuple[int, int]]:
-    part = basic.to_set()
-    ranges = [(part.dim_min_val(k), part.dim_max_val(k)) for k in range(basic.dim(SET))]
-    if not all(low.is_int() and high.is_int() for low, high in ranges):
-        raise unbounded(str(basic))
-    return [(low.to_python(), high.to_python()) for low, high in ranges]
-
-
-def _points_of(ranges: list[tuple[int, int]]) -> int:
-    return prod(high - low + 1 for low, high in ranges)
-
-# }}}

@@ -1,13 +1,11 @@
 """Numbers of points of sets: each distinct set is counted once, and each product factor by factor.
 
 Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it without a
-message of pip; :func:`has_barvinok` finds out which one is installed. Without the algorithm, sets are summed with plain
-isl. If that takes too many partial sums, or the function becomes too large, a bounding box gives an upper bound.
+message of pip. Without the algorithm, sets are summed with plain isl.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,38 +19,30 @@ from perfmodel.counts.points.cardinality import NOTHING, Cardinality, IntervalCo
 from perfmodel.counts.points.factors import FactoredSet, Factors, alternating, factored, straightened
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.summation import TooHardError, Values, joined, partial_sums_of, total_of, values_of
-from perfmodel.errors import PerfModelWarning
-from perfmodel.libraries import MENDING_COMMAND, installed
+from perfmodel.libraries import installed
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
 OPERATIONS = 500_000
 """Most operations of isl (it counts its allocations) for one set or sum: about a second."""
 LARGE_BUDGET = 10
+# More quasi-polynomials are slow to add: 10 s for the 48 sub-groups of a guarded work-group; their union takes 5 ms.
 MANY = 8
-"""More quasi-polynomials are slow to add: the sum over the 48 sub-groups of a guarded work-group takes ten seconds, and
-Barvinok's algorithm on their union five milliseconds."""
 DIMENSIONS = 7
+# Barvinok's algorithm makes the parts of a union disjoint: for 19 parts it takes over 2 s, for thousands of terms.
 PARTS = 16
-"""Barvinok's algorithm makes the parts of a union disjoint: for the 19 parts of an odd work-group's sub-groups it
-takes over two seconds, and its formula would have thousands of terms."""
-TERMS = 2000
-"""Most terms of a formula: one with more is slower than counting the set at each size."""
+TERMS = 2000  # most of a formula: counting a set at each size is faster than a formula with more
+# Fewest variables of a set whose tiles are merged, since Barvinok's algorithm is exponential in their number: a skewed
+# stencil with two tiled loops takes 0.6 s as five variables and 9 ms as three.
 TILED = 4
-"""Fewest variables of a set whose tiles are merged, since Barvinok's algorithm is exponential in their number: the
-three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three."""
-VALUES = 16
-"""Most values of an existential variable: each value makes a part of the set."""
 
-
-# {{{ isl's limits and abilities
 
 class BudgetSpentError(Exception):
-    """A formula takes more work than the budget allows; callers then count at given sizes."""
+    """A formula takes more work than the budget allows."""
 
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Limit isl to a number of operations, whatever time they take; more operations are a BudgetSpentError."""
+    """Limit isl to a number of operations; more are a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
@@ -70,16 +60,11 @@ def limited(operations: int) -> Iterator[None]:
 
 
 def _is_spent() -> bool:
-    """Whether isl has used up its operations; its message can describe a later error, such as one of syntax."""
-    try:
+    try:  # isl's message can describe a later error, such as one of syntax
         isl.Set("{ : }")
     except isl.Error:
         return True
     return False
-
-
-class BarvinokMissingWarning(PerfModelWarning):
-    """Some counts will be upper bounds, since islpy cannot count the points of a set."""
 
 
 def has_barvinok() -> bool:
@@ -104,23 +89,8 @@ def is_overwritten() -> bool:
 can_count = cache(has_barvinok)  # has_barvinok is called once in a process
 
 
-@cache
-def warn_once() -> None:
-    """Warn once in a process that counts are upper bounds since Barvinok is missing."""
-    warnings.warn(
-        f"islpy lacks Barvinok's algorithm, so some counts are upper bounds; for exact ones: {MENDING_COMMAND}",
-        BarvinokMissingWarning,
-        stacklevel=2,
-    )
-
-# }}}
-
-
 class SetCounter:
-    """Counts the points of sets under a program's assumptions, and keeps the numbers.
-
-    Products of intervals are counted by their formula, other sets by :func:`count_points`.
-    """
+    """Counts products of intervals by their formula, other sets by :func:`count_points`; keeps the numbers."""
 
     def __init__(self, assumptions: isl.Set, operations: int = OPERATIONS) -> None:
         self.operations = operations
@@ -148,7 +118,6 @@ class SetCounter:
         return total
 
     def _count_factor(self, whole: FactoredSet, factor: Polytope, context: object) -> Cardinality:
-        """Return the number of points of a factor, after merging its tiles where it has many variables."""
         key = (factor.canonical, context)
         if key not in self._known:
             simple = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
@@ -158,8 +127,7 @@ class SetCounter:
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
         """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
 
-        None where a factor is None or not a product of intervals, or where counting points is faster. A sum of many
-        products that overlap is not expanded to one polynomial.
+        None where a factor is None or not a product of intervals, or where counting points is faster.
         """
         multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
@@ -206,8 +174,7 @@ class SetCounter:
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
         """Return the number of points of a union that fills its hull except for at most one hole; else None.
 
-        Both branches of a test together fill the hull. A hole is subtracted where the union has floors and the hole is
-        one basic set.
+        Both branches of a test together fill the hull.
         """
         if not 1 < points.n_basic_set() < PARTS:
             return None
@@ -220,25 +187,18 @@ class SetCounter:
         if not hole.is_empty() and (hole.n_basic_set() > 1 or not any(b.dim(DIV) for b in points.get_basic_sets())):
             return None
         whole = self.count(hull.to_set(), self.factored(hull.to_set()))
-        if hole.is_empty():
-            return whole
-        lacking = self._cached(hole)
-        return whole.minus(lacking) if lacking.exact else None
+        return whole if hole.is_empty() else whole.minus(self._cached(hole))
 
 
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    Barvinok's algorithm counts them, or :func:`sum_of_points` where it is missing. If the algorithm needs more
-    ``operations`` of isl, or the formula has too many terms, the points are counted at given sizes only. The limit is
-    at least :data:`OPERATIONS`, since the algorithm can crash when isl stops it.
+    If Barvinok's algorithm needs more ``operations`` of isl, or the formula has too many terms, the points are counted
+    at given sizes only. The limit is at least :data:`OPERATIONS`, since the algorithm can crash when isl stops it.
     """
     points = points.coalesce()
     if not can_count():
-        number = sum_of_points(points)
-        if not number.exact:
-            warn_once()
-        return number
+        return sum_of_points(points)
     for written in _ways_to_write(points):
         try:
             with limited(max(operations, OPERATIONS)):
@@ -266,16 +226,11 @@ def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
 
 
 def terms_of(number: isl.PwQPolynomial) -> int:
-    """Return the terms of a piecewise quasi-polynomial, over all its pieces."""
     return sum(len(value.get_terms()) for _, value in number.get_pieces())
 
 
 def _checked(points: isl.Set, operations: int) -> isl.Set:
-    """Return the set; raise a BudgetSpentError for one that takes Barvinok's algorithm minutes, mostly outside isl.
-
-    These sets have many parts or dimensions, or several existential variables that remain floors of floors. A large
-    budget allows them.
-    """
+    """Return the set; raise a BudgetSpentError for one that may take Barvinok's algorithm minutes outside isl."""
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
     if points.dim(SET) > DIMENSIONS or points.n_basic_set() >= PARTS:
@@ -288,46 +243,13 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
 
 
 def sum_of_points(points: isl.Set) -> Cardinality:
-    """Return the sum of the points of disjoint polytopes, with boxes around the polytopes that are too hard."""
+    """Return the sum of the points of disjoint polytopes; those of hard polytopes are counted at given sizes only."""
     values: Values = {}
     hard: list[isl.BasicSet] = []
-    known = enumerated(points.coalesce()).compute_divs()
-    for basic in known.make_disjoint().compute_divs().get_basic_sets():
+    for basic in points.coalesce().compute_divs().make_disjoint().compute_divs().get_basic_sets():
         try:
             values = joined(values, values_of(partial_sums_of(basic)))
         except TooHardError:
             hard.append(basic)
     total = total_of(values, [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))])
-    return Cardinality(total.add(cardinality.count_in_box(hard)).coalesce(), False) if hard else Cardinality(total)
-
-
-def enumerated(points: isl.Set) -> isl.Set:
-    """Return the same set with fewer existential variables.
-
-    A part with two or more existential variables, one of which has at most 16 values at all sizes, becomes the union
-    over these values. Barvinok's algorithm may take minutes for it otherwise.
-    """
-    basics = points.get_basic_sets()
-    if all(basic.dim(DIV) < 2 for basic in basics):
-        return points
-    whole = isl.Set.empty(points.get_space())
-    for basic in basics:
-        whole = whole.union(_written_out(basic))
-    return whole.coalesce()
-
-
-def _written_out(basic: isl.BasicSet) -> isl.Set:
-    same = isl.Set.from_basic_set(basic)
-    if basic.dim(DIV) < 2:
-        return same
-    rank = basic.dim(SET)
-    lifted = isl.Set.from_basic_set(basic.lift().flatten())
-    for axis in range(rank, lifted.dim(SET)):
-        low, high = lifted.dim_min_val(axis), lifted.dim_max_val(axis)
-        if low.is_int() and high.is_int() and high.sub(low).to_python() < VALUES:
-            parts = isl.Set.empty(basic.get_space())
-            for value in range(int(low.to_python()), int(high.to_python()) + 1):
-                part = lifted.fix_val(SET, axis, isl.Val(value))
-                parts = parts.union(part.project_out(SET, rank, lifted.dim(SET) - rank))
-            return parts
-    return same
+    return Cardinality(total, unexpanded=tuple(Unexpanded(Fraction(1), (), (basic.to_set(),)) for basic in hard))

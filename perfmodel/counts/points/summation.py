@@ -216,31 +216,28 @@ def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) ->
     return f"floor(({form.renamed(texts)})/{denominator})"
 
 
-# {{{ functions that are zero
-
 def vanishes(function: isl.PwQPolynomial) -> bool:
-    """Whether the function is zero at every point of its domain.
+    """Whether a function of parameters is provably zero.
 
-    Parameters become the variables of polytopes. On one residue class the value is a polynomial. If its degree in a
-    variable is d, it is zero on a line of more than d points only if all its coefficients are zero; the points of
-    shorter lines are checked one by one.
+    On each residue class, and for each value of a parameter with few values, all its coefficients are zero.
     """
-    return all(_is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value))
+    return all(_is_zero(domain, value) for domain, value in function.get_pieces())
 
 
-def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
-    """Yield the value on polytopes whose union is the domain; all names are variables."""
+def _is_zero(domain: isl.Set, value: isl.QPolynomial) -> bool:
+    """Whether a value is provably zero on a set of parameters, which become the variables of polytopes."""
     count = value.get_domain_space().dim(PARAM)
-    polynomial, inner_floors = _polynomial(value, [f"_v{k}" for k in range(count)])
-    if not polynomial:
-        return
-    if domain.is_params():
-        domain = domain.from_params()
-    for polytope in _polytopes(domain.move_dims(SET, 0, PARAM, 0, count)):
+    names = [f"_v{k}" for k in range(count)]
+    polynomial, inner_floors = _polynomial(value, names)
+    points = domain.from_params() if domain.is_params() else domain
+    for basic in points.move_dims(SET, 0, PARAM, 0, count).compute_divs().get_basic_sets():
+        polytope, _ = polytope_of(basic)
         inner = (name for form in inner_floors for name in form.names if name.startswith("_q"))
-        variables = (*polytope.variables, *dict.fromkeys(inner))
         rows = (*polytope.inequalities, *inner_floors)
-        yield PartialSum(Polytope(variables, polytope.equalities, rows), polynomial)
+        whole = Polytope((*polytope.variables, *dict.fromkeys(inner)), polytope.equalities, rows)
+        if not _is_zero_on(PartialSum(whole, polynomial)):
+            return False
+    return True
 
 
 def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
@@ -268,72 +265,22 @@ def _floor_of(aff: isl.Aff, names: list[str], inner_floors: list[AffineForm]) ->
 
 
 def _is_zero_on(summand: PartialSum) -> bool:
-    """Whether the polynomial is zero at all points of the polytope; all names are variables."""
-    if not summand.value:
-        return True
-    simple = polytopes.reduced(summand.polytope)
-    if simple is None:
-        return True
-    summand = without_equalities(replace(summand, polytope=simple))
-    return all(map(_is_zero_without_floors, _residue_classes(summand)))
-
-
-def _residue_classes(summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield sums without floors that cover the polytope where the value is not zero."""
-    for name in summand.polytope.variables:
-        period = summand.value.period(name)
-        if period > 1:
-            for residue in range(period):
-                yield from _residue_classes(summand.substituted(name, AffineForm({name: period}, residue)))
-            return
-    if summand.value:
-        yield summand
-
-
-def _is_zero_without_floors(summand: PartialSum) -> bool:
     simple = polytopes.reduced(summand.polytope)
     if simple is None or not summand.value:
         return True
-    if simple.equalities:
-        return _is_zero_on(replace(summand, polytope=simple))
-    name = next((v for v in simple.variables if summand.value.coefficients(v).keys() - {0}), None)
-    if name is None:
-        return False  # a nonzero constant on at least one point
-    coefficients = summand.value.coefficients(name)
-    degree = max(coefficients)
-    whole = isl.Set(str(simple))
-    index = simple.variables.index(name)
-    long = _lines_longer_than(degree, whole, index)
-    others = (*simple.variables[:index], *simple.variables[index + 1:])
-    on_long = (PartialSum(polytope, c) for polytope in _polytopes(long, others) for c in coefficients.values())
-    if not all(map(_is_zero_on, on_long)):
-        return False
-    short = whole.subtract(long.insert_dims(SET, index, 1))
-    return all(
-        _is_zero_on(PartialSum(end, summand.value))
-        for polytope in _polytopes(short, simple.variables) for end in _ends(polytope, name, degree)
-    )
-
-
-def _lines_longer_than(length: int, points: isl.Set, index: int) -> isl.Set:
-    """Return the points, without one dimension, at which that dimension has more than ``length`` values."""
-    here = [f"x{k}" for k in range(points.dim(SET))]
-    there = [name if k != index else f"{name} - {length}" for k, name in enumerate(here)]
-    both = points.intersect(points.apply(isl.Map(f"{{ [{', '.join(here)}] -> [{', '.join(there)}] }}")))
-    return both.project_out(SET, index, 1)
-
-
-def _polytopes(points: isl.Set, names: tuple[str, ...] = ()) -> Iterator[Polytope]:
-    for basic in points.compute_divs().get_basic_sets():
-        yield polytope_of(basic, names)[0]
-
-
-def _ends(polytope: Polytope, name: str, length: int) -> Iterator[Polytope]:
-    """Yield polytopes that contain the first ``length`` points of all lines."""
-    rows = [form for form in polytope.inequalities if name in form]
-    bounds = [form for form in rows if form[name] > 0]
-    for form in bounds or rows:
-        for distance in range(abs(form[name]) * length):
-            yield replace(polytope, equalities=(*polytope.equalities, form - distance))
-
-# }}}
+    summand = without_equalities(replace(summand, polytope=simple))
+    for name in summand.polytope.variables:
+        period = summand.value.period(name)
+        if period > 1:
+            residues = (summand.substituted(name, AffineForm({name: period}, residue)) for residue in range(period))
+            return all(map(_is_zero_on, residues))
+    if not summand.value:
+        return True
+    points = isl.Set(str(summand.polytope))
+    for k, name in enumerate(summand.polytope.variables):
+        low, high = points.dim_min_val(k), points.dim_max_val(k)
+        if low.is_int() and high.is_int() and high.sub(low).to_python() < RESIDUES:
+            values = range(low.to_python(), high.to_python() + 1)
+            lines = (summand.substituted(name, AffineForm({}, value)) for value in values)
+            return all(_is_zero_on(replace(line, polytope=line.polytope.without(name))) for line in lines)
+    return False

@@ -1,30 +1,32 @@
-"""Checks of the sizes at which counts are evaluated, and values of counts without a formula."""
+"""Checks of sizes at which counts are evaluated, and values of counts without a formula."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from math import prod
+from typing import Any, TypeVar
 
 import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import Cardinality, Number, Unexpanded, isl_value, most_points, unbounded
-from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, count_points, limited
+from perfmodel.counts.points.cardinality import Number, Unexpanded, isl_value, unbounded
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, can_count, count_points, limited
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import CountError, PerfModelWarning, SizeError, listed
+from perfmodel.errors import CountError, SizeError, listed
+from perfmodel.libraries import MENDING_COMMAND
 
 PARAM = isl.dim_type.param
-Bounds: TypeAlias = tuple[Number, Number]  # least and most
 Points = TypeVar("Points", isl.Set, isl.Map)
-TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
 CACHED = 65536  # values at sizes; the least recently used are dropped
+#: Types of size arguments; other types count as the widest.
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_LIMITS = {kind: (int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in INTEGERS}
 HARDER = 20  # operations of a set at given sizes, relative to the limit of a formula
 
 
@@ -51,15 +53,12 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
 
 
 def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
-    """Return the error to raise for a missing parameter."""
+    """Return the error to raise for a missing size."""
     return size_error(name, "was left out", allowed)
 
 
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
-    """Return a size unchanged, or several sizes, such as a column of pandas, as an array.
-
-    Masked entries, or entries that do not form an array, are a SizeError.
-    """
+    """Return a size or a list of sizes unchanged, and several sizes of another type, as of pandas, as an array."""
     if type(value) is int:
         return value
     if isinstance(value, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(value).sum())):
@@ -75,26 +74,21 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise a SizeError if a size, or one of an array, is too large to be exact as a double."""
+    """Raise a SizeError if one of the sizes is too large to be exact as a double."""
     largest = _above(value, EXACT)
     if largest is not None:
         raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
 
 
 def check_range(name: str, value: Any, allowed: tuple[str, ...], dtype: str) -> None:
-    """Raise a SizeError if a size, or one of an array, is outside the range of an integer type."""
-    low, high = _limits(dtype)
+    """Raise a SizeError if one of the sizes is outside the range of an integer type."""
+    low, high = _LIMITS[dtype]
     largest = _above(value, high)
     if largest is not None:
         raise SizeError(
             f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
             f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
         )  # fmt: skip
-
-
-@lru_cache
-def _limits(dtype: str) -> tuple[int, int]:
-    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def _above(value: Any, limit: int) -> Any:
@@ -121,19 +115,6 @@ def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArr
     return array.astype(np.int64)
 
 
-class UpperBoundWarning(PerfModelWarning):
-    """A value is an upper bound, since the exact value takes too much work."""
-
-
-def warn_of_bound(sizes: Mapping[str, int]) -> None:
-    """Warn that the value of a count at these sizes is an upper bound."""
-    where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
-    warnings.warn(
-        f"the count is an upper bound at {where}: {TOO_MUCH_WORK}; pass a larger budget= to count(), such as "
-        "budget=100, for the exact number", UpperBoundWarning, stacklevel=3,
-    )
-
-
 class SummandsAtSizes:
     """The sum of unexpanded products, evaluated at sizes."""
 
@@ -154,47 +135,26 @@ class SummandsAtSizes:
             self._used.update(parameters_of(part))
         return key
 
-    def at(self, sizes: Mapping[str, int]) -> Bounds:
-        """Return bounds of the value at one size, equal ones unless the exact value takes too much work.
-
-        A value without a finite bound is a CountError.
-        """
+    def at(self, sizes: Mapping[str, int]) -> Number:
+        """Return the value at one size; a CountError if that takes more work than is allowed."""
         for name in self.parameters:
             if name not in sizes:
                 raise left_out(name, self.parameters)
         return self._value(*(int(sizes[name]) for name in self.parameters))
 
     def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes of one shape; warn if one is an upper bound."""
+        """Return the values at arrays of sizes, which are broadcast."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
-        points = list(zip(*columns, strict=True)) if columns else [()]
-        results = [self._value(*point) for point in points]
-        for point, (least, most) in zip(points, results, strict=True):
-            if least != most:
-                warn_of_bound(dict(zip(self.parameters, point, strict=True)))
-                break
-        values = np.array([float(most) for _, most in results])
-        return values.reshape(shape) if columns else np.full(shape, values[0])
+        if not columns:
+            return np.full(shape, float(self._value()))
+        return np.array([float(self._value(*point)) for point in zip(*columns, strict=True)]).reshape(shape)
 
-    def _sum(self, *point: int) -> Bounds:
+    def _sum(self, *point: int) -> Number:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
-        least_total, most_total = Fraction(0), Fraction(0)
-        for factor, keys in self._products:
-            low = high = factor.numerator if factor.denominator == 1 else factor
-            for least, most in map(values.__getitem__, keys):
-                if low == high and least == most:  # the most frequent case by far
-                    low = high = low * least
-                    continue
-                corners = [end * value for end in (low, high) for value in (least, most)]
-                low, high = min(corners), max(corners)
-            least_total, most_total = least_total + low, most_total + high
-        return _whole(least_total), _whole(most_total)
-
-
-def _whole(value: Fraction) -> int | Fraction:
-    return int(value) if value.denominator == 1 else value
+        total = sum((factor * prod(map(values.__getitem__, keys)) for factor, keys in self._products), Fraction(0))
+        return total.numerator if total.denominator == 1 else total
 
 
 def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
@@ -217,47 +177,31 @@ def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
     return held(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
 
 
-def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Bounds:
+def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Number:
     if isinstance(part, QuasiPolynomial):
-        value = part.exact(*(sizes[name] for name in part.parameters))
-        return value, value
+        return part.exact(*(sizes[name] for name in part.parameters))
     return points_at(part, sizes)
 
 
-def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """Return bounds of the number of points of a set at given sizes, equal ones unless that is too much work.
+def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
+    """Return the number of points of a set at given sizes.
 
-    An infinite set, or an upper bound that takes too much work, is a CountError.
+    An infinite set, or a number that takes too much work, is a CountError.
     """
     points = at_sizes(points, sizes)
     if not points.is_bounded():
         raise unbounded(str(points))
     number = count_points(points, OPERATIONS)
-    if not _is_exact(number):
+    if number.unexpanded:
         with suppress(BudgetSpentError), limited(OPERATIONS):
-            return (_listed(points),) * 2
+            return _listed(points)
         number = count_points(points, HARDER * OPERATIONS)
-    if _is_exact(number):
-        return (_number(number),) * 2
-    bounds = [] if number.unexpanded else [_number(number)]
-    try:
-        with limited(HARDER * OPERATIONS):
-            bounds.append(most_points(points))
-    except BudgetSpentError:
-        if not bounds:
-            where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
-            raise CountError(
-                f"the count takes more work than is allowed, even at {where}",
-                "pass a larger budget= to count(), such as budget=100 for a hundred times the work, or smaller sizes",
-            ) from None
-    return 0, min(bounds)
-
-
-def _is_exact(number: Cardinality) -> bool:
-    return number.exact and not number.unexpanded
-
-
-def _number(number: Cardinality) -> int:
+    if number.unexpanded:
+        where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
+        advice = "pass a larger budget= to count(), such as budget=100, or smaller sizes"
+        if not can_count():
+            advice = f"install Barvinok's algorithm ({MENDING_COMMAND})"
+        raise CountError(f"the count takes more work than is allowed, even at {where}", advice)
     return int(quasi_polynomial_of(number.polynomial).exact())
 
 

@@ -23,15 +23,14 @@ from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.documents import one_line, shortened
 
 UNIVERSE = isl.Set("{ : }")
-MOST_LATEX = 3000
-"""Longest formula that a notebook typesets; a browser takes seconds for a longer one [characters]."""
+MOST_LATEX = 3000  # characters of a formula that a notebook typesets, which takes seconds for a longer one
 PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 
 
 class Count:
-    """How often something happens, as a function of the size parameters: a number, with its meaning.
+    """How often something happens, as a function of the size parameters.
 
-    A count is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j``
+    It is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j``
     that are parameters or floors of affine forms in them.
 
     Parameters
@@ -95,12 +94,12 @@ class Count:
 
     @property
     def exact(self) -> bool:
-        """False for an upper bound."""
+        """Whether the count is not only an upper bound."""
         return self.number.exact
 
     @property
     def unexpanded(self) -> tuple[Unexpanded, ...]:
-        """Summands without a formula within the budget. They are evaluated at given sizes only."""
+        """Summands that are evaluated at given sizes only."""
         return self.number.unexpanded
 
     # {{{ construction and JSON
@@ -115,12 +114,10 @@ class Count:
     @classmethod
     def constant(cls, value: Number, granularity: str = "workitem") -> Count:
         """Return the count that is ``value`` everywhere."""
-        value = Fraction(value)
-        text = f"{{ {value.numerator}/{value.denominator} }}"
-        return cls(isl.PwQPolynomial(text), granularity=granularity)
+        return cls(isl.PwQPolynomial(f"{{ {Fraction(value)} }}"), granularity=granularity)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dictionary for JSON, from which :meth:`from_json` makes an equal count."""
+        """Return a dictionary for JSON."""
         polynomial, assumptions = self._texts
         return {
             "polynomial": polynomial, "assumptions": assumptions, "exact": self.exact, "granularity": self.granularity,
@@ -190,7 +187,7 @@ class Count:
     __rmul__ = __mul__
 
     def _base_and_factor(self) -> tuple[Count, Fraction]:
-        """Return a count and the factor between it and this count: isl scales much faster than it adds."""
+        # isl scales much faster than it adds
         return self._multiple or (self, Fraction(1))
 
     def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
@@ -265,19 +262,11 @@ class Count:
     def __call__(self, **sizes: int) -> Number:
         """Return the value at one size: an int, or a Fraction where statistics enter.
 
-        A count without a formula may take too much work even at one size. The value is then an upper bound, with an
-        :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
-
         A missing or invalid size is a SizeError, a size that breaks the assumptions an AssumptionError, and a value
-        without a finite bound that takes too much work a CountError.
+        that is infinite or takes too much work a CountError.
         """
         value = self._formula_at(sizes)
-        if not self.unexpanded:
-            return value
-        least, most = self._summands.at(sizes)
-        if least != most:
-            arguments.warn_of_bound(sizes)
-        return value + most
+        return value + self._summands.at(sizes) if self.unexpanded else value
 
     def _formula_at(self, sizes: Mapping[str, int]) -> Number:
         function, allowed = self.function, self.allowed
@@ -316,12 +305,7 @@ class Count:
         >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
         '<= 9'
         """
-        value, exact, reasons = self._formula_at(sizes), self.exact, self.reasons
-        if self.unexpanded:
-            least, most = self._summands.at(sizes)
-            value, exact = value + most, exact and least == most
-            reasons += (arguments.TOO_MUCH_WORK,) * (least != most)
-        return Count.constant(value, self.granularity).labelled(self.granularity, exact, reasons)
+        return Count.constant(self(**sizes)).labelled(self.granularity, self.exact, self.reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the values at arrays of sizes, broadcast together, with a relative error of at most 1e-12."""
@@ -360,10 +344,10 @@ class Count:
         return one_line(f"<Count per {self.granularity}: {self}>")
 
     def _repr_latex_(self) -> str:
-        """Return the count for a notebook, which typesets LaTeX between dollar signs."""
+        """Return LaTeX between dollar signs, as notebooks typeset it."""
         if self.unexpanded:
             return f"${printing.latex_text(str(self))}$"
-        formula = printing.as_latex(self.function, self.exact)
+        formula = printing.as_latex(printing.as_text(self.function, self.exact))
         if len(formula) > MOST_LATEX:
             pieces = f"{len(self.function.pieces)} pieces, too long to typeset; use str()"
             formula = printing.latex_text(pieces)
@@ -374,7 +358,7 @@ class Count:
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
-    """Return a part of a document of counts; a DocumentError unless it, and each item of a list, has the type."""
+    """Return a part of a document; a DocumentError unless it, and each item of a list, has the type."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
         raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")

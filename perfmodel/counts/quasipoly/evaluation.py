@@ -1,9 +1,8 @@
 """Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many, without isl.
 
 A *piece* is a guard (a union of polytopes) and a polynomial. Both are functions of *atoms*: the parameters, and floors
-of affine forms in earlier atoms. Code is generated once. At many points, integers are used where they cannot
-overflow, and floats where cancellation does not spoil them; elsewhere 64-bit integers that wrap around give the low
-bits, and floats the multiple of 2**64 to add.
+of affine forms in earlier atoms. Code is generated once. Where 64-bit integers could overflow, each of many points is
+evaluated alone.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import lcm, prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +21,10 @@ from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Poly
 from perfmodel.values import FrozenValue
 
 CHAIN = 200  # most terms that are added by operators: Python's compiler recurses into them
-TOLERANCE = 1e-12  # largest relative error
 BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
 LIMIT = 2**62
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Array = TypeVar("Array", Ints, Floats)
 Powers = tuple[tuple[Atom, int], ...]  # atoms with their exponents, in the order of the atoms
 Guard = tuple[Polytope, ...]  # without variables: conditions on atoms; () is never
 
@@ -63,17 +60,12 @@ class QuasiPolynomial(FrozenValue):
 
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
-        """The compiled function of the parameters, in order; it returns an int or a Fraction."""
+        """The compiled function of the parameters, in order."""
         source = PythonSource(self.parameters, self.floors)
-        lines = []
-        for piece, total in zip(self.pieces, self.sums, strict=True):
-            condition = source.guard(piece.guard)
-            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {source.sum(total)}")
-        return source.compiled("exact", [*lines, "return 0"])
+        return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
 
 def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
-    """Return the positions of the atoms."""
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
 
 
@@ -99,7 +91,6 @@ class PythonSource:
         return " + ".join(parts).replace("+ -", "- ")
 
     def guard(self, guard: Guard) -> str:
-        """Return the guard as a condition, ``True`` if it always holds."""
         alternatives = []
         for conditions in guard:
             tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
@@ -122,9 +113,8 @@ class PythonSource:
         return _compiled(name, "\n    ".join([f"def {name}({arguments}):", *floors, *lines]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # a kernel has many equal counts
 def _compiled(name: str, source: str) -> Callable[..., Any]:
-    """Return the function of this name; a kernel has many equal counts."""
     scope: dict[str, Any] = {"ratio": _ratio}
     exec(compile(source, f"<count {name}>", "exec"), scope)  # the source has integers and our own names only
     function: Callable[..., Any] = scope[name]
@@ -162,7 +152,7 @@ def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
 
 
 def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
-    """Yield the lines that set a variable to the value of the first piece whose guard holds, or to zero."""
+    """Yield lines that set a variable to the value of the first piece whose guard holds, or to zero."""
     word = "if"
     for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):
         condition, value = source.guard(piece.guard), f"{name} = {source.sum(total)}"
@@ -247,54 +237,16 @@ def _where(guard: Guard, atoms: Mapping[Atom, Ints], count: int) -> NDArray[np.b
 
 def _sum_values(function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> Floats:
     largest = {atom: int(np.abs(a).max(initial=0)) for atom, a in atoms.items()}
-    bound = sum(abs(c) * prod(largest[atom] ** e for atom, e in powers) for c, powers in value.terms)
-    if bound < LIMIT:
-        return _wrapped_sum(value, atoms, count) / value.denominator
-    total, error = _float_sum(value, atoms, count)
-    bad = error > TOLERANCE * np.abs(total)
-    if bad.any():
-        points = {atom: a[bad] for atom, a in atoms.items()}
-        total[bad] = _corrected(function, value, points, total[bad], error[bad])
-    return total / value.denominator
-
-
-def _corrected(
-    function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], rough: Floats, error: Floats
-) -> Floats:
-    """Return the exact sums, rounded once, from approximate ones."""
-    low = _wrapped_sum(value, atoms, len(rough)).astype(np.float64)
-    total = low + np.round((rough - low) / 2.0**64) * 2.0**64
-    for index in np.flatnonzero(error >= 2.0**61):  # 64-bit integers are not enough
-        point = (int(atoms[name][index]) for name in function.parameters)
-        total[index] = float(function.exact(*point) * value.denominator)
-    return total
-
-
-def _wrapped_sum(value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> Ints:
-    """Return the sum modulo 2**64, between -2**63 and 2**63."""
+    if sum(abs(c) * prod(largest[atom] ** e for atom, e in powers) for c, powers in value.terms) >= LIMIT:
+        return _point_by_point(function, [atoms[name] for name in function.parameters])
     products: dict[tuple[Atom, ...], Ints] = {}
     total = np.zeros(count, dtype=np.int64)
     for c, powers in value.terms:
-        wrapped = (c + 2**63) % 2**64 - 2**63
-        total += wrapped * _product(powers, atoms, products) if powers else wrapped
-    return total
+        total += c * _product(powers, atoms, products) if powers else c
+    return total / value.denominator
 
 
-def _float_sum(value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> tuple[Floats, Floats]:
-    """Return the sum in floats, and a bound of its error."""
-    floats = {atom: a.astype(np.float64) for atom, a in atoms.items()}
-    products: dict[tuple[Atom, ...], Floats] = {}
-    total, magnitude = np.zeros(count), np.zeros(count)
-    roundings = 0
-    for c, powers in value.terms:
-        part = float(c) * _product(powers, floats, products) if powers else float(c)
-        total += part
-        magnitude += np.abs(part)
-        roundings = max(roundings, 2 + 2 * sum(e for _, e in powers))
-    return total, magnitude * (np.finfo(np.float64).eps * (roundings + len(value.terms)))
-
-
-def _product(powers: Powers, atoms: Mapping[Atom, Array], products: dict[tuple[Atom, ...], Array]) -> Array:
+def _product(powers: Powers, atoms: Mapping[Atom, Ints], products: dict[tuple[Atom, ...], Ints]) -> Ints:
     """Return the product of a term's atoms; ``products`` caches products of leading atoms."""
     factors = tuple(atom for atom, exponent in powers for _ in range(exponent))
     done = atoms[factors[0]]

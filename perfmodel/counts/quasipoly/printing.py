@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
@@ -15,54 +15,47 @@ from perfmodel.counts.quasipoly.evaluation import Guard, IntegerSum, Piece, Powe
 PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 
-@dataclass(frozen=True)
-class Notation:
-    """Signs of a formula."""
-
-    times: str
-    power: str
-    floor: str
-    remainder: str
-    at_least: str
-    at_most: str
-    where: str
-    separator: str
-    brackets: tuple[str, str]
-
-
-TEXT = Notation("*", "^{}", "floor(({})/{})", "{} mod {}", ">=", "<=", " if ", "; ", ("(", ")"))
-LATEX = Notation(
-    r"\,", "^{{{}}}", r"\left\lfloor\frac{{{}}}{{{}}}\right\rfloor", r"{} \bmod {}", r"\ge", r"\le",
-    r"\ \text{ if }\ ", r";\quad ", (r"\left(", r"\right)"),
+#: Patterns of a formula's text with their replacements for LaTeX's math mode, in this order.
+_LATEX = (
+    (r"(\d+)/(\d+)", r"\\frac{\1}{\2}"), (r"\^(\d+)", r"^{\1}"), (r"\*", r"\\,"), (" mod ", r" \\bmod "),
+    (">=", r"\\ge"), ("<=", r"\\le"), (" if ", r"\\ \\text{ if }\\ "), (" (and|or) ", r"\\ \\text{\1}\\ "),
+    ("; ", r";\\quad "), (r"\(", r"\\left("), (r"\)", r"\\right)"),
 )
-
-
-def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
-    """Return for example ``n^2 if n >= 17; n if n <= 16``; an upper bound begins with ``<=``."""
-    return _Writer(function, TEXT).all(exact)
-
-
-def as_latex(function: QuasiPolynomial, exact: bool = True) -> str:
-    """Return the formula for LaTeX's math mode."""
-    return _Writer(function, LATEX).all(exact)
-
-
+#: LaTeX's special characters, for math mode of LaTeX, MathJax and KaTeX.
 _SPECIAL = {
     **{letter: f"\\{letter}" for letter in "_%#&${}"},
     "\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "<": "<", ">": ">",
 }
-"""LaTeX's special characters, for math mode of LaTeX, MathJax and KaTeX."""
 
 
-def latex_name(name: str) -> str:
-    r"""Return a parameter's name for math mode, where adjacent letters would be a product.
+def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
+    """Return for example ``n^2 if n >= 17; n if n <= 16``; an upper bound begins with ``<=``."""
+    text = _Writer(function).all()
+    if exact:
+        return text
+    return f"<= ({text})" if " if " in text else f"<= {text}"
+
+
+def as_latex(text: str) -> str:
+    r"""Return a formula's text for LaTeX's math mode.
 
     Examples
     --------
-    >>> print(latex_name("n"), latex_name("n_rows"))
-    n \mathit{n\_rows}
+    >>> print(as_latex("1/2*n_rows^2*floor((n + 15)/16)"))
+    \frac{1}{2}\,\mathit{n\_rows}^{2}\,\left\lfloor\frac{n + 15}{16}\right\rfloor
     """
-    return name if len(name) == 1 else rf"\mathit{{{''.join(_SPECIAL.get(letter, letter) for letter in name)}}}"
+    text = re.sub(r"\b(?!(?:floor|mod|if|and|or)\b)[^\W\d]\w+", lambda name: rf"\mathit{{{_escaped(name[0])}}}", text)
+    replaced = 1
+    while replaced:  # the innermost floors first
+        floors = r"\\left\\lfloor\\frac{\1}{\2}\\right\\rfloor"
+        text, replaced = re.subn(r"floor\(\(([^()]*)\)/(\d+)\)", floors, text)
+    for pattern, by in _LATEX:
+        text = re.sub(pattern, by, text)
+    return text
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
 def latex_text(text: str) -> str:
@@ -78,29 +71,20 @@ def latex_text(text: str) -> str:
 
 
 class _Writer:
-    """Writes a quasi-polynomial in a notation."""
+    """Writes a quasi-polynomial as text."""
 
-    def __init__(self, function: QuasiPolynomial, notation: Notation) -> None:
+    def __init__(self, function: QuasiPolynomial) -> None:
         self.function = function
-        self.notation = notation
-        self.names: dict[Atom, str] = {
-            name: name if notation is TEXT else latex_name(name) for name in function.parameters
-        }
+        self.names: dict[Atom, str] = {name: name for name in function.parameters}
         for floor in function.floors:
-            self.names[floor.name] = notation.floor.format(self.form(floor.form), floor.denominator)
+            self.names[floor.name] = f"floor(({self.form(floor.form)})/{floor.denominator})"
 
-    def all(self, exact: bool) -> str:
+    def all(self) -> str:
         shown = []
         for piece, total in zip(self.function.pieces, self.function.sums, strict=True):
             condition = self.condition(piece.guard)
-            value = self.sum(total)
-            shown.append(f"{value}{self.notation.where}{condition}" if condition else value)
-        text = self.notation.separator.join(shown) or "0"
-        if exact:
-            return text
-        if self.notation.where in text:
-            text = text.join(self.notation.brackets)
-        return f"{self.notation.at_most} {text}"
+            shown.append(f"{self.sum(total)} if {condition}" if condition else self.sum(total))
+        return "; ".join(shown) or "0"
 
     def sum(self, value: IntegerSum) -> str:
         def degree(term: tuple[int, Powers]) -> tuple[int, tuple[int, ...]]:
@@ -108,23 +92,17 @@ class _Writer:
 
         shown = []
         for c, powers in sorted(value.terms, key=degree):
-            factors = [self.names[a] + (self.notation.power.format(e) if e > 1 else "") for a, e in powers]
+            factors = [self.names[a] + (f"^{e}" if e > 1 else "") for a, e in powers]
             shown.append(self.product(Fraction(c, value.denominator), factors))
         return _joined(shown)
 
     def product(self, coefficient: Fraction, factors: list[str]) -> str:
-        product = self.notation.times.join(factors)
+        product = "*".join(factors)
         if not factors:
-            return self.number(coefficient)
+            return str(coefficient)
         if abs(coefficient) == 1:
             return product if coefficient > 0 else f"-{product}"
-        return f"{self.number(coefficient)}{self.notation.times}{product}"
-
-    def number(self, value: Fraction) -> str:
-        if self.notation is TEXT or value.denominator == 1:
-            return str(value)
-        sign = "-" if value < 0 else ""
-        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+        return f"{coefficient}*{product}"
 
     def form(self, form: AffineForm) -> str:
         shown = [self.product(Fraction(c), [self.names[name]]) for name, c in form.terms.items()]
@@ -134,15 +112,10 @@ class _Writer:
         alternatives = [
             " and ".join([
                 *(self.test(form, "=") for form in conditions.equalities),
-                *(self.test(form, self.notation.at_least) for form in conditions.inequalities),
+                *(self.test(form, ">=") for form in conditions.inequalities),
             ]) for conditions in guard
         ]
-        if "" in alternatives:
-            return ""
-        words = " or ".join(alternatives)
-        if self.notation is LATEX:
-            words = words.replace(" and ", r"\ \text{and}\ ").replace(" or ", r"\ \text{or}\ ")
-        return words
+        return "" if "" in alternatives else " or ".join(alternatives)
 
     def test(self, form: AffineForm, relation: str) -> str:
         """Return the comparison of a form with 0, with negative terms on the other side."""
@@ -154,7 +127,7 @@ class _Writer:
             left = [self.product(Fraction(c), [self.names[name]]) for name, c in form.terms.items() if c > 0]
             right = [self.product(Fraction(-c), [self.names[name]]) for name, c in form.terms.items() if c < 0]
         if not left:  # constant - right >= 0
-            return f"{_joined(right)} {'=' if relation == '=' else self.notation.at_most} {constant}"
+            return f"{_joined(right)} {'=' if relation == '=' else '<='} {constant}"
         if not right:
             return f"{_joined(left)} {relation} {-constant}"
         if constant == -1 and relation != "=":
@@ -171,7 +144,7 @@ class _Writer:
         text = self.form(floor.form)
         if len(floor.form.terms) > 1 or floor.form.constant:
             text = f"({text})"
-        return self.notation.remainder.format(text, floor.denominator), sign, constant
+        return f"{text} mod {floor.denominator}", sign, constant
 
 
 def remainder_in(form: AffineForm, floors: Iterable[NamedFloor]) -> tuple[NamedFloor, int, int] | None:
