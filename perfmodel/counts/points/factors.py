@@ -1,8 +1,7 @@
 """Sets as products of polytopes over fewer variables, which are counted and projected one by one.
 
-The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal: a matrix
-product's six loops are three times the same two-dimensional set. Variables are eliminated where that is exact in the
-integers: projected out, or replaced by variables that are less coupled.
+The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal. Variables
+are eliminated where that is exact in the integers: projected out, or replaced by variables that are less coupled.
 """
 
 from __future__ import annotations
@@ -19,11 +18,8 @@ from perfmodel.counts.points.polytopes import AffineForm, Polytope, floor_rows, 
 
 SET, PARAM, DIV, CONSTANT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
 Factors = tuple[Polytope | None, ...]
-PRODUCTS = 4
-"""Most products in a union that is expanded: four products have eleven intersections."""
+PRODUCTS = 4  # most in a union that is expanded: four products have eleven intersections
 
-
-# {{{ elimination of a variable
 
 def eliminated(polytope: Polytope, name: str) -> Polytope | None:
     """Return the projection along a variable; None unless it is provably a polytope.
@@ -65,7 +61,6 @@ def straightened(polytope: Polytope) -> Polytope:
 
 
 def _without_fixed(polytope: Polytope) -> Polytope:
-    """Remove variables that an equality determines as an integer form of the others."""
     for form in polytope.equalities:
         for name in polytope.variables:
             if abs(form[name]) == 1:
@@ -116,7 +111,7 @@ def _without_determined(polytope: Polytope) -> Polytope:
 
 
 def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
-    """Return the polytope in which ``offset`` means width * tile + offset, if that is possible."""
+    """Return the polytope in which ``offset`` means width * tile + offset; None if that is not possible."""
     both = {tile, offset}
     if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None
@@ -152,25 +147,11 @@ def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, widt
         return width * rest + (width - 1) - start
     return None
 
-# }}}
-
-
-# {{{ unions of products
-
 def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
     """Yield signs and products whose points add up to the points of a union: ``|A or B| = |A| + |B| - |A and B|``.
 
     A factor is None if a factor of which it is the intersection is None, or if the union has too many products.
 
-    Examples
-    --------
-    >>> i = AffineForm({"i": 1})
-    >>> low, high = (Polytope(("i",), (), (i - first, -i + first + 3)) for first in (0, 2))
-    >>> for sign, (common,) in alternating([(low,), (high,)]):
-    ...     print(sign, common)
-    1 [] -> { [i] : 1*i >= 0 and -1*i + 3 >= 0 }
-    1 [] -> { [i] : 1*i + -2 >= 0 and -1*i + 5 >= 0 }
-    -1 [] -> { [i] : -1*i + 3 >= 0 and 1*i + -2 >= 0 }
     """
     if len(union) > PRODUCTS:
         yield 1, (None,)
@@ -181,7 +162,7 @@ def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
 
 
 def _common(factors: Factors) -> Polytope | None:
-    """Return the intersection of polytopes over the same variables, without rows that another row implies."""
+    """Return the intersection of polytopes over the same variables; None if one is None."""
     distinct = list({id(factor): factor for factor in factors}.values())
     first = distinct[0]
     if len(distinct) == 1 or first is None:
@@ -195,11 +176,6 @@ def _common(factors: Factors) -> Polytope | None:
     kept = [row for row in rows if not any(row.follows_from(other) for other in rows if other is not row)]
     return Polytope(first.variables, tuple(equalities), tuple(kept))
 
-# }}}
-
-
-# {{{ products
-
 @dataclass(frozen=True)
 class Multiple:
     """The integer ``(parameter - remainder) / divisor``."""
@@ -210,7 +186,6 @@ class Multiple:
 
     @property
     def name(self) -> str:
-        """Its name in forms."""
         return f"({self.parameter} - {self.remainder})/{self.divisor}"
 
 
@@ -218,9 +193,9 @@ class Multiple:
 class FactoredSet:
     """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
-    The set is empty where a condition, a form in the parameters alone, is negative. In the forms, names of multiples
-    replace parameters that the set requires to be multiples. The set is separable if each of isl's own constraints
-    involves the variables of one factor only; otherwise floors of several were eliminated from the factors.
+    The set is empty where a condition, a form in the parameters alone, is negative. Names of multiples replace
+    parameters that the set requires to be multiples. The set is separable if each of isl's own constraints involves the
+    variables of one factor only; otherwise floors of several were eliminated.
     """
 
     basic: isl.BasicSet
@@ -247,14 +222,12 @@ class FactoredSet:
 
 
 def without_dimensions(points: isl.Set, dimensions: Iterable[int]) -> isl.Set:
-    """Return the projection of a set along dimensions."""
     for k in sorted(dimensions, reverse=True):
         points = points.project_out(SET, k, 1)
     return points
 
 
 def variable(dimension: int) -> str:
-    """Return the name of a dimension in the factors of a set."""
     return f"_v{dimension}"
 
 
@@ -288,7 +261,7 @@ def factored(points: isl.Set) -> FactoredSet | None:
 
 
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups, joined where a coupling has members of several groups."""
+    """Return the groups, joined where a coupling has members of several."""
     joined = list(groups)
     for coupled in couplings:
         touched = [group for group in joined if group & coupled]
@@ -301,7 +274,8 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
     """Return a set as a polytope whose variables are its dimensions and its floors of these.
 
-    A floor that requires a parameter to be a multiple, and the parameter, are replaced by a name of the multiple.
+    A floor that requires a parameter to be a multiple, and the parameter, are replaced by the multiple's name.
+
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [variable(k) for k in range(basic.dim(SET))]
@@ -330,7 +304,6 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
 
 
 def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
-    """Return the rows of a matrix as forms; its columns are the names, then the constants."""
     forms = []
     for row in range(matrix.rows()):
         *coefficients, constant = (matrix.get_element_val(row, k).get_num_si() for k in range(len(columns) + 1))
@@ -353,16 +326,11 @@ def _congruence(
             return multiple, AffineForm({multiple.name: sign}, (multiple.remainder - constant) // factor)
     return None
 
-# }}}
-
-
-# {{{ projections
-
 class Projector:
     """Projects one kernel's loop domain onto some of its inames, and keeps the projections.
 
-    isl compares all pairs of constraints when it eliminates an iname. With the ten inames of a tiled kernel this takes
-    most of the time of counting, so groups of inames that no constraint couples are projected separately.
+    isl compares all pairs of constraints when it eliminates an iname, which is slow for the ten inames of a tiled
+    kernel. So groups of inames that no constraint couples are projected separately.
     """
 
     def __init__(self, whole: isl.Set) -> None:
@@ -390,7 +358,6 @@ class Projector:
         return result
 
     def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.Set:
-        """Return the constraints on a group, with some of its dimensions eliminated."""
         if (group, removed) not in self._known:
             part = self.whole
             for k in range(len(self._names)):
@@ -400,5 +367,3 @@ class Projector:
                 part = part.eliminate(SET, k, 1)
             self._known[group, removed] = part
         return self._known[group, removed]
-
-# }}}

@@ -17,8 +17,6 @@ from perfmodel.values import FrozenValue
 IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 
 
-# {{{ affine forms
-
 @dataclass(frozen=True, slots=True)
 class AffineForm:
     """``sum(coefficient * name) + constant`` with nonzero integer coefficients.
@@ -27,10 +25,9 @@ class AffineForm:
     --------
     >>> i, n = AffineForm({"i": 1}), AffineForm({"n": 1})
     >>> form = 3*n - 2*i + 5
-    >>> str(form), form["i"], form["k"], "k" in form
-    ('3*n + -2*i + 5', -2, 0, False)
-    >>> str(form.substituted("i", n + 1)), form.at({"i": 1, "n": 4})
-    ('1*n + 3', 15)
+    >>> str(form), form["i"], "k" in form, str(form.substituted("i", n + 1))
+    ('3*n + -2*i + 5', -2, False, '1*n + 3')
+
     """
 
     terms: Mapping[str, int]
@@ -86,21 +83,18 @@ class AffineForm:
         return self.terms.keys()
 
     def at(self, values: Mapping[str, int]) -> int:
-        """Return the value of the form at values of its names."""
         return self.constant + sum(c * values[name] for name, c in self.terms.items())
 
     def without(self, name: str) -> AffineForm:
-        """Return the form without a name."""
         if name not in self.terms:
             return self
         return AffineForm({key: c for key, c in self.terms.items() if key != name}, self.constant)
 
     def substituted(self, name: str, by: AffineForm) -> AffineForm:
-        """Return the form with another form substituted for a name."""
+        """Return the form with another form for a name."""
         return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
 
     def renamed(self, names: Mapping[str, str]) -> AffineForm:
-        """Return the form with names replaced by a mapping."""
         return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
 
     def tightened(self) -> AffineForm:
@@ -124,10 +118,6 @@ def floor_rows(name: str, form: AffineForm, denominator: int) -> tuple[AffineFor
     remainder = form - AffineForm({name: denominator})
     return remainder, -remainder + (denominator - 1)
 
-# }}}
-
-
-# {{{ polynomials
 
 class FloorAtom(NamedTuple):
     """``floor(form / denominator)``."""
@@ -196,7 +186,7 @@ class Polynomial:
     __rmul__ = __mul__
 
     def mapped(self, value_of: Callable[[Atom], Polynomial]) -> Polynomial:
-        """Return the polynomial with a polynomial substituted for each atom."""
+        """Return the polynomial with a polynomial for each atom."""
         total = Polynomial({})
         for monomial, c in self.terms.items():
             product = Polynomial.constant(c)
@@ -208,7 +198,7 @@ class Polynomial:
         return total
 
     def substituted(self, name: str, by: AffineForm) -> Polynomial:
-        """Return the polynomial with an affine form substituted for a variable, also inside floors."""
+        """Return the polynomial with an affine form for a variable, also inside floors."""
 
         def value_of(atom: Atom) -> Polynomial:
             if atom == name:
@@ -220,7 +210,7 @@ class Polynomial:
         return self.mapped(value_of)
 
     def replaced(self, name: str, by: Polynomial) -> Polynomial:
-        """Return the polynomial with a polynomial substituted for a variable, except inside floors."""
+        """Return the polynomial with a polynomial for a variable, except inside floors."""
         return self.mapped(lambda atom: by if atom == name else Polynomial.atom(atom))
 
     def coefficients(self, name: str) -> dict[int, Polynomial]:
@@ -242,11 +232,11 @@ class Polynomial:
 
     def summed(self, name: str, below: Polynomial, last: Polynomial) -> Polynomial:
         """Return the sum over ``below < name <= last``, for a variable outside of floors."""
-        total = Polynomial({})
-        for power, coefficient in self.coefficients(name).items():
-            sums = faulhaber(power)
-            total = total + coefficient * (_value(sums, last) - _value(sums, below))
-        return total
+        parts = (
+            coefficient * (_value(faulhaber(power), last) - _value(faulhaber(power), below))
+            for power, coefficient in self.coefficients(name).items()
+        )
+        return sum(parts, Polynomial({}))
 
 
 def floor(form: AffineForm, denominator: int) -> Polynomial:
@@ -287,16 +277,11 @@ def faulhaber(power: int) -> tuple[Fraction, ...]:
 
 
 def _value(coefficients: tuple[Fraction, ...], at: Polynomial) -> Polynomial:
-    """Return ``sum(c_k * at**k)`` by Horner's rule."""
     total = Polynomial({})
     for c in reversed(coefficients):
         total = total * at + Polynomial.constant(c)
     return total
 
-# }}}
-
-
-# {{{ polytopes
 
 @dataclass(frozen=True)
 class NamedFloor:
@@ -312,6 +297,7 @@ class Polytope(FrozenValue):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
     Names that are not variables are parameters.
+
     """
 
     variables: tuple[str, ...]
@@ -327,7 +313,6 @@ class Polytope(FrozenValue):
 
     @property
     def condition(self) -> str:
-        """All constraints in isl's notation."""
         tests = [f"{form} = 0" for form in self.equalities] + [f"{form} >= 0" for form in self.inequalities]
         return " and ".join(tests) or "1 = 1"
 
@@ -350,11 +335,9 @@ class Polytope(FrozenValue):
         return lower, upper, others
 
     def without(self, name: str) -> Polytope:
-        """Return the polytope without a variable that no constraint contains."""
         return Polytope(tuple(v for v in self.variables if v != name), self.equalities, self.inequalities)
 
     def substituted(self, name: str, by: AffineForm) -> Polytope:
-        """Return the polytope with a form substituted for a name in all constraints."""
         return Polytope(
             self.variables,
             tuple(form.substituted(name, by) for form in self.equalities),
@@ -395,7 +378,7 @@ def reduced(polytope: Polytope) -> Polytope | None:
 
 
 def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> Polytope:
-    """Return the polytope with isl's constraints; `names` are the parameters, dimensions and floors."""
+    """Return the polytope with isl's constraints, in which `names` are the parameters, dimensions and floors."""
     equalities, inequalities = [*polytope.equalities], [*polytope.inequalities]
     for constraint in basic.get_constraints():
         form = _form_of(constraint.get_aff(), names)
@@ -419,5 +402,3 @@ def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
                 terms[names[position]] = c
             position += 1
     return AffineForm(terms, int(aff.get_constant_val().to_python()))
-
-# }}}

@@ -33,15 +33,15 @@ Values = dict[str, Polynomial]  # by the condition in isl's notation
 
 
 class TooHardError(Exception):
-    """A sum needs too many partial sums; the caller then takes an upper bound."""
+    """A sum needs too many partial sums."""
 
 
 @dataclass(frozen=True)
 class PartialSum:
     """A polynomial to be summed over the points of a polytope.
 
-    Once no variable is left, the polytope's equalities are about parameters alone. Derived parameters are floors of
-    forms in other parameters, and in earlier derived ones.
+    Derived parameters are floors of forms in other parameters, and in earlier derived ones.
+
     """
 
     polytope: Polytope
@@ -49,7 +49,6 @@ class PartialSum:
     derived: tuple[NamedFloor, ...] = ()
 
     def substituted(self, name: str, by: AffineForm) -> PartialSum:
-        """Return the sum with a form substituted for a name."""
         return PartialSum(self.polytope.substituted(name, by), self.value.substituted(name, by), self.derived)
 
 
@@ -78,8 +77,6 @@ def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
 
 
 def _best_variable(summand: PartialSum) -> str:
-    """Return the variable whose sum causes the fewest partial sums."""
-
     def cost(name: str) -> tuple[int, int, int]:
         lower, upper, _ = summand.polytope.bounds(name)
         kept = set(summand.polytope.variables) - {name}
@@ -160,10 +157,7 @@ def values_of(sums: list[PartialSum]) -> Values:
 
 
 def joined(first: Values, second: Values) -> Values:
-    """Return the sum of two results of :func:`values_of`.
-
-    Raise a TooHardError if isl would take long to add the values, or their evaluation more than 0.1 s.
-    """
+    """Return the sum of two results of :func:`values_of`; raise a TooHardError if isl would take long to add them."""
     both = first | {
         condition: first[condition] + value if condition in first else value for condition, value in second.items()
     }
@@ -175,7 +169,6 @@ def joined(first: Values, second: Values) -> Values:
 
 
 def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
-    """Return the sum of all values, each zero where its condition does not hold."""
     names = ", ".join(parameters)
     total = isl.PwQPolynomial("{ 0 }")
     for condition, value in values.items():
@@ -206,7 +199,6 @@ def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
 
 
 def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
-    """Return the polynomial of one atom, the atom's text in isl's notation."""
     if isinstance(atom, FloorAtom):
         return Polynomial.atom(_floor_text(atom.form, atom.denominator, texts))
     return Polynomial.atom(texts.get(atom, atom))

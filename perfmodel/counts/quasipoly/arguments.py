@@ -53,7 +53,6 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
 
 
 def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
-    """Return the error to raise for a missing size."""
     return size_error(name, "was left out", allowed)
 
 
@@ -158,7 +157,6 @@ class SummandsAtSizes:
 
 
 def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
-    """Return the names of the parameters that a set, a map or a function depends on."""
     space = part.get_domain_space() if isinstance(part, isl.PwQPolynomial) else part.get_space()
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
@@ -184,10 +182,7 @@ def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Numb
 
 
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
-    """Return the number of points of a set at given sizes.
-
-    An infinite set, or a number that takes too much work, is a CountError.
-    """
+    """Return the number of points of a set at given sizes; a CountError for an infinite set or too much work."""
     points = at_sizes(points, sizes)
     if not points.is_bounded():
         raise unbounded(str(points))

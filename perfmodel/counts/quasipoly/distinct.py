@@ -55,24 +55,19 @@ class JointCounts(tuple[Count, ...]):
 
 
 class DistinctCounts:
-    """Assigns a position to each distinct count."""
+    """Assigns a position to each distinct count; comparing texts is faster than comparing functions with isl."""
 
     def __init__(self) -> None:
-        self.counts: list[Count] = []
-        self._places: dict[str, int] = {}
+        self.places: dict[str, tuple[int, Count]] = {}
 
     def __call__(self, count: Count) -> int:
         """Return the position of a count."""
-        # comparing texts is faster than comparing functions with isl
         key = json.dumps(count.to_json(), sort_keys=True)
-        place = self._places.setdefault(key, len(self.counts))
-        if place == len(self.counts):
-            self.counts.append(count)
-        return place
+        return self.places.setdefault(key, (len(self.places), count))[0]
 
     def joint(self) -> JointCounts:
         """Return the counts by their positions."""
-        return JointCounts(self.counts)
+        return JointCounts(count for _, count in self.places.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +76,9 @@ class NamedCounts(FrozenValue):
 
     Examples
     --------
-    >>> @dataclass(frozen=True)
-    ... class Loop:
-    ...     iname: str
-    ...     trips: object  # a count; at sizes, a number
-    >>> loops = Loop("i", Count.from_text("[n] -> { n^2 }")), Loop("j", Count.from_text("[n] -> { 2*n }"))
-    >>> NamedCounts(loops).at({"n": 8})
-    (Loop(iname='i', trips=64.0), Loop(iname='j', trips=16.0))
+    >>> square, double = (Count.from_text(f"[n] -> {{ {text} }}") for text in ("n^2", "2*n"))
+    >>> NamedCounts((square, {"steps": double}, 7)).at({"n": 8})
+    (64.0, {'steps': 16.0}, 7)
     """
 
     tree: Any
@@ -98,11 +89,11 @@ class NamedCounts(FrozenValue):
         return self._prepared[0]
 
     def at(self, sizes: Mapping[str, int]) -> Any:
-        """Return the tree with counts replaced by their values as floats; errors as of :meth:`JointCounts.at`."""
+        """Return the tree with counts replaced by their values as floats."""
         return self.with_values(self.counts.at(sizes))
 
     def with_values(self, values: Sequence[Number | float]) -> Any:
-        """Return the tree with :attr:`counts` replaced by given values, as floats."""
+        """Return the tree with :attr:`counts` replaced by values."""
         build = self._prepared[1]
         return self.tree if build is None else build([float(value) for value in values])
 

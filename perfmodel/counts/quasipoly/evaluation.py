@@ -165,7 +165,7 @@ def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) ->
 
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
-    """Return the values at ``count`` points as float64; ``values`` has one array for each parameter."""
+    """Return the values at ``count`` points; ``values`` has one array for each parameter."""
     if not values:
         return np.full(count, float(function.exact()))
     result = np.zeros(count)

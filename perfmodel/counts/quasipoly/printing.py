@@ -71,8 +71,6 @@ def latex_text(text: str) -> str:
 
 
 class _Writer:
-    """Writes a quasi-polynomial as text."""
-
     def __init__(self, function: QuasiPolynomial) -> None:
         self.function = function
         self.names: dict[Atom, str] = {name: name for name in function.parameters}
@@ -163,7 +161,6 @@ def _joined(shown: list[str]) -> str:
 
 
 def fraction(value: isl.Val) -> Fraction:
-    """Return an isl value as a Fraction."""
     return Fraction(value.to_python() if value.is_int() else str(value))
 
 
@@ -185,7 +182,6 @@ class _Translator:
         return AffineForm(terms, form.constant // divisor), denominator // divisor
 
     def floor(self, aff: isl.Aff) -> str:
-        """Return the name of floor(aff)."""
         form, denominator = self.form(aff)
         name = f"floor(({form})/{denominator})"
         if name not in self.places:
@@ -237,7 +233,6 @@ class _Translator:
 
 
 def quasi_polynomial_of(polynomial: isl.PwQPolynomial) -> QuasiPolynomial:
-    """Convert isl's function of parameters."""
     polynomial = polynomial.drop_unused_params()
     translator = _Translator(polynomial.get_domain_space())
     guards: dict[Polynomial, Guard] = {}
