@@ -1,23 +1,52 @@
-"""Frozen values that can be copied and pickled."""
+"""Frozen values that can be copied and pickled, with cached results."""
 
 from __future__ import annotations
 
 import copyreg
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Value = TypeVar("Value", bound="FrozenValue")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class FrozenValue:
-    """Base of frozen dataclasses with cached properties: copies and pickles hold the fields only.
+    """Base of frozen dataclasses with cached results: copies and pickles hold the fields only.
 
-    A cached property may hold generated functions, which cannot be pickled, or objects of one process.
+    A cached result may hold generated functions, which cannot be pickled, or objects of one process.
     """
 
     def __getstate__(self) -> dict[str, Any]:
         kind = type(self)
         cached = {name for name in vars(self) if isinstance(getattr(kind, name, None), cached_property)}
         return {name: value for name, value in vars(self).items() if name not in cached}
+
+    @cached_property
+    def _results(self) -> dict[Any, Any]:
+        return {}
+
+
+def cached_method(
+    method: Callable[Concatenate[Value, Arguments], Result]
+) -> Callable[Concatenate[Value, Arguments], Result]:
+    """Cache the results of a method of a frozen value by its arguments, as long as the value exists."""
+
+    @wraps(method)
+    def cached(self: Value, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        key = (method.__name__, args, *sorted(kwargs.items()))
+        try:
+            hash(key)
+        except TypeError:  # the method refuses such arguments
+            return method(self, *args, **kwargs)
+        if key not in self._results:
+            self._results[key] = method(self, *args, **kwargs)
+        result: Result = self._results[key]
+        return result
+
+    return cached
 
 
 def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:

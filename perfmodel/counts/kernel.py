@@ -35,7 +35,7 @@ from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import columns_text, data_frame, html_table
 from perfmodel.documents import one_line, require
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,8 +52,6 @@ class KernelCounts(FrozenValue):
 
     Attributes
     ----------
-    name : str
-        The kernel's name.
     parameters : tuple of str
         The size parameters of counts and assumptions, sorted.
     assumptions : str
@@ -73,8 +71,7 @@ class KernelCounts(FrozenValue):
     untouched : tuple of str
         Array arguments that are not accessed.
     types : mapping of str to str
-        Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
-        default.
+        Types of the kernel's arguments that size parameters are, where they are not ``int32``.
     statistic_keys : tuple of str
         Keys of ``statistics`` that the counts use, or that would make them more exact.
     """
@@ -153,7 +150,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def most_local(self) -> KernelCounts:
-        """The kernel with a span of 1 for the indices into each of :attr:`gathered`, as in a stream."""
+        """The kernel with a span of 1 for the indices into each of :attr:`gathered`."""
         return self.spanning(1)
 
     @cached_property
@@ -179,18 +176,15 @@ class KernelCounts(FrozenValue):
             return ()
         found = []
         for statistic in self.program.statistics:
-            most = float(np.min(self._answered(statistic).evaluate(sizes)))
+            most = float(np.min(self._largest(statistic).evaluate(sizes)))
             if float(statistic.value) > most:
                 found.append((statistic.key, float(statistic.value), most))
         return tuple(found)
 
-    def _answered(self, statistic: Statistic) -> Count:
-        """Return the largest possible value of a statistic."""
-        key = ("statistic", statistic.key)
-        if key not in self._answers:
-            numbers = [self._cardinalities.wrap(self._cardinalities.size(points)) for points in statistic.most]
-            self._answers[key] = reduce(Count.times, numbers)
-        return self._answers[key]
+    @cached_method
+    def _largest(self, statistic: Statistic) -> Count:
+        numbers = [self._cardinalities.wrap(self._cardinalities.size(points)) for points in statistic.most]
+        return reduce(Count.times, numbers)
 
     @cached_property
     def group_works(self) -> tuple[GroupWork | None, ...]:
@@ -201,8 +195,7 @@ class KernelCounts(FrozenValue):
     def executions(self) -> tuple[Count, Count]:
         """Executions of operations and of accesses to shared memory: by work-items, and by sub-groups.
 
-        An execution by several lanes of a sub-group counts once for the sub-group. Loops with data-dependent bounds are
-        excluded, since the trip counts of single lanes are unknown.
+        An execution by several lanes counts once for their sub-group. Loops with data-dependent bounds are excluded.
         """
         amounts: Counter[Domain] = Counter()
         for statement in self.program.statements:
@@ -225,6 +218,10 @@ class KernelCounts(FrozenValue):
     def _cardinalities(self) -> Cardinalities:
         return Cardinalities(self.program, self.subgroup_size, self.budget)
 
+    @cached_method
+    def _footprint(self, array: str) -> Footprint:
+        return Footprint(self._sites(array, None), self._cardinalities)
+
     def check_launch(self, facts: DeviceFacts) -> None:
         """Raise a KernelError if a work-group does not fit on a device, according to its known facts."""
         needs = {
@@ -244,35 +241,26 @@ class KernelCounts(FrozenValue):
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
         """Return the operations of a type and kind, summed over omitted arguments; comparisons and selects count."""
-        wanted = {"dtype": dtype, "kind": kind}
-        return total(row.count for row in self.operation_table if rows.matches(row, wanted))
+        return total(row.count for row in self.operation_table if rows.matches(row, {"dtype": dtype, "kind": kind}))
 
+    @cached_method
     def accesses(
         self, space: str | None = None, direction: str | None = None, array: str | None = None,
         dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
     ) -> Count:
-        """Return the matching accesses, summed over omitted arguments.
-
-        An unknown array is an UnknownNameError, an unknown granularity an ArgumentError.
-        """
+        """Return the matching accesses per workitem, subgroup or workgroup, summed over omitted arguments."""
         _check_choice("granularity", granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
             raise _unknown_array(array, self._arrays())
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
             return total(row.count for row in self.access_table if rows.matches(row, wanted))
-        key = ("accesses", granularity, *wanted.values())
-        if key not in self._answers:
-            domains = Counter(domain for domain, access in self.access_maps if rows.matches(access, wanted))
-            counts = (times * self._cardinalities.count(domain, granularity) for domain, times in domains.items())
-            self._answers[key] = total(counts, granularity)
-        return self._answers[key]
+        domains = Counter(domain for domain, access in self.access_maps if rows.matches(access, wanted))
+        counts = (times * self._cardinalities.count(domain, granularity) for domain, times in domains.items())
+        return total(counts, granularity)
 
     def footprint(self, array: str, direction: str | None = "load") -> Count:
-        """Return the distinct cells of an array that are touched in a direction, or with None in both together.
-
-        With None it is the size of F_v in Algorithm 2 of Stevens and Klöckner.
-        """
+        """Return the distinct cells of an array that are touched in a direction, or with None in both together."""
         for row in self.access_table:
             if row.array == array and direction in (row.direction, None) and row.footprint is not None:
                 found = self.cells_together(row)[0] if direction is None else row.footprint
@@ -283,8 +271,7 @@ class KernelCounts(FrozenValue):
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the utilisation: touched cells over touched cells with the gaps along the unit-stride axis filled.
 
-        The largest lane stride of the array's accesses determines the gaps; the ratio is 1 if no stride exceeds 1.
-        Called with sizes it returns a Fraction. With None as direction, loads and stores count together.
+        The largest lane stride of the array's accesses determines the gaps. Called with sizes, it returns a Fraction.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
@@ -292,21 +279,11 @@ class KernelCounts(FrozenValue):
         return rows.Utilization(cells, tuple(count for count in filled if count is not None) or (cells,))
 
     def cells_together(self, row: AccessCount) -> tuple[Count | None, Count | None]:
-        """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together.
-
-        They are the row's own if its array is only loaded or only stored.
-        """
+        """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together."""
         if row.footprint is None or len({twin.direction for twin in self.access_table if twin.array == row.array}) < 2:
             return row.footprint, row.filled
-        if row.array not in self._footprints:
-            self._footprints[row.array] = Footprint(self._sites(row.array, None), self._cardinalities)
-        footprint = self._footprints[row.array]
+        footprint = self._footprint(row.array)
         return footprint.count, None if row.filled is None else footprint.filled_at(row.stride)
-
-    @cached_property
-    def _footprints(self) -> dict[str, Footprint]:
-        """The cells of arrays that are loaded and stored, by name."""
-        return {}
 
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup", direction: str | None = None, **sizes: int
@@ -332,46 +309,38 @@ class KernelCounts(FrozenValue):
         values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
         return Lines(self._cardinalities, self._sites(array, direction), line_bytes, values).count(per)
 
+    @cached_method
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
         """Return the serialised sub-group accesses to an array in local memory.
 
-        Each access by a sub-group counts with the maximum over banks of the distinct 4-byte words in a bank. The ratio
-        to the accesses at sub-group granularity is the factor beta of the SPT model.
+        Each access counts with the maximum over banks of the distinct 4-byte words in a bank. The ratio to the accesses
+        at sub-group granularity is the factor beta of the SPT model.
         """
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
-        key = ("bank conflicts", array, int(banks), direction)
-        if key not in self._answers:
-            self._answers[key] = bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
-        return self._answers[key]
-
-    @cached_property
-    def _answers(self) -> dict[tuple[object, ...], Count]:
-        """Cached counts; predictions at other sizes use them again."""
-        return {}
+        return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
 
     def traffic(
         self, array: str | None = None, capacity: int = 32768, line_bytes: int = 64, sets: int = 0,
         order: str = "serial",
     ) -> Traffic:
-        """Return a model of the lines that a cache fetches and writes back.
+        """Return a model of the lines that a cache fetches and writes back, as a function of the sizes.
 
         The loops around an access (groups, work-items and the kernel's own loops) are ordered as the device runs them.
-        For each reference the model finds the outermost loop L between whose iterations its lines stay in the cache,
-        because the data touched between two uses of a line fit:
+        For each reference the model finds the outermost loop L between whose iterations its lines stay in the cache:
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
-        References to one array whose addresses have equal strides form one box. All arrays share the cache.
+        It is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that is empty
+        at the start of a launch and replaces the least recently used line. Guards and varying loop bounds enter as mean
+        extents. All arrays share the cache; boxes with different strides conflict in a set at random.
 
         Parameters
         ----------
         array : str, optional
             The array; by default all arrays together.
-        capacity : int
-            Size of the cache [B].
-        line_bytes : int
-            Size of a line [B].
+        capacity, line_bytes : int
+            Sizes of the cache and of a line [B].
         sets : int
             Sets of the cache; addresses with a distance of ``sets*line_bytes`` share a set. 0 is one set for all.
         order : str
@@ -384,21 +353,6 @@ class KernelCounts(FrozenValue):
         -------
         Traffic
             A function of the sizes, which returns :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
-
-        Raises
-        ------
-        ArgumentError, UnknownNameError
-            The cache is impossible, or the order or array unknown.
-
-        Notes
-        -----
-        The model assumes one cache that is empty at the start of a launch, replaces the least recently used line and
-        fetches a line before a store; groups that run one after another, g.0 fastest; private arrays in registers;
-        local arrays in the same memory as global ones; arrays that begin on pages. Guards and varying loop bounds
-        enter as mean extents. Boxes with different strides conflict in a set at random.
-
-        The rule is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, as in kerncraft,
-        for any order of loops, several nests and sets.
 
         Examples
         --------
@@ -420,23 +374,17 @@ class KernelCounts(FrozenValue):
                 f"a cache of {capacity} B with lines of {line_bytes} B and {sets} sets is not possible",
                 "give at least one line, and lines that are a multiple of the sets, or sets=0 for one set",
             )
-        if order not in self._traffic_plans:
-            plan = traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
-            self._traffic_plans[order] = plan
-        plan = self._traffic_plans[order]
+        plan = self._traffic_plan(order)
         if array is not None and array not in plan.arrays:
             raise _unknown_array(array, plan.arrays)
         return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
 
-    @cached_property
-    def _traffic_plans(self) -> dict[str, TrafficPlan]:
-        return {}
+    @cached_method
+    def _traffic_plan(self, order: str) -> TrafficPlan:
+        return traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
 
     def idle_lanes(self) -> Count:
-        """Return the idle lanes: lanes of partly filled sub-groups without a work-item, and inactive work-items.
-
-        A work-item is inactive if it executes no operation and no access.
-        """
+        """Return the idle lanes: lanes without a work-item, and work-items that execute no operation and no access."""
         slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
         if active.exact:
@@ -444,10 +392,9 @@ class KernelCounts(FrozenValue):
         return slots.labelled("workitem", exact=False, reasons=active.reasons)
 
     def depth(self) -> tuple[OperationCount, ...]:
-        """Return the operations on the longest chain of dependences of a work-item.
+        """Return the operations on the longest chain of dependences of a work-item (granularity ``"chain"``).
 
-        Sequential trip counts multiply, parallel inames count once. The granularity is ``"chain"``; :attr:`flow` also
-        has the accesses and barriers.
+        Sequential trip counts multiply, parallel inames count once.
         """
         chain = self.flow.depth.rows
         return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
@@ -510,20 +457,7 @@ class KernelCounts(FrozenValue):
         return f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a pandas table with a row for each count: what is counted, its formula, and its value at given sizes.
-
-        Parameters
-        ----------
-        sizes, **more_sizes
-            All size parameters, or none; with sizes there is a column ``value``.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        SizeError, AssumptionError
-            As of calling a :class:`~perfmodel.counts.Count`.
-        """
+        """Return a pandas table with a row for each count; with all sizes there is a column ``value``."""
         at = {**(sizes or {}), **more_sizes}
         return data_frame(rows.records(self._rows, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 
@@ -557,10 +491,7 @@ class KernelCounts(FrozenValue):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
-        """Read what :meth:`to_json` wrote.
-
-        Another schema, and a missing or mistyped part, are DocumentErrors.
-        """
+        """Read what :meth:`to_json` wrote; a DocumentError for another schema, and a missing or mistyped part."""
         if document.get("schema") != SCHEMA:
             raise errors.DocumentError(
                 f"has schema {document.get('schema')!r}; this version reads {SCHEMA!r}", "count the kernel again"
@@ -582,8 +513,7 @@ class KernelCounts(FrozenValue):
         """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
 
         Loopy itself generates different code for different values of ``PYTHONHASHSEED`` if it keeps results of several
-        unrolled loops in registers: the order of the private array's axes and of these loops varies. The hash then
-        differs, while the counts are equal as functions.
+        unrolled loops in registers.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -1,9 +1,8 @@
 """Bank conflicts: how often local memory repeats an access of a sub-group because lanes need words of one bank.
 
 The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
-
-A *touch* is a lane of a sub-group, with the distance of its address from the first lane's address. Executions with the
-same touches are repeated equally often and form one *kind*.
+A *touch* is a lane of a sub-group, with the distance of its address from the first lane's. Executions with the same
+touches form one *kind*.
 """
 
 from __future__ import annotations
@@ -26,20 +25,15 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 WORD_BYTES = 4
-TOUCHES = 1024
-"""Most touches of a sub-group."""
-KINDS = 128
-"""Most kinds of executions of a sub-group."""
-WORK = 4
-"""Operations of isl for the kinds of an access, relative to the limit of one formula."""
+TOUCHES, KINDS = 1024, 128  # most of a sub-group
+WORK = 4  # operations of isl for the kinds of an access, relative to the limit of one formula
 Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the first lane's word to the lane's address
 
 
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
     """Return the sum over sub-group accesses of the most distinct words in one bank.
 
-    Lanes that read the same word do not conflict. The sum is an upper bound if data or symbolic strides determine the
-    words that lanes touch, or if there are too many kinds of executions.
+    It is an upper bound if data or symbolic strides determine the words, or if there are too many kinds of executions.
     """
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
@@ -71,10 +65,8 @@ def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, ba
 
 
 class UnknownLanesError(Exception):
-    """The words that lanes touch together are unknown, or differ too much between executions."""
+    """The words that lanes touch together are unknown, or there are too many kinds of executions."""
 
-
-# {{{ touches
 
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
     """Yield maps from executions by a sub-group to touches.
@@ -160,7 +152,6 @@ def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
 
 
 def _points(touches: isl.Set) -> list[Touch]:
-    """Return all touches."""
     touches = touches.project_out(PARAM, 0, touches.dim(PARAM))
     found: list[Touch] = []
 
@@ -174,10 +165,6 @@ def _points(touches: isl.Set) -> list[Touch]:
         raise UnknownLanesError
     return found
 
-# }}}
-
-
-# {{{ kinds
 
 def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
     """Return disjoint sets of executions with their touches."""
@@ -229,5 +216,3 @@ def _passes(touches: Iterable[Touch], octets: int, banks: int) -> int:
     for word in words:
         in_bank[word % banks] += 1
     return max(in_bank.values())
-
-# }}}

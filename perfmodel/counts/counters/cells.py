@@ -29,15 +29,11 @@ def doubts(domain: Domain, access: Access) -> tuple[str, ...]:
 
 
 def all_doubts(sites: list[Site]) -> list[str]:
-    """Return why the cells that accesses touch are only bounded."""
     return [doubt for domain, access in sites for doubt in doubts(domain, access)]
 
 
 class Footprint:
-    """The cells of one array that some accesses touch, of one direction or of both.
-
-    The cells are None if they depend on data and the array's shape is unknown.
-    """
+    """The cells of one array that some accesses touch; None if they depend on data and the shape is unknown."""
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
@@ -97,11 +93,7 @@ class Footprint:
         return each.domain() if each.is_injective() else None
 
     def filled(self, stride: LaneStride) -> Count | None:
-        """Return |F with its gaps along the unit-stride axis filled|.
-
-        For a lane stride ``s`` along that axis this is F + {0 .. s-1}. If neighbouring lanes touch different rows, the
-        rows that F touches are filled.
-        """
+        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else the rows that F touches."""
         axis = self._sample.unit_axis
         if self._cells is None or axis is None:
             return None
@@ -137,12 +129,10 @@ def _alike(access: Access, twin: Access) -> bool:
 
 
 def _box(extents: Iterable[isl.Set]) -> isl.Set:
-    """Return the product of sets of one dimension each."""
     return reduce(isl.Set.flat_product, extents, isl.Set("{ [] }"))
 
 
 def _widened(cells: isl.Set, axis: int, width: int) -> isl.Set:
-    """Return F + {0 .. width-1} along an axis."""
     axes = [f"x{k}" for k in range(cells.dim(SET))]
     moved = [*axes[:axis], "y", *axes[axis + 1:]]
     limits = f"{axes[axis]} <= y < {axes[axis]} + {width}"

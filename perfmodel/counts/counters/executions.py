@@ -1,7 +1,6 @@
 """Numbers of executed instances at each granularity, and of active work-items.
 
-Each distinct set is counted once. A sub-group's lanes are boxes of local ids, which isl projects out exactly. The lanes
-of a domain that is a product are eliminated factor by factor.
+A sub-group's lanes are boxes of local ids, which isl projects out exactly, factor by factor if a domain is a product.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 class Cardinalities:
     """Counts the sets of one program and keeps the counts.
 
-    A sub-group is ``floor(linear local id / subgroup_size)``. The budget limits the work for the formula of
-    one set, or of one sum; 1 is ``OPERATIONS`` of isl.
+    A sub-group is ``floor(linear local id / subgroup_size)``. The budget limits the work for the formula of one set or
+    sum; 1 is ``OPERATIONS`` of isl.
     """
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
@@ -67,26 +66,12 @@ class Cardinalities:
         doubts = domain.doubts
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
-    def by_lane(self, domain: Domain) -> Iterator[Count]:
-        """Yield the executions by the lanes at each position of a sub-group (linear local id modulo its size).
-
-        They are counted at given sizes only, which is fast.
-        """
-        launch, groups = self.program.launches[domain.launch], self._groups(domain.launch, domain.axes)
-        whole = completed(domain, launch, groups=False)
-        place = _linear_id(whole, launch).mod_val(isl.Val(self.subgroup_size))
-        for lane in range(self.subgroup_size):
-            there = isl.Set.from_basic_set(place.add_constant_val(isl.Val(-lane)).zero_basic_set())
-            number = cardinality.only_at_sizes(whole.points.intersect(there)).times(groups)
-            yield self.wrap(number, domain.factor, domain.exact, reasons=domain.reasons)
-
     def _splits(self, domain: Domain, launch: Launch) -> bool:
         """Whether the sub-groups of a group execute different instances."""
         several = launch.group_size > self.subgroup_size
         return several and any(axis.startswith("l") for axis in domain.axes)
 
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
-        """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
         whole = self.sets.factored(domain.points)
         if granularity == "workitem":
             return self.sets.count(domain.points, whole)
@@ -109,10 +94,7 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes.
-
-        Many different sub-groups are counted at given sizes only, as adding their formulas takes seconds.
-        """
+        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes."""
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
         return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
@@ -135,7 +117,6 @@ class Cardinalities:
         return count if factor == 1 else factor * count
 
     def size(self, points: isl.Set) -> Cardinality:
-        """Return the number of points of a set, as a function of the parameters."""
         return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
@@ -172,11 +153,9 @@ class Cardinalities:
         return number
 
     def work_groups(self, launch: int) -> Count:
-        """Return the work-groups of all repeats of a launch."""
         return self.wrap(self._repeats(launch).times(self._groups(launch, ())), granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
-        """Return how often the host repeats the launch."""
         return self.wrap(self._repeats(launch), granularity="launch")
 
     def _repeats(self, launch: int) -> Cardinality:
@@ -191,19 +170,9 @@ class Cardinalities:
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
 
 
-def _linear_id(domain: Domain, launch: Launch) -> isl.Aff:
-    """Return a work-item's number in its group, l.0 fastest, as a function on a domain with all local axes."""
-    number = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.points.get_space()))
-    for axis in range(len(launch.group_shape)):
-        place, below = domain.axes.index(f"l.{axis}"), prod(launch.group_shape[:axis])
-        number = number.set_coefficient_val(isl.dim_type.in_, place, isl.Val(below))
-    return number
-
-
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
-    They are the union over statements of the projection onto the hardware axes and the host's loops around a launch.
     Uncertain statements make the count inexact only for work-items that execute no certain one.
     """
     active: dict[int, isl.Set] = {}
@@ -258,14 +227,13 @@ def without_local(domain: Domain) -> isl.Set:
 
 
 def in_sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[isl.Set]:
-    """Yield the instances of each sub-group of a group."""
     whole = completed(domain, launch, groups=False)
     for _, lanes in sub_groups(whole, launch, size):
         yield without_local(replace(whole, points=whole.points.intersect(lanes))).coalesce()
 
 
 def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
-    """Return the disjoint union of sets, which have different values of one more dimension."""
+    """Return the disjoint union of sets."""
     pairs: isl.Set | None = None
     for number, points in enumerate(parts):
         numbered = points.flat_product(isl.Set(f"{{ [{number}] }}"))
@@ -289,7 +257,6 @@ def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int,
 
 
 def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
-    """Yield the boxes of the lanes of each sub-group."""
     for first in range(0, launch.group_size, size):
         last = min(first + size, launch.group_size) - 1
         yield _boxes(first, last, launch.group_shape)
@@ -324,8 +291,8 @@ def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
     """Yield, for each ``size`` lanes of a group, the instances that they execute, as a union of products.
 
-    The instances with a lane in a box are the product of the factors' projections. Boxes whose instances another box
-    provably contains are left out. A factor is None unless its projection is provably a polytope of integers.
+    Boxes whose instances another box provably contains are left out. A factor is None unless its projection is provably
+    a polytope of integers.
     """
     lanes = {variable(k): int(axis[2:]) for k, axis in enumerate(domain.axes) if axis.startswith("l")}
     tied = [variable(k) for k, name in enumerate(domain.names) if name in domain.tied]
@@ -360,7 +327,7 @@ def _contains(larger: Factors, smaller: Factors) -> bool:
 
 
 def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]) -> Polytope | None:
-    """Return the projection of a factor, with some variables in limits, onto the variables that stay."""
+    """Return the projection of a factor, with some variables in limits, onto the variables that are not removed."""
     rows = list(factor.inequalities)
     for name, low, high in limits:
         lane = AffineForm({name: 1})

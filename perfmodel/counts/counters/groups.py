@@ -25,8 +25,7 @@ from perfmodel.values import FrozenValue
 
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
-COORDINATE = "group_axis_"
-"""Prefix of the parameters that are groups' coordinates; the number of the axis follows."""
+COORDINATE = "group_axis_"  # prefix of the parameters that are groups' coordinates; the number of the axis follows
 
 
 def _coordinate(axis: int) -> str:
@@ -110,7 +109,6 @@ def _of_group(domain: Domain, space: isl.Space) -> isl.Set:
 
 
 def _alike(instances: isl.Set, grid: isl.Set) -> bool:
-    """Whether all groups execute the same instances."""
     any_group = instances.intersect_params(grid)
     for k in reversed(range(any_group.dim(PARAM))):
         if any_group.get_dim_name(PARAM, k).startswith(COORDINATE):

@@ -1,8 +1,8 @@
 """Cache lines that the accesses of a kernel touch.
 
 Lines are counted row by row in index space, since isl cannot represent the product n*i of a flattened address; each row
-begins on a line. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a
-line, the count is an upper bound.
+begins on a line. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a line, the
+count is an upper bound.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class Lines:
     def count(self, per: str) -> Count:
         """Return the lines of each unit, summed over the units.
 
-        ``"instance"`` is one execution of one access by one sub-group (its transactions); other units count all lines
-        that they touch during a launch.
+        ``"instance"`` is one execution of one access by one sub-group; other units count all lines of a launch.
         """
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
             # bound: one line for each execution
@@ -57,10 +56,7 @@ class Lines:
         return total.labelled("line", total.exact and not reasons, reasons)
 
     def _reasons(self, per: str, places: list[Places]) -> list[str]:
-        """Return why the count is not exact.
-
-        Rows of different length, as in a[m*i + j] and a[n*j + i], may share lines, which count twice.
-        """
+        """Return why the count is not exact; rows of different length may share lines."""
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
         if any(place.cells_per_line is not None for place in places):
@@ -72,7 +68,7 @@ class Lines:
     def _touched(self, per: str, places: list[Places]) -> dict[Key, isl.Set]:
         """Return sets of (unit, row, line) or (unit, row, cell).
 
-        Accesses whose lines may be the same share a set, if their rows are the same.
+        Accesses share a set if their rows are the same.
         """
         touched: dict[Key, isl.Set] = {}
         layouts = [place.rows for place in places]
@@ -97,7 +93,6 @@ class Lines:
                 yield number, domain.points.intersect(lanes)
 
     def _unit(self, domain: Domain, per: str) -> isl.Map:
-        """Return the map from an instance to the unit whose lines are summed."""
         launch = self.cardinalities.program.launches[domain.launch]
         kept = isl.Map.identity(isl.Space.map_from_set(domain.points.get_space()))
         repeats = launch.repeats.get_var_names(SET)
@@ -129,8 +124,8 @@ class Lines:
 class Places:
     """Where the cells of an access lie: maps from executed points to (row, line).
 
-    If rows may begin inside a line, the map is to (row, cell), and the cells of a line are given. ``rows`` has the
-    distance of rows along each axis that is a row, as the text of a function [bit].
+    If rows may begin inside a line, the map is to (row, cell). ``rows`` has the distances of rows along each axis
+    [bit].
     """
 
     of_points: isl.Map
@@ -141,8 +136,7 @@ class Places:
 def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
     """Return the places of an access.
 
-    Axes whose strides are numbers form one row, as in memory; with sizes that is the whole array. Each index of other
-    axes is a row.
+    Axes whose strides are numbers form one row; with sizes that is the whole array. Each index of other axes is a row.
     """
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
@@ -176,7 +170,7 @@ def _known_steps(
 ) -> dict[int, int]:
     """Return the strides of the axes that form one row.
 
-    An axis with a stride of whole lines is a separate row, which is simpler to count, if no shorter stride remains.
+    An axis with a stride of whole lines is a separate row if no shorter stride remains, which is simpler to count.
     Known strides can be combined with symbolic ones only if each known one divides all symbolic ones.
     """
     if sizes:
@@ -196,7 +190,6 @@ def _known_steps(
 
 
 def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return the value of a function of parameters; raise a SizeError if one is missing."""
     known = quasi_polynomial_of(function)
     for name in known.parameters:
         if name not in sizes:
@@ -230,8 +223,8 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
     """Return sets that together have at least as many points as there are lines.
 
     The touched points are lines if ``per_line`` is None, else cells of rows that may begin anywhere in a line. The
-    bound for a row is a constant number of lines, if there is one. Otherwise it is one line more than if the row began
-    on a line, or one line for each cell, or these lines and the lines after them.
+    bound for a row is a constant, or one line more than if the row began on a line, or one for each cell, or these
+    lines and the next.
     """
     if per_line is None:
         return [touched]
@@ -247,7 +240,6 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
 
 
 def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return the set with the last dimension, the cell, replaced by its line."""
     axes = [f"x{k}" for k in range(cells.dim(SET))]
     target = [*axes[:-1], f"floor({axes[-1]}/{per_line})"]
     return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(target)}] }}"))
@@ -257,11 +249,6 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
     """Return a set with at least as many points as the lines that rows touch, wherever in a line they begin.
 
     A cell is on the line that it would have if its row began on a line, or on the next line.
-
-    Examples
-    --------
-    >>> lines_anywhere(isl.Set("{ [x] : 0 <= x < 9 or 40 <= x < 47 }"), 16)
-    Set("{ [i0] : 0 <= i0 <= 3 }")
     """
     lines = lines_of(cells, per_line)
     axes = [f"x{k}" for k in range(lines.dim(SET))]
@@ -272,9 +259,8 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
 def most_lines(cells: isl.Set, per_line: int) -> int | None:
     r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
 
-    The cell is the last dimension, the others are the row. Cells with a distance :math:`d` between first and last touch
-    at most :math:`\lceil d / L \rceil + 1` lines of :math:`L` cells. None if no constant bounds the distance, or if
-    there are untouched lines between the cells.
+    Cells with a distance :math:`d` between first and last touch at most :math:`\lceil d / L \rceil + 1` lines of
+    :math:`L` cells. None if no constant bounds the distance, or if there are untouched lines between the cells.
 
     Examples
     --------
@@ -289,7 +275,6 @@ def most_lines(cells: isl.Set, per_line: int) -> int | None:
 
 
 def _distances(cells: isl.Set) -> isl.Set:
-    """Return the distances between the cells of a row."""
     row = isl.Map.from_range(cells).move_dims(IN, 0, OUT, 0, cells.dim(SET) - 1)
     return row.reverse().apply_range(row).deltas()
 

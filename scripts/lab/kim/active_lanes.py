@@ -15,10 +15,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
+
+import islpy as isl
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.counters.executions import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities, completed
 from perfmodel.counts.program.program import Domain, Program
+from perfmodel.counts.quasipoly.arguments import points_at
 from scripts.lab.kim.work_flow import WorkFlow, WorkNode
 
 TRIPS_UNKNOWN = "how far the trips of its lanes differ is not known"
@@ -129,4 +133,14 @@ class _Counting:
         width, by_subgroups = self.cardinalities.subgroup_size, self.executions(domain, "subgroup")
         if self.executions(domain, "workitem") == width * by_subgroups:  # by far the most frequent case
             return (by_subgroups,) * width
-        return tuple(float(count(**self.sizes)) for count in self.cardinalities.by_lane(domain))
+        launch = self.cardinalities.program.launches[domain.launch]
+        whole = completed(domain, launch)
+        number = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(whole.points.get_space()))
+        for axis in range(len(launch.group_shape)):
+            position, below = whole.axes.index(f"l.{axis}"), prod(launch.group_shape[:axis])
+            number = number.set_coefficient_val(isl.dim_type.in_, position, isl.Val(below))
+        number = number.mod_val(isl.Val(width))
+        lanes = (number.add_constant_val(isl.Val(-lane)).zero_basic_set().to_set() for lane in range(width))
+        return tuple(
+            float(domain.factor * points_at(whole.points.intersect(there), self.sizes)) for there in lanes
+        )
