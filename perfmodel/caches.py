@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perfmodel.errors import OutputError
 
-#: Environment variable: the folder of all caches.
 VARIABLE = "XDG_CACHE_HOME"
-#: A disk with less free space counts as full, since the libraries do not check it [B].
-LEAST_BYTES = 32 * 2**20
-#: The libraries' folders in it.
+LEAST_BYTES = 32 * 2**20  # a disk with less free space counts as full, since the libraries do not check it
 LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 

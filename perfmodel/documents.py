@@ -1,7 +1,6 @@
 """Strict reading of JSON and YAML documents within limits, and checks of values.
 
-Every data file is read with these functions: within :data:`LIMITS`, so that no file blocks a reader, and only if it has
-one meaning. :func:`value_of` makes a frozen dataclass or a pydantic model from a document. A problem is a
+Every data file is read with these functions: within :data:`LIMITS`, and only if it has one meaning. A problem is a
 :class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file's name.
 """
 
@@ -26,18 +25,10 @@ from perfmodel.errors import ArgumentError, DocumentError, OutOfMemoryError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = [
-    "EXACT", "LIMITS", "MOST_LANES", "Limits", "Schema", "is_number", "json_document", "json_text", "one_line",
-    "read_file", "reading", "require", "shortened", "value_of", "yaml_document",
-]  # fmt: skip
-
 Value = TypeVar("Value")
-#: Doubles represent every integer up to this one; sizes must not be larger.
-EXACT = 2**53
-#: Largest sub-group of any device.
-MOST_LANES = 1024
-#: Longest ``repr`` of a value [characters].
-WIDTH = 119
+EXACT = 2**53  # doubles represent every integer up to this one; sizes must not be larger
+MOST_LANES = 1024  # in a sub-group of any device
+WIDTH = 119  # longest ``repr`` of a value [characters]
 
 
 @dataclass(frozen=True)
@@ -53,19 +44,13 @@ class Limits:
 LIMITS = Limits()
 
 
-# {{{ checks and texts of values
-
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
     """Raise an ArgumentError that shows the argument, its value or type, and what is allowed, unless `holds`."""
     if holds:
         return
-    kind = type(value).__name__
-    if value is None or isinstance(value, bool):
-        shown = str(value)
-    elif isinstance(value, (str, bytes, int, float)):
-        shown = f"{shortened(value, 40)} ({kind})"
-    else:
-        shown = f"of the type {kind}"
+    shown, kind = f"of the type {type(value).__name__}", type(value).__name__
+    if value is None or isinstance(value, (str, bytes, int, float)):
+        shown = shortened(value, 40) + ("" if value is None or isinstance(value, bool) else f" ({kind})")
     raise ArgumentError(f"{argument} is {shown}", f"give {allowed}")
 
 
@@ -91,28 +76,12 @@ def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text for ``repr``: on one line, without the middle where it is longer than :data:`WIDTH`.
-
-    Examples
-    --------
-    >>> one_line("<Count:\n n>")
-    '<Count: n>'
-    """
+    """Return a text for ``repr``: on one line, without the middle where it is longer than :data:`WIDTH`."""
     return shortened(" ".join(text.split()), WIDTH, quoted=False)
 
-# }}}
-
-
-# {{{ JSON
 
 def json_document(content: bytes) -> Any:
-    """Return the document of a JSON text in UTF-8, without repeated keys, with finite numbers, within :data:`LIMITS`.
-
-    Examples
-    --------
-    >>> json_document(b'{"a": [1, 2.5]}')
-    {'a': [1, 2.5]}
-    """
+    """Return the document of a JSON text, without repeated keys, with finite numbers, within :data:`LIMITS`."""
     try:
         text = content.decode()
         document = _DECODER.decode(text)
@@ -168,23 +137,16 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse
 
 
 def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    """Return a document as JSON; a number that is not finite is a DocumentError with its position.
-
-    Examples
-    --------
-    >>> json_text({"a": [1, 2.5]})
-    '{"a": [1, 2.5]}'
-    """
+    """Return a document as JSON; a number that is not finite is a DocumentError with its position."""
     try:
         return json.dumps(document, indent=indent, separators=separators, allow_nan=False)
     except ValueError:
-        found = next(_not_finite(document, ""), None)
-        if found is None:
-            raise
-        raise DocumentError(
-            f"would hold {found[1]} as '{found[0] or 'the document'}', and JSON has finite numbers only",
-            "give other weights, facts, sizes or times: the result is too large or too small for doubles",
-        ) from None
+        for position, number in _not_finite(document, ""):
+            raise DocumentError(
+                f"would hold {number} as '{position or 'the document'}', and JSON has finite numbers only",
+                "give other weights, facts, sizes or times: the result is too large or too small for doubles",
+            ) from None
+        raise
 
 
 def _not_finite(node: Any, position: str) -> Iterator[tuple[str, float]]:
@@ -195,13 +157,9 @@ def _not_finite(node: Any, position: str) -> Iterator[tuple[str, float]]:
     for key, part in parts:
         yield from _not_finite(part, f"{position}[{key}]" if isinstance(key, int) else f"{position}.{key}".lstrip("."))
 
-# }}}
-
-
-# {{{ YAML
 
 def yaml_document(content: bytes) -> Any:
-    """Return the document of a YAML text in UTF-8, without repeated keys, aliases and tags, within :data:`LIMITS`."""
+    """Return the document of a YAML text, without repeated keys, aliases and tags, within :data:`LIMITS`."""
     if len(content) > LIMITS.yaml_bytes:
         raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the allowed size")
     try:
@@ -243,19 +201,7 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
-    def construct_yaml_int(self, node: Any) -> Any:
-        if ":" in node.value:  # YAML 1.1 reads 1:30 as 90
-            raise DocumentError(f"has {node.value:.40} in line {node.start_mark.line + 1}, which is not a number")
-        _integer(node.value if len(node.value) > LIMITS.digits else "0")
-        return super().construct_yaml_int(node)
 
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
-
-# }}}
-
-
-# {{{ files and values
 
 @dataclass(frozen=True)
 class Schema:
@@ -265,16 +211,15 @@ class Schema:
     renewal: str  # how to make a document of this version again, for messages
 
     def check(self, document: Any) -> None:
-        """Raise a DocumentError unless a document has this schema; ``newer`` is true for a newer version."""
+        """Raise a DocumentError unless a document has this schema; its ``newer`` is true for a newer version."""
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema == self.text:
             return
         name, _, version = self.text.partition("/")
-        if not isinstance(schema, str):
-            raise DocumentError(f"has no schema; '{self.text}' is expected")
-        other = re.fullmatch(rf"{re.escape(name)}/(\d{{1,9}})", schema)
+        other = re.fullmatch(rf"{re.escape(name)}/(\d{{1,9}})", schema) if isinstance(schema, str) else None
         if other is None:
-            raise DocumentError(f"has schema {shortened(schema)}; '{self.text}' is expected")
+            found = f"schema {shortened(schema)}" if isinstance(schema, str) else "no schema"
+            raise DocumentError(f"has {found}; '{self.text}' is expected")
         if int(other[1]) > int(version):
             problem = f"has schema '{schema}', newer than '{self.text}'; update perfmodel to read it"
             raise DocumentError(problem, newer=True)
@@ -293,7 +238,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
-    """Return the bytes of a file; a DocumentError if it cannot be read or has more than `most` bytes."""
+    """Return the bytes of a file; a DocumentError if it cannot be read or is too large."""
     try:
         with reading(path), Path(path).open("rb") as stream:
             content = stream.read(most + 1)
@@ -307,8 +252,7 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
     """Return the value of a frozen dataclass or pydantic model that a JSON text describes.
 
-    Every field without a default is required. Fields are checked strictly: a text is not a number. A field or schema
-    that differs is a DocumentError.
+    Fields are checked strictly: a text is not a number. A field or schema that differs is a DocumentError.
     """
     from pydantic import ValidationError
 
@@ -332,5 +276,3 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
-
-# }}}

@@ -7,23 +7,13 @@ from itertools import accumulate
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-LONGEST = 1000
-"""Characters of a value that a text shows; the middle of a longer one is left out."""
-LONGEST_LIST = 3000
-"""Characters of a list of names that a text shows."""
+LONGEST = 1000  # characters of a value that a text shows
+LONGEST_LIST = 3000  # characters of a list of names that a text shows
+LINE = 160  # characters of a line that a text shows
 
 
 class PerfModelError(Exception):
-    """Base of everything that perfmodel raises on purpose.
-
-    Parameters
-    ----------
-    problem : str
-        What was found, in one sentence without its full stop.
-    advice : str
-        What is allowed, or what to do next.
-    **details
-        Values that a caller may read as attributes.
+    """Base of everything that perfmodel raises on purpose: a problem, advice, and details as attributes.
 
     Examples
     --------
@@ -55,32 +45,16 @@ class PerfModelWarning(UserWarning):
     """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
 
 
-class AtomicUpdateWarning(PerfModelWarning):
-    """A kernel updates arrays atomically, which is counted as plain loads and stores."""
-
-
 class UnknownStatisticWarning(PerfModelWarning):
     """A statistic is not used: no test, loop or array of the kernel has its key."""
-
-
-class AmbiguousDeviceWarning(PerfModelWarning):
-    """Several devices match what was asked for."""
 
 
 class SetAsideWarning(PerfModelWarning):
     """Lines of a store are damaged, or times in it cannot be, and were left out; what else it holds is used."""
 
 
-class MixedDriversWarning(PerfModelWarning):
-    """Weights are fitted to measurements of several versions of the driver."""
-
-
 class WorkerDiedWarning(PerfModelWarning):
     """A process was killed or crashed; what it had not finished is done again."""
-
-
-class ForeignWeightsWarning(PerfModelWarning):
-    """Weights were named that belong to another device, driver or CPU than the one in use."""
 
 
 class CountError(PerfModelError, ValueError):
@@ -88,10 +62,7 @@ class CountError(PerfModelError, ValueError):
 
 
 class StatisticsNeededError(CountError):
-    """Trip counts depend on data, and ``statistics`` does not have them.
-
-    ``inames`` are the loops without a mean trip count, ``tests`` the tests without a probability.
-    """
+    """Trip counts (of `inames`) or probabilities (of `tests`) depend on data, and ``statistics`` lacks them."""
 
     inames: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
@@ -110,16 +81,9 @@ class SizeError(PerfModelError, ValueError):
 
 
 class AssumptionError(PerfModelError, ValueError):
-    """A size breaks an assumption of the kernel.
+    """A size breaks an assumption of the kernel (in isl's notation).
 
-    Attributes
-    ----------
-    assumption : str
-        In isl's notation.
-    values : dict of str to int
-        The sizes.
-    indices : tuple of int
-        Positions in the flattened, broadcast array of sizes; empty for one size.
+    ``values`` has the sizes, ``indices`` their positions in the broadcast array of sizes, none for one size.
     """
 
     assumption: str
@@ -178,10 +142,7 @@ class OptionError(PerfModelError, ValueError):
 
 
 class KernelFileError(PerfModelError, ValueError):
-    """A kernel file cannot be read or run, or does not define kernels.
-
-    Where it raised, ``place`` is the file and line, and ``raised`` the exception as text.
-    """
+    """A kernel file cannot be read or run, or does not define kernels; `raised` is its exception, at `place`."""
 
     place: str = ""
     raised: str = ""
@@ -291,13 +252,7 @@ def extra_needed(library: str, extra: str) -> MissingExtraError:
 
 
 def clipped(value: object, most: int = LONGEST) -> str:
-    """Return the text of a value; the middle of a long one is left out.
-
-    Examples
-    --------
-    >>> clipped("abcdefghij", 4)
-    'ab ... ij'
-    """
+    """Return the text of a value without the middle of a long one."""
     text = str(value)
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-(most // 2) :]}"
 
@@ -316,15 +271,8 @@ def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_L
     return separator.join([*parts[:kept], *left]) or "none"
 
 
-#: Characters of a line that a message shows with the place at fault.
-LINE = 160
-
-
 def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
-    r"""Return the line of a text that holds the characters from `start` to `end`, and carets below these.
-
-    Of a line longer than `most` the part around the place is shown. What a terminal would not show in one column
-    is replaced, or counts as the columns that it takes, so that the carets stay in place.
+    """Return the line of a text that holds the characters from `start` to `end`, and carets below these.
 
     Examples
     --------

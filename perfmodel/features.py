@@ -19,7 +19,7 @@ Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performanc
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -30,7 +30,6 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.counts import AccessCount, Count, KernelCounts
 from perfmodel.counts.points.cardinality import Number
@@ -51,20 +50,14 @@ CLASS_NAMES: Mapping[int, str] = MappingProxyType(
     | {50 + q: f"strideN_{q}of4" for q in range(1, 5)}
 )
 
-ACCESS_BITS = (8, 16, 32, 64, 128)
-"""Sizes of a memory access, each with its own features [bit]."""
-
+ACCESS_BITS = (8, 16, 32, 64, 128)  # sizes of a memory access
+# Kinds of operation with their own feature; every other kind is ``special``.
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise", "compare", "select")
-"""Kinds of operation with their own feature; every other kind is ``special``."""
-
-GLOBAL = ("global", "constant")
-"""Spaces of global accesses: constant memory has no features of its own."""
-STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
-"""Classes of a global access; an address that depends on data is ``indirect``."""
-
+GLOBAL = ("global", "constant")  # spaces of global accesses
+STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")  # indirect: the address depends on data
 MOST_BANKS = 32
+# Classes of a local access: its stride, or the largest power of two up to 32 that divides it.
 LOCAL_CLASSES = ("uniform", *(f"stride{2**power}" for power in range(6)), "varying", "indirect")
-"""Classes of a local access: its stride, or the largest power of two up to 32 that divides it."""
 
 _STRIDE_CLASS = "|".join(STRIDE_CLASSES)
 _LOCAL_CLASS = "|".join(LOCAL_CLASSES)
@@ -72,45 +65,32 @@ _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
 # (pattern of the name, unit, definition)
-_GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
+_GRAMMAR = tuple((re.compile(pattern), unit, definition) for pattern, unit, definition in (
+    (rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})", "operation", "{kind} operations on {dtype}"),
     (
-        re.compile(rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})"),
-        "operation",
-        "{kind} operations on {dtype}, summed over all work-items",
+        rf"global_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})", "access",
+        "{bits}-bit global {direction}s of stride class {cls}",
     ),
     (
-        re.compile(rf"global_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
-        "access",
-        "{bits}-bit global {direction}s of stride class {cls}, summed over all work-items",
-    ),
-    (
-        re.compile(rf"global_minloadstore_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
-        "access",
+        rf"global_minloadstore_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})", "access",
         "the smaller of the {bits}-bit global loads and stores of stride class {cls}",
     ),
+    (rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})", "access", "{bits}-bit {direction}s of local memory"),
     (
-        re.compile(rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})"),
-        "access",
-        "{bits}-bit {direction}s of local memory, summed over all work-items",
+        rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_LOCAL_CLASS})", "access",
+        "{bits}-bit {direction}s of local memory of stride class {cls}",
     ),
-    (
-        re.compile(rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_LOCAL_CLASS})"),
-        "access",
-        "{bits}-bit {direction}s of local memory of stride class {cls}, summed over all work-items",
-    ),
-    (re.compile("barrier_local"), "barrier", "local barriers times the work-items that execute them"),
-    (re.compile("work_groups"), "work-group", "work-groups launched"),
-    (re.compile("launches"), "launch", "device kernels launched"),
-)
+    ("barrier_local", "barrier", "local barriers times the work-items that execute them"),
+    ("work_groups", "work-group", "work-groups launched"),
+    ("launches", "launch", "device kernels launched"),
+))  # fmt: skip
 
 _DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
 FEATURE_NAMES: tuple[str, ...] = (
     *(f"op_{dtype}_{kind}" for dtype in _DTYPES for kind in (*PLAIN_KINDS, "special")),
     *(
         f"global_{direction}_{bits}_{stride}"
-        for direction in ("load", "store", "minloadstore")
-        for bits in ACCESS_BITS
-        for stride in STRIDE_CLASSES
+        for direction in ("load", "store", "minloadstore") for bits in ACCESS_BITS for stride in STRIDE_CLASSES
     ),
     *(
         f"local_{direction}_{bits}{end}"
@@ -136,7 +116,7 @@ def feature(name: str) -> Feature:
     Examples
     --------
     >>> feature("global_load_32_stride2_1of2").definition
-    '32-bit global loads of stride class stride2_1of2, summed over all work-items'
+    '32-bit global loads of stride class stride2_1of2'
     """
     for pattern, unit, definition in _GRAMMAR:
         match = pattern.fullmatch(name)
@@ -197,19 +177,11 @@ def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
 Values = Mapping[str, Any]
 """Feature name to a float, or to a float64 array of the sizes' shape."""
 
-#: The store feature and the minimum feature of each load feature.
-_PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType({
-    name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
-    for name in FEATURE_NAMES if name.startswith("global_load_")
-})  # fmt: skip
-
-
-
 def class_code(stride: Number | float, footprint: Number | float, filled: Number | float) -> int:
     """Return the code of the stride class of one access at one size.
 
     The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
-    cells touched, without and with gaps filled. Give exact numbers, so that rounding cannot change a class.
+    cells touched, without and with gaps filled.
 
     Examples
     --------
@@ -225,18 +197,6 @@ def class_code(stride: Number | float, footprint: Number | float, filled: Number
     return 10 * (slots if stride <= 4 else 5) + min(max(q, 1), slots)
 
 
-def class_codes(stride: Any, footprint: Any, filled: Any) -> npt.NDArray[np.int64]:
-    """Return :func:`class_code` for arrays, which are broadcast."""
-    stride, footprint, filled = np.broadcast_arrays(
-        np.asarray(stride, float), np.asarray(footprint, float), np.asarray(filled, float)
-    )
-    slots = np.minimum(np.ceil(stride), 4)
-    q = np.ceil(footprint * slots / np.where(filled == 0, 1, filled))
-    q = np.clip(q, 1, np.maximum(slots, 1))
-    codes = 10 * np.where(stride <= 4, slots, 5) + q
-    return np.where(stride == 0, 0, np.where(stride <= 1, 1, codes)).astype(np.int64)
-
-
 def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
     """Return the name of the stride class of one access at one size.
 
@@ -246,6 +206,9 @@ def stride_class(stride: Number | float, footprint: Number | float = 1, filled: 
     ('uniform', 'stride1', 'strideN_2of4')
     """
     return CLASS_NAMES[class_code(stride, footprint, filled)]
+
+
+class_codes = np.vectorize(class_code, otypes=[np.int64])
 
 
 @dataclass(frozen=True)
@@ -276,8 +239,7 @@ class Classes:
     ----------
     utilization
         Which accesses determine the utilisation: ``direction``, the array's accesses in one direction; ``array``, its
-        loads and stores together (Algorithm 2 of the paper). A load of ``a[2*i]`` and a store to ``a[2*i+1]`` are then
-        ``2of2`` in both directions, else ``1of2``.
+        loads and stores together (Algorithm 2 of the paper).
     local_strides
         Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): a power of two that
         divides the stride reduces the number of banks used by this factor.
@@ -308,7 +270,7 @@ def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSourc
     for name, count in _settled(counts, classes):
         sums.setdefault(name, []).append(position(count))
     rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
-    unclassified = tuple(_unclassified(row, *_cells(counts, row, classes), position) for row in rows)
+    unclassified = tuple(_unclassified(counts, row, classes, position) for row in rows)
     return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
 
 
@@ -346,16 +308,13 @@ def _settled_class(row: AccessCount) -> str | None:
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
 
-def _cells(counts: KernelCounts, row: AccessCount, classes: Classes) -> tuple[Count | None, Count | None]:
-    return counts.cells_together(row) if classes.utilization == "array" else (row.footprint, row.filled)
-
-
 def _unclassified(
-    row: AccessCount, footprint: Count | None, filled: Count | None, position: DistinctCounts
+    counts: KernelCounts, row: AccessCount, classes: Classes, position: DistinctCounts
 ) -> UnclassifiedAccess:
-    # An unknown utilisation counts as full: both counts are equal.
+    together = classes.utilization == "array"
+    footprint, filled = counts.cells_together(row) if together else (row.footprint, row.filled)
     if footprint is None or filled is None:
-        footprint = filled = row.count
+        footprint = filled = row.count  # an unknown utilisation counts as full
     return UnclassifiedAccess(
         f"global_{row.direction}_{row.bits}_", *map(position, (row.count, row.stride, footprint, filled))
     )
@@ -364,45 +323,20 @@ def _unclassified(
 _known: WeakKeyDictionary[KernelCounts, dict[Classes, FeatureSources]] = WeakKeyDictionary()
 
 
-def sources_of(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
-    """Return the counts from which a kernel's features are computed, cached as long as its counts exist."""
+def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Classes = PLAIN) -> Values:
+    """Return the values of all features of a kernel at given sizes, zero for features that are not listed.
+
+    `parameters` has an integer for each size parameter, or integer arrays that broadcast; the values are then float64
+    arrays of that shape. An access counts in the class that it has at each size. ``global_minloadstore_<class>`` is the
+    smaller of the loads and stores in the class (Stevens and Klöckner, section 2.1). An unknown utilisation is full.
+
+    A size that is missing, unknown, not a non-negative integer, above 2**53 or outside its argument's type is a
+    SizeError, one that breaks the kernel's assumptions an AssumptionError.
+    """
     known = _known.setdefault(counts, {})
     if classes not in known:
         known[classes] = find_sources(counts, classes)
-    return known[classes]
-
-
-def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Classes = PLAIN) -> Values:
-    """Return the values of all features of a kernel at given sizes.
-
-    Parameters
-    ----------
-    counts
-        The counted kernel.
-    parameters
-        An integer, or an integer array, for every size parameter of the kernel. Arrays are broadcast to one shape.
-        Offsets of arrays may be given, but no feature depends on them.
-    classes
-        Options of the classes of accesses.
-
-    Returns
-    -------
-    Mapping
-        Feature name to its value [:func:`~perfmodel.features.unit`]: a float if all parameters are integers, else a
-        float64 array of the broadcast shape. A feature that is not listed is zero at all sizes.
-
-        An access counts in the class that it has at each size. ``global_minloadstore_<class>`` is the smaller of the
-        loads and the stores in the class (Stevens and Klöckner, section 2.1). An unknown utilisation counts as full.
-
-    Raises
-    ------
-    SizeError
-        If a size parameter is missing, unknown, not a non-negative integer, above 2**53, or outside the range of the
-        argument's type.
-    AssumptionError
-        If a size breaks the kernel's assumptions.
-    """
-    sources = sources_of(counts, classes)
+    sources = known[classes]
     _check_names(counts, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(sources, parameters)
@@ -431,34 +365,30 @@ def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
 
 def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:
     numbers = sources.counts.at(parameters)
-    values = {name: float(sum([numbers[place] for place in places])) for name, places in sources.sums}
+    values = {name: float(sum([numbers[position] for position in positions])) for name, positions in sources.sums}
     for access in sources.unclassified:
         code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         name = access.prefix + CLASS_NAMES[code]
         values[name] = values.get(name, 0.0) + float(numbers[access.count])
-    for load, (store, smaller) in _partners(values):
-        values[smaller] = min(values[load], values[store])
-    return values
+    return values | {name: min(pair) for name, pair in _loads_and_stores(values)}
 
 
 def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    sizes = {name: np.asarray(value) for name, value in parameters.items()}
-    shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
-    sizes = {name: np.broadcast_to(size, shape) for name, size in sizes.items()}
-    numbers = [np.broadcast_to(count.evaluate(sizes), shape) for count in sources.counts]
+    sizes = dict(zip(parameters, np.broadcast_arrays(*parameters.values()), strict=True))
+    numbers = [count.evaluate(sizes) for count in sources.counts]
     values: dict[str, Any] = {
-        name: np.sum([numbers[place] for place in places], axis=0) for name, places in sources.sums
+        name: np.sum([numbers[position] for position in positions], axis=0) for name, positions in sources.sums
     }
     for access in sources.unclassified:
         codes = class_codes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         for code in np.unique(codes):
             name = access.prefix + CLASS_NAMES[int(code)]
-            here = np.where(codes == code, numbers[access.count], 0.0)
-            values[name] = values.get(name, 0.0) + here
-    for load, (store, smaller) in _partners(values):
-        values[smaller] = np.minimum(values[load], values[store])
-    return values
+            values[name] = values.get(name, 0.0) + np.where(codes == code, numbers[access.count], 0.0)
+    return values | {name: np.minimum(*pair) for name, pair in _loads_and_stores(values)}
 
 
-def _partners(values: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
-    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and _PARTNERS[name][0] in values]
+def _loads_and_stores(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield the names of ``global_minloadstore`` features, with the values for loads and for stores."""
+    for name, loads in values.items():
+        if name.startswith("global_load_") and (store := name.replace("load", "store")) in values:
+            yield name.replace("load", "minloadstore"), (loads, values[store])

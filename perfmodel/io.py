@@ -18,27 +18,18 @@ from pathlib import Path
 
 from perfmodel.errors import OutputError
 
-STANDARD_OUTPUT = "-"
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""System errors of a full disk, or of a user's full share of it."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of a disk, or of a user's share of it
 ADVICE = {
     errno.EISDIR: "name a file in it",
     **dict.fromkeys(FULL, "the earlier content is unchanged: make room, or give a path on another disk"),
 }
-SAFE = frozenset(" _-+=.,@()[]")
-"""Characters of a user's name that a file name may contain, in addition to letters and digits."""
-LONGEST = 160
-"""Longest part of a file name that comes from a user's name; file names have at most 255 bytes [B]."""
-
-
+SAFE = frozenset(" _-+=.,@()[]")  # of a user's name, a file name may contain these, letters and digits
+LONGEST = 160  # bytes of a user's name in a file name, which has at most 255
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
     r"""Return a text with escapes for characters that control a terminal or reorder its text.
-
-    These are control characters except line breaks and tabs, marks of the writing direction, separators of lines and
-    paragraphs, and surrogates.
 
     Examples
     --------
@@ -79,7 +70,7 @@ def check_place(path: str | Path) -> None:
 
 
 def output_error(path: str | Path, error: OSError, advice: str = "") -> OutputError:
-    """Return the error to raise where the system did not allow a file to be written, with the reason."""
+    """Return the error to raise where the system did not allow a file to be written."""
     if not advice:
         advice = ADVICE.get(error.errno or 0, "give a path that you may write to")
     return OutputError(f"cannot write '{path}': {error.strerror or error}", advice, path=str(path))
@@ -102,41 +93,32 @@ def _print(content: bytes) -> None:
 def file_part(name: str) -> str:
     """Return a user's name as a part of a file name: without separators, and distinct for distinct names.
 
-    Characters other than letters, digits, ``_-+=.,@()[]`` and blanks become ``%`` and the number of each byte.
-    The end of a long name is replaced by a digest.
-
     Examples
     --------
     >>> file_part("tile=8 unroll=2"), file_part("../a"), file_part("a%b")
     ('tile=8 unroll=2', '..%2Fa', 'a%25b')
     """
-    safe = "".join(letter if letter.isalnum() or letter in SAFE else _escaped(letter) for letter in name)
+    safe = "".join(
+        letter if letter.isalnum() or letter in SAFE
+        else "".join(f"%{byte:02X}" for byte in letter.encode(errors="surrogatepass")) for letter in name
+    )
     if len(safe.encode()) <= LONGEST:
         return safe
     digest = hashlib.sha256(safe.encode()).hexdigest()[:16]
     return f"{safe.encode()[: LONGEST - 17].decode(errors='ignore')}-{digest}"
 
 
-def _escaped(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode(errors="surrogatepass"))
-
-
 def is_standard_output(path: str | Path) -> bool:
     """Whether a path means standard output."""
-    return str(path) == STANDARD_OUTPUT
+    return str(path) == "-"
 
 
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
-    """Replace a file atomically, and make its folders where needed.
+    """Replace a file atomically, and make its folders where needed; an OSError names the file and leaves it unchanged.
 
     The content goes to a temporary file in the same folder, which then replaces the old file and gets its permissions.
     Symbolic links are followed. Devices, pipes, and files to which standard output or standard error is redirected are
     written to. With `durable`, the content is on the disk before the old file is replaced.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; the error names it. The old file is unchanged, and the temporary file removed.
     """
     try:
         try:

@@ -1,8 +1,7 @@
 """Installed versions of libraries, and the ranges that work with perfmodel.
 
-setup.cfg has a range for each library. The ranges fit the released Loopy and Loopy's main branch, which both have the
-version 2025.2; the main branch also works with a newer islpy. This module imports no library, so that it can report a
-library whose import fails.
+setup.cfg has a range for each library; Loopy's main branch, which has the version of the released one, also works with
+a newer islpy. This module imports no library, so that it can report a library whose import fails.
 """
 
 from __future__ import annotations

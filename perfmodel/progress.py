@@ -15,23 +15,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 LINES_EVERY_S = 5.0
-EARLIEST = 0.05
-"""Fraction of the expected time after which the remaining time is estimated [1]."""
-FEWEST = 4
-"""Fewest steps after which it is estimated without an expected time."""
-UNEVEN = 2.0
-"""Largest factor between the mean times of the first and second half of the steps for an estimate [1]."""
+EARLIEST = 0.05  # fraction of the expected time after which the remaining time is estimated
+FEWEST = 4  # steps after which it is estimated without an expected time
+UNEVEN = 2.0  # largest factor between the mean times of the first and second half of the steps for an estimate
 
 
 class FailedStep(str):
-    """The note of a failed step: its name and the problem.
-
-    Examples
-    --------
-    >>> step = FailedStep("sum n=8", "timeout")
-    >>> step, step.name
-    ('sum n=8: timeout', 'sum n=8')
-    """
+    """The note of a failed step: its name and the problem."""
 
     name: str
     problem: str
@@ -57,10 +47,7 @@ class Progress(Protocol):
         """Start a task of `total` steps that may take `seconds` in total [s], 0 if unknown."""
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Report a finished step with an expected time of `seconds` [s].
-
-        `note` is the name of the step, or a :class:`FailedStep`.
-        """
+        """Report a finished step with an expected time of `seconds` [s]; `note` is its name or a FailedStep."""
 
     def tell(self, message: str) -> None:
         """Show a message to the user."""
@@ -120,10 +107,10 @@ class Phases:
 
 
 class Bar:
-    """A progress bar on standard error; a :class:`Progress`.
+    """A progress bar on standard error, or lines without a terminal.
 
-    The remaining time is estimated from the expected times of steps, or from finished steps with about equal times.
-    Notes of failed steps remain above the bar unless `failures` is false. A quiet bar shows nothing.
+    The remaining time is estimated from the expected times of steps, or from finished steps with about equal times. A
+    quiet bar shows nothing.
     """
 
     def __init__(self, quiet: bool = False, failures: bool = True) -> None:
@@ -192,30 +179,30 @@ class Bar:
             self._progress = None
         elif self._task:
             spent = monotonic() - self._began
-            failed = f", {self._failed} failed" if self._failed else ""
-            self._line(f"{self._task}: {self._done} of {self._total} done{failed} in {spent:.0f} s")
+            self._line(f"{self._task}: {self._done} of {self._total} done{self._failures_text()} in {spent:.0f} s")
 
     def _state(self) -> str:
-        failed = f", {self._failed} failed" if self._failed else ""
         seconds = self._left_s()
         left = "" if seconds is None else f", about {seconds:.0f} s left"
-        return f"{self._done} of {self._total}{failed}{left}"
+        return f"{self._done} of {self._total}{self._failures_text()}{left}"
+
+    def _failures_text(self) -> str:
+        return f", {self._failed} failed" if self._failed else ""
 
     def _left_s(self) -> float | None:
         """Return the estimated remaining time [s]; None if it cannot be estimated."""
         spent = monotonic() - self._began
         if self._expected > 0:
-            if self._expected_done < EARLIEST * self._expected:
-                return None
-            return spent / self._expected_done * max(self._expected - self._expected_done, 0.0)
+            left = max(self._expected - self._expected_done, 0.0)
+            early = self._expected_done < EARLIEST * self._expected
+            return None if early else spent / self._expected_done * left
+        half = self._done // 2
         if self._done < FEWEST:
             return None
-        half = self._done // 2
         first = (self._ends[half - 1] - self._began) / half
         second = (self._ends[-1] - self._ends[half - 1]) / (self._done - half)
-        if max(first, second) > UNEVEN * min(first, second):
-            return None
-        return spent / self._done * (self._total - self._done)
+        even = max(first, second) <= UNEVEN * min(first, second)
+        return spent / self._done * (self._total - self._done) if even else None
 
     def _line(self, text: str) -> None:
         self._shown = monotonic()

@@ -447,7 +447,7 @@ def model_in_use(
 
     `tell` also receives their verdict, if `judged`.
 
-    A ForeignWeightsWarning names differences between the weights' device and the device in use.
+    A PerfModelWarning names differences between the weights' device and the device in use.
     """
     if path is None:
         weights = find_weights(device, family)
@@ -456,7 +456,7 @@ def model_in_use(
     model = read_model(path, family)
     if differ := foreign(model, device):
         problem = f"the weights are not of the device in use: {'; '.join(differ)}"
-        warn(problem, errors.ForeignWeightsWarning, stacklevel=2)
+        warn(problem, errors.PerfModelWarning, stacklevel=2)
     return model
 
 

@@ -27,7 +27,7 @@ from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import AtomicUpdateWarning, OptionError, PerfModelError, StatisticsError
+from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning, StatisticsError
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
     if atomics := schedule.updated_atomically(t_unit):
         warnings.warn(
             f"{', '.join(atomics)}: atomic updates are counted, and predicted, as plain loads and stores; they can "
-            "take many times as long, so time this kernel", AtomicUpdateWarning, stacklevel=3,
+            "take many times as long, so time this kernel", PerfModelWarning, stacklevel=3,
         )
 
 

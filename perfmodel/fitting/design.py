@@ -18,7 +18,7 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import MixedDriversWarning, StoreError
+from perfmodel.errors import PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting.cautions import Measured
@@ -386,7 +386,7 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
 def fitted_weights(measurements: Measurements, family: Family, options: FitOptions, table: Design) -> FittedWeights:
     """Fit a family to the design of the measurements, and return the content of a weights file without intervals."""
     if measurements.mixture:
-        warnings.warn(measurements.mixture, MixedDriversWarning, stacklevel=3)
+        warnings.warn(measurements.mixture, PerfModelWarning, stacklevel=3)
     fit = fit_to_design(table, family, options)
     errors = relative_errors(fit.predict(table), table.times)
     facts = None if family.plain_sum else measurements.facts

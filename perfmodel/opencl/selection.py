@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from warnings import warn
 
-from perfmodel.errors import AmbiguousDeviceWarning, UnknownDeviceError, listed as joined
+from perfmodel.errors import PerfModelWarning, UnknownDeviceError, listed as joined
 from perfmodel.opencl.device import Device, devices, identities, no_device
 from perfmodel.opencl.health import Health, broken, check
 
@@ -30,7 +30,7 @@ def find(selector: str | None = None) -> Device:
 
     Warns
     -----
-    AmbiguousDeviceWarning
+    PerfModelWarning
         Devices of several names match.
     """
     failures: list[tuple[Device, Health]] = []
@@ -75,7 +75,7 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
         if wanted and (matches := [device for device in listed if rule(device)]):
             if len({device.slug for device in matches}) > 1:
                 warn(f"several devices match '{selector}', and the first that works is taken ({_names(matches)})",
-                     AmbiguousDeviceWarning, stacklevel=2)  # fmt: skip
+                     PerfModelWarning, stacklevel=2)  # fmt: skip
             return matches
     problem = f"no OpenCL device matches '{selector}'; there are: {_names(listed)}"
     raise UnknownDeviceError(problem, "give an index or a part of a name or platform")

@@ -10,7 +10,7 @@ from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli.options import ModelOptions, about
 from perfmodel.cli.output import CommandSettings, using
-from perfmodel.errors import ForeignWeightsWarning, OptionError, VariantError
+from perfmodel.errors import OptionError, PerfModelWarning, VariantError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import load
 from tests.shadow import ROOT
@@ -51,5 +51,5 @@ def test_named_weights_of_another_device_are_warned_of(monkeypatch, capsys):
     newer = DeviceFacts(own.name, own.platform, "9.9", own.facts)
     monkeypatch.setattr(recommended, "device_in_use", lambda _: newer)
     expected = re.escape(f"the weights are not of the device in use: driver '{own.driver}', here '9.9'")
-    with pytest.warns(ForeignWeightsWarning, match=expected):
+    with pytest.warns(PerfModelWarning, match=expected):
         ModelOptions(WEIGHTS).load()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import opencl
-from perfmodel.errors import AmbiguousDeviceWarning, BrokenDeviceError, NoDeviceError, UnknownDeviceError
+from perfmodel.errors import BrokenDeviceError, NoDeviceError, PerfModelWarning, UnknownDeviceError
 from perfmodel.opencl import Health, selection
 from tests.machine import fake_device
 
@@ -67,7 +67,7 @@ def test_of_equal_devices_the_first_that_works(fakes):
 
 @pytest.mark.usefixtures("fakes")
 def test_words_that_match_devices_of_several_names():
-    with pytest.warns(AmbiguousDeviceWarning, match=r"several devices match 'xeon'.*\(0: pthread.*, 1: Intel"):
+    with pytest.warns(PerfModelWarning, match=r"several devices match 'xeon'.*\(0: pthread.*, 1: Intel"):
         assert 0 == opencl.find("xeon").index
 
 
