@@ -46,7 +46,7 @@ def cached_method(
         result: Result = self._results[key]
         return result
 
-    return cached
+    return cached  # type: ignore[return-value]  # self has a name in mypy's type of a method
 
 
 def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.counts/1"
+OPTIONAL = ("offsets", "untouched", "statistic_keys")  # parts of a document that are left out where empty
 ANY_INDEX = 1 << 62  # a span larger than any array
 
 
@@ -91,8 +92,6 @@ class KernelCounts(FrozenValue):
     untouched: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     statistic_keys: tuple[str, ...] = ()
-
-    # {{{ the program
 
     @cached_property
     def program(self) -> Program:
@@ -148,23 +147,25 @@ class KernelCounts(FrozenValue):
             return ()
         return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
 
-    @cached_property
+    @property
     def most_local(self) -> KernelCounts:
         """The kernel with a span of 1 for the indices into each of :attr:`gathered`."""
-        return self.spanning(1)
+        return self._spanning(1)
 
-    @cached_property
+    @property
     def least_local(self) -> KernelCounts:
         """The kernel with random indices into each of :attr:`gathered`."""
-        return self.spanning(ANY_INDEX)
+        return self._spanning(ANY_INDEX)
 
-    def spanning(self, indices: int) -> KernelCounts:
-        """Return the kernel with a span of the indices into each of :attr:`gathered`."""
+    @cached_method
+    def _spanning(self, indices: int) -> KernelCounts:
         if not self.gathered:
             return self
+        span = IndexSpan(Fraction(indices), (0,))
         statements = tuple(
-            replace(statement, accesses=tuple(_with_span(access, indices) for access in statement.accesses))
-            for statement in self.program.statements
+            replace(statement, accesses=tuple(
+                replace(access, span=span) if _is_of_unknown_span(access) else access for access in statement.accesses
+            )) for statement in self.program.statements
         )
         copy = replace(self, source=replace(self.program, statements=statements))
         vars(copy)["flow"] = replace(copy.flow, same_schedule=self.flow)  # a walk takes seconds for a large kernel
@@ -234,10 +235,6 @@ class KernelCounts(FrozenValue):
                     f"a work-group of '{self.name}' needs {needed} {what}, and '{facts.name}' has {facts.value(key)}",
                     "make the work-groups smaller",
                 )
-
-    # }}}
-
-    # {{{ counts
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
         """Return the operations of a type and kind, summed over omitted arguments; comparisons and selects count."""
@@ -429,23 +426,15 @@ class KernelCounts(FrozenValue):
     def _arrays(self) -> tuple[str, ...]:
         return tuple(sorted({row.array for row in self.access_table}))
 
-    # }}}
-
-    # {{{ text
-
     def __repr__(self) -> str:
-        kinds = len(self.operation_table), len(self.access_table)
-        return one_line(
-            f"<KernelCounts {self._signature}: {kinds[0]} kinds of operations, {kinds[1]} of accesses, sub-groups of "
-            f"{self.subgroup_size}>"
-        )
+        kinds = f"{len(self.operation_table)} kinds of operations, {len(self.access_table)} of accesses"
+        return one_line(f"<KernelCounts {self._signature}: {kinds}, sub-groups of {self.subgroup_size}>")
 
     def __str__(self) -> str:
-        """Return the counts as a table."""
         return "\n".join([self._title, columns_text(rows.text_rows(self._rows), left=3), self._note])
 
     def _repr_html_(self) -> str:
-        """Return the counts as a table for a notebook."""
+        """Return the table for a notebook."""
         return html_table(rows.text_rows(self._rows), self._title, [self._note], left=3)
 
     @property
@@ -469,10 +458,6 @@ class KernelCounts(FrozenValue):
     def _rows(self) -> rows.Shown:
         return rows.shown(self.launch_table, self.operation_table, self.access_table, self.barrier_table)
 
-    # }}}
-
-    # {{{ JSON
-
     def to_json(self) -> dict[str, Any]:
         """Return a dictionary for JSON, of schema ``perfmodel.counts/1``."""
         source = self.source
@@ -483,10 +468,8 @@ class KernelCounts(FrozenValue):
             "launch": rows.write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
-            **({"offsets": list(self.offsets)} if self.offsets else {}),
-            **({"untouched": list(self.untouched)} if self.untouched else {}),
             **({"types": dict(self.types)} if self.types else {}),
-            **({"statistic_keys": list(self.statistic_keys)} if self.statistic_keys else {}),
+            **{name: list(names) for name in OPTIONAL if (names := getattr(self, name))},
         }
 
     @classmethod
@@ -501,9 +484,8 @@ class KernelCounts(FrozenValue):
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
                 assumptions=given(document, "assumptions", str), subgroup_size=rows.lanes_of(document["subgroup_size"]),
                 launch=rows.read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
-                budget=document.get("budget", 1.0), offsets=tuple(document.get("offsets", ())),
-                untouched=tuple(document.get("untouched", ())), types=rows.size_types(document.get("types", {})),
-                statistic_keys=tuple(document.get("statistic_keys", ())),
+                budget=document.get("budget", 1.0), types=rows.size_types(document.get("types", {})),
+                **{name: tuple(document.get(name, ())) for name in OPTIONAL},
                 **{name: tuple(rows.read_row(kind, row) for row in document[name])
                    for name, kind in rows.TABLES.items()},
             )
@@ -517,8 +499,6 @@ class KernelCounts(FrozenValue):
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
-
-    # }}}
 
 
 def _check_choice(argument: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -534,10 +514,6 @@ def _unknown_array(array: str, allowed: tuple[str, ...]) -> errors.UnknownNameEr
 def _is_of_unknown_span(access: Access) -> bool:
     moves = access.moves is not None and not access.drifts
     return access.cells is None and not (access.walks or moves or access.span) and access.space != "private"
-
-
-def _with_span(access: Access, indices: int) -> Access:
-    return replace(access, span=IndexSpan(Fraction(indices), (0,))) if _is_of_unknown_span(access) else access
 
 
 def _records_operands(source: Program | Mapping[str, Any]) -> bool:

@@ -76,7 +76,7 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
 
 
 def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
-    """Return a function's values at points; it is a map without parameters to one dimension."""
+    """Return the values at points of a map without parameters to one dimension."""
     polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
     program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
     return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
@@ -89,10 +89,7 @@ def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
 
 
 def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
-    """Return the map from the points of an access to its address in the array, in units of the access.
-
-    Raises CountError if one execution reaches several cells.
-    """
+    """Return the map from points of an access to its address [access size], or raise a CountError for several cells."""
     cells = at_sizes(cells, sizes).intersect_domain(points)
     if not cells.is_single_valued():
         problem = f"one access to '{access.array}' reaches several cells at once"

@@ -36,21 +36,10 @@ class OperationCount:
 class AccessCount:
     """Accesses to one array in one direction with one lane stride.
 
-    Attributes
-    ----------
-    space, direction, array, dtype : str
-        Address space (``global``, ``constant``, ``local``, ``private``), ``load`` or ``store``, name, type.
-    bits : int
-        Size of one access.
-    indirect : bool
-        Whether the address depends on data; the stride is then unknown and given as 0.
-    stride : Count
-        Distance between neighbouring lanes' addresses, in units of the access size.
-    count : Count
-        Executions by work-items.
-    footprint, filled : Count or None
-        Distinct cells F of the array in this direction, and F with its gaps filled for this stride (None if the stride
-        is below 2, or the cells are unknown). They are counted at their first use.
+    ``stride`` is the distance between neighbouring lanes' addresses [access size], 0 for ``indirect`` accesses, whose
+    address depends on data. ``footprint`` are the distinct cells F of the array in this direction, and ``filled`` F
+    with its gaps filled for this stride (None if the stride is below 2, or the cells are unknown). Both are counted at
+    their first use.
     """
 
     space: str
@@ -102,11 +91,10 @@ class LaunchCount:
     work_groups: Count  # of all launches
 
     def work_items(self) -> Count:
-        """Return the work-items started, over all launches."""
         return self._in_groups(prod(self.group_shape), "workitem")
 
     def sub_groups(self, size: int) -> Count:
-        """Return the sub-groups started; the last one of a group may be partly filled."""
+        """Return the sub-groups started, including partly filled ones."""
         return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
 
     def _in_groups(self, amount: int, granularity: str) -> Count:
@@ -130,7 +118,6 @@ class Utilization:
     filled: tuple[Count, ...]
 
     def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at the given sizes."""
         most = max(Fraction(filled(**sizes)) for filled in self.filled)
         return Fraction(self.cells(**sizes)) / most if most else Fraction(1)
 
@@ -158,8 +145,6 @@ TABLES: Mapping[str, type[Any]] = MappingProxyType({
     "barrier_table": BarrierCount,
 })
 
-
-# {{{ JSON
 
 def write_row(row: Any) -> dict[str, Any]:
     """Return a row, or a launch's shape, as a dictionary for JSON."""
@@ -225,10 +210,6 @@ def lanes_of(size: Any) -> int:
         raise DocumentError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
     return size
 
-# }}}
-
-
-# {{{ tables for notebooks and pandas
 
 COLUMNS = ("what", "dtype", "kind", "space", "direction", "array", "bits", "stride", "count", "exact", "granularity")
 """Columns of :func:`records`; with sizes there is a column ``value``."""
@@ -240,7 +221,6 @@ def shown(
     launches: Iterable[LaunchCount], operations: Iterable[OperationCount], accesses: Iterable[AccessCount],
     barriers: Iterable[BarrierCount],
 ) -> Shown:
-    """Yield the counts of all tables with their descriptions."""
     for launch in launches:
         yield {"what": "launches", "kind": launch.name}, launch.launches
         yield {"what": "work-groups", "kind": launch.name}, launch.work_groups
@@ -274,5 +254,3 @@ def _words(known: Mapping[str, Any]) -> str:
         return " ".join(str(known[name]) for name in ("dtype", "kind", "space") if name in known)
     stride = "indirect" if known["stride"] == "indirect" else f"stride {known['stride']}"
     return f"{known['space']} {known['direction']} of {known['array']}, {known['bits']} bits, {stride}"
-
-# }}}

@@ -22,8 +22,6 @@ from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, Launch
 PARAM = isl.dim_type.param
 
 
-# {{{ tables
-
 def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
     """Return the counts of a program (Algorithm 1), each distinct set counted once."""
     cardinalities = Cardinalities(program, subgroup_size, budget)
@@ -130,19 +128,12 @@ def _cells(
     wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
     return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
 
-# }}}
-
-
-# {{{ launches
 
 _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyDictionary()
 
 
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
-    """Return the counts of each launch, with all its repeats; they add up to the kernel's counts.
-
-    A launch without accesses to local memory has 0 local bytes, any other launch the local bytes of the kernel.
-    """
+    """Return the counts of each launch, with all its repeats; they add up to the kernel's counts."""
     if len(counts.launch_table) < 2:
         return (counts,)
     if counts not in _by_launch:
@@ -189,5 +180,3 @@ def _kept(nodes: tuple[Node, ...], number: int, launches: Iterator[int]) -> Iter
             body = tuple(_kept(node.body, number, launches))
             if body:
                 yield replace(node, body=body)
-
-# }}}

@@ -102,8 +102,6 @@ class Count:
         """Summands that are evaluated at given sizes only."""
         return self.number.unexpanded
 
-    # {{{ construction and JSON
-
     @classmethod
     def from_text(
         cls, text: str, assumptions: str = "{ : }", exact: bool = True, granularity: str = "workitem"
@@ -140,10 +138,6 @@ class Count:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Count.from_json, (self.to_json(),))
-
-    # }}}
-
-    # {{{ arithmetic
 
     def __add__(self, other: Count | Number) -> Count:
         if isinstance(other, (int, Fraction)) and other == 0:
@@ -224,10 +218,6 @@ class Count:
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
         return bool(difference.is_zero()) or vanishes(difference)
-
-    # }}}
-
-    # {{{ evaluation
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -329,10 +319,6 @@ class Count:
             name: arguments.whole_array(name, sizes[name], self.parameters) for name in sizes
         })
 
-    # }}}
-
-    # {{{ text
-
     def __str__(self) -> str:
         if self.unexpanded:
             text = f"{'' if self.exact else 'at most '}f({', '.join(self.parameters)}), evaluated at given sizes only"
@@ -353,8 +339,6 @@ class Count:
             formula = printing.latex_text(pieces)
         reasons = rf"\quad{printing.latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
         return f"${formula}{reasons}$"
-
-    # }}}
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:

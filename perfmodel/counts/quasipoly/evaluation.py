@@ -21,7 +21,6 @@ from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Poly
 from perfmodel.values import FrozenValue
 
 CHAIN = 200  # most terms that are added by operators: Python's compiler recurses into them
-BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
 LIMIT = 2**62
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -64,6 +63,14 @@ class QuasiPolynomial(FrozenValue):
         source = PythonSource(self.parameters, self.floors)
         return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
+    @cached_property
+    def at_arrays(self) -> Callable[..., Any]:
+        """The compiled function of arrays of the parameters, where no integer exceeds 64 bits."""
+        source = PythonSource(self.parameters, self.floors, " & ", " | ")
+        pieces = zip(reversed(self.pieces), reversed(self.sums), strict=True)
+        lines = [f"v = where({source.guard(piece.guard)}, {source.sum(total)}, v)" for piece, total in pieces]
+        return source.compiled("at_arrays", ["v = 0", *lines, "return v"])
+
 
 def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
@@ -80,8 +87,10 @@ def _integer_sum(value: Polynomial, places: Mapping[Atom, int]) -> IntegerSum:
 class PythonSource:
     """Writes Python source, with the variables ``x0, x1, ...`` for parameters and floors."""
 
-    def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
-        self.parameters, self.floors = parameters, floors
+    def __init__(
+        self, parameters: Sequence[str], floors: Sequence[NamedFloor], both: str = " and ", either: str = " or "
+    ) -> None:
+        self.parameters, self.floors, self.both, self.either = parameters, floors, both, either
         self.places = _places(parameters, floors)
 
     def form(self, form: AffineForm) -> str:
@@ -93,10 +102,10 @@ class PythonSource:
     def guard(self, guard: Guard) -> str:
         alternatives = []
         for conditions in guard:
-            tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
-            tests += [f"{self.form(form)} >= 0" for form in conditions.inequalities]
-            alternatives.append(" and ".join(tests) or "True")
-        return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
+            tests = [f"({self.form(form)} == 0)" for form in conditions.equalities]
+            tests += [f"({self.form(form)} >= 0)" for form in conditions.inequalities]
+            alternatives.append(self.both.join(tests) or "True")
+        return "True" if "True" in alternatives else self.either.join(alternatives) or "False"
 
     def sum(self, value: IntegerSum) -> str:
         parts = [
@@ -115,7 +124,7 @@ class PythonSource:
 
 @lru_cache(maxsize=4096)  # a kernel has many equal counts
 def _compiled(name: str, source: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {"ratio": _ratio}
+    scope: dict[str, Any] = {"ratio": np.true_divide if name == "at_arrays" else _ratio, "where": np.where}
     exec(compile(source, f"<count {name}>", "exec"), scope)  # the source has integers and our own names only
     function: Callable[..., Any] = scope[name]
     return function
@@ -168,17 +177,15 @@ def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floa
     """Return the values at ``count`` points; ``values`` has one array for each parameter."""
     if not values:
         return np.full(count, float(function.exact()))
-    result = np.zeros(count)
-    fits = _forms_fit(function, [int(np.abs(v).max(initial=0)) for v in values])
-    for start in range(0, count, BLOCK):
-        block = [value[start:start + BLOCK] for value in values]
-        result[start:start + BLOCK] = (_block_values if fits else _point_by_point)(function, block)
-    return result
+    if _fits(function, [int(np.abs(column).max(initial=0)) for column in values]):
+        return np.broadcast_to(np.asarray(function.at_arrays(*values), np.float64), count).copy()
+    points = zip(*(column.tolist() for column in values), strict=True)
+    return np.array([float(function.exact(*point)) for point in points])
 
 
-def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
-    """Whether no affine form can exceed 64 bits."""
-    sizes = dict(zip(function.parameters, largest, strict=True))
+def _fits(function: QuasiPolynomial, largest: list[int]) -> bool:
+    """Whether no affine form and no sum can exceed 64 bits."""
+    sizes = dict[Atom, int](zip(function.parameters, largest, strict=True))
 
     def size(form: AffineForm) -> int:
         return abs(form.constant) + sum(abs(c) * sizes[name] for name, c in form.terms.items())
@@ -187,72 +194,7 @@ def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
         if size(floor.form) >= LIMIT:
             return False
         sizes[floor.name] = size(floor.form) // floor.denominator + 1
-    return all(
-        size(form) < LIMIT for piece in function.pieces for conditions in piece.guard
-        for form in (*conditions.equalities, *conditions.inequalities)
-    )
-
-
-def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
-    points = zip(*(value.tolist() for value in values), strict=True)
-    return np.array([float(function.exact(*point)) for point in points])
-
-
-def _block_values(function: QuasiPolynomial, values: list[Ints]) -> Floats:
-    count = len(values[0])
-    atoms: dict[Atom, Ints] = dict(zip(function.parameters, values, strict=True))
-    for floor in function.floors:
-        atoms[floor.name] = _affine(floor.form, atoms, count) // floor.denominator
-    result = np.zeros(count)
-    todo = np.ones(count, dtype=bool)
-    for piece, total in zip(function.pieces, function.sums, strict=True):
-        mask = _where(piece.guard, atoms, count) & todo
-        if mask.all():
-            return _sum_values(function, total, atoms, count)
-        if mask.any():
-            inside = {atom: a[mask] for atom, a in atoms.items()}
-            result[mask] = _sum_values(function, total, inside, int(mask.sum()))
-            todo &= ~mask
-    return result
-
-
-def _affine(form: AffineForm, atoms: Mapping[Atom, Ints], count: int) -> Ints:
-    total = np.full(count, form.constant, dtype=np.int64)
-    for name, coefficient in form.terms.items():
-        total += coefficient * atoms[name]
-    return total
-
-
-def _where(guard: Guard, atoms: Mapping[Atom, Ints], count: int) -> NDArray[np.bool_]:
-    result = np.zeros(count, dtype=bool)
-    for conditions in guard:
-        here = np.ones(count, dtype=bool)
-        for form in conditions.equalities:
-            here &= _affine(form, atoms, count) == 0
-        for form in conditions.inequalities:
-            here &= _affine(form, atoms, count) >= 0
-        result |= here
-    return result
-
-
-def _sum_values(function: QuasiPolynomial, value: IntegerSum, atoms: Mapping[Atom, Ints], count: int) -> Floats:
-    largest = {atom: int(np.abs(a).max(initial=0)) for atom, a in atoms.items()}
-    if sum(abs(c) * prod(largest[atom] ** e for atom, e in powers) for c, powers in value.terms) >= LIMIT:
-        return _point_by_point(function, [atoms[name] for name in function.parameters])
-    products: dict[tuple[Atom, ...], Ints] = {}
-    total = np.zeros(count, dtype=np.int64)
-    for c, powers in value.terms:
-        total += c * _product(powers, atoms, products) if powers else c
-    return total / value.denominator
-
-
-def _product(powers: Powers, atoms: Mapping[Atom, Ints], products: dict[tuple[Atom, ...], Ints]) -> Ints:
-    """Return the product of a term's atoms; ``products`` caches products of leading atoms."""
-    factors = tuple(atom for atom, exponent in powers for _ in range(exponent))
-    done = atoms[factors[0]]
-    for length in range(2, len(factors) + 1):
-        key = factors[:length]
-        if key not in products:
-            products[key] = done * atoms[factors[length - 1]]
-        done = products[key]
-    return done
+    polytopes = [conditions for piece in function.pieces for conditions in piece.guard]
+    forms = [form for conditions in polytopes for form in (*conditions.equalities, *conditions.inequalities)]
+    sums = [sum(abs(c) * prod(sizes[atom] ** e for atom, e in powers) for c, powers in s.terms) for s in function.sums]
+    return all(number < LIMIT for number in (*map(size, forms), *sums))

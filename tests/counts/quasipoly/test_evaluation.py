@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -38,7 +37,7 @@ def test_guards():
     where = QuasiPolynomial(("n",), (), tuple(Piece(p.guard, Polynomial.constant(1)) for p in SUBJECT.pieces))
     assert [0, 1, 0, 1] == [where.exact(n) for n in (1, 2, 4, 5)]
     source = PythonSource(("n",), ())
-    assert "x0 - 5 >= 0 or x0 - 2 == 0" == source.guard((AT_LEAST_5, AT_2))
+    assert "(x0 - 5 >= 0) or (x0 - 2 == 0)" == source.guard((AT_LEAST_5, AT_2))
     assert "True" == source.guard((Polytope((), (), ()), AT_LEAST_5))
     assert "False" == source.guard(())
     assert 0 == QuasiPolynomial((), (), ()).exact()
@@ -130,9 +129,3 @@ def test_blocks_join():
     n = np.arange(40_000)
     expected = np.where(n % 3 == 0, n.astype(float) ** 2, np.where(n % 3 == 1, 7.0, 0.0))
     assert np.array_equal(expected, count.evaluate({"n": n}))
-
-
-def _seconds(function) -> float:
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
