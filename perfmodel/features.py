@@ -37,11 +37,6 @@ from perfmodel.counts.quasipoly.arguments import check_exact, check_range, size_
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import SizeError, UnknownNameError
 
-__all__ = [
-    "FEATURE_NAMES", "Classes", "Feature", "Values", "evaluate", "feature", "matches", "nearest_names",
-    "operation_feature", "rate", "stride_class", "total", "unit",
-]  # fmt: skip
-
 # Every class has a code, so that arrays of sizes can be classified at once:
 # 0 uniform, 1 stride1, else 10*d + q with d = 2, 3, 4 for that stride and 5 for any larger one.
 CLASS_NAMES: Mapping[int, str] = MappingProxyType(
@@ -64,27 +59,12 @@ _LOCAL_CLASS = "|".join(LOCAL_CLASSES)
 _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
-# (pattern of the name, unit, definition)
-_GRAMMAR = tuple((re.compile(pattern), unit, definition) for pattern, unit, definition in (
-    (rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})", "operation", "{kind} operations on {dtype}"),
-    (
-        rf"global_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})", "access",
-        "{bits}-bit global {direction}s of stride class {cls}",
-    ),
-    (
-        rf"global_minloadstore_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})", "access",
-        "the smaller of the {bits}-bit global loads and stores of stride class {cls}",
-    ),
-    (rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})", "access", "{bits}-bit {direction}s of local memory"),
-    (
-        rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_LOCAL_CLASS})", "access",
-        "{bits}-bit {direction}s of local memory of stride class {cls}",
-    ),
-    ("barrier_local", "barrier", "local barriers times the work-items that execute them"),
-    ("work_groups", "work-group", "work-groups launched"),
-    ("launches", "launch", "device kernels launched"),
+_UNITS = tuple((re.compile(pattern), unit) for pattern, unit in (
+    (rf"op_[a-z]+[0-9]*_({_KINDS})", "operation"),
+    (rf"global_(load|store|minloadstore)_({_BITS})_({_STRIDE_CLASS})", "access"),
+    (rf"local_(load|store)_({_BITS})(_({_LOCAL_CLASS}))?", "access"), ("barrier_local", "barrier"),
+    ("work_groups", "work-group"), ("launches", "launch"),
 ))  # fmt: skip
-
 _DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
 FEATURE_NAMES: tuple[str, ...] = (
     *(f"op_{dtype}_{kind}" for dtype in _DTYPES for kind in (*PLAIN_KINDS, "special")),
@@ -101,36 +81,21 @@ FEATURE_NAMES: tuple[str, ...] = (
 """Features of the common types. (Other types, such as uint16, have features too.)"""
 
 
-@dataclass(frozen=True)
-class Feature:
-    """One number that a model may charge for."""
-
-    name: str  # as ``global_load_32_stride1``
-    unit: str  # as ``access``; a weight has the unit ``s/access``
-    definition: str
-
-
-def feature(name: str) -> Feature:
-    """Return the feature with a name, or raise an UnknownNameError.
+def unit(name: str) -> str:
+    """Return the unit of a feature, or raise an UnknownNameError.
 
     Examples
     --------
-    >>> feature("global_load_32_stride2_1of2").definition
-    '32-bit global loads of stride class stride2_1of2'
+    >>> unit("global_load_32_stride2_1of2")
+    'access'
     """
-    for pattern, unit, definition in _GRAMMAR:
-        match = pattern.fullmatch(name)
-        if match is not None:
-            return Feature(name, unit, definition.format(**match.groupdict()))
+    for pattern, found in _UNITS:
+        if pattern.fullmatch(name):
+            return found
     raise UnknownNameError(
         f"there is no feature '{name}'",
         "names are like op_float32_add, global_load_32_stride1, local_load_32, barrier_local, work_groups, launches",
     )
-
-
-def unit(name: str) -> str:
-    """Return the unit of a feature, or raise an UnknownNameError."""
-    return feature(name).unit
 
 
 HOST_LAUNCH = "host_launch"

@@ -17,7 +17,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.reading.schedule import refuse_outside
 from perfmodel.errors import KernelError
-from perfmodel.features import evaluate, feature
+from perfmodel.features import evaluate, unit
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
 from perfmodel.measuring.bench import Bench
@@ -166,7 +166,7 @@ def test_an_isolated_feature_is_there_and_doubles(kernel):
         name = kernel.isolated(subject.variant)
         if name is None:
             continue
-        feature(name)  # raises where there is no such feature
+        unit(name)  # raises where there is no such feature
         once = evaluate(counted(subject), point).get(name, 0.0)
         assert once > 0, subject.variant
         if kernel.doubles is not None:

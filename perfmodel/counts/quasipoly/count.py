@@ -23,7 +23,6 @@ from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.documents import one_line, shortened
 
 UNIVERSE = isl.Set("{ : }")
-MOST_LATEX = 3000  # characters of a formula that a notebook typesets, which takes seconds for a longer one
 PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 
 
@@ -328,17 +327,6 @@ class Count:
 
     def __repr__(self) -> str:
         return one_line(f"<Count per {self.granularity}: {self}>")
-
-    def _repr_latex_(self) -> str:
-        """Return LaTeX between dollar signs, as notebooks typeset it."""
-        if self.unexpanded:
-            return f"${printing.latex_text(str(self))}$"
-        formula = printing.as_latex(printing.as_text(self.function, self.exact))
-        if len(formula) > MOST_LATEX:
-            pieces = f"{len(self.function.pieces)} pieces, too long to typeset; use str()"
-            formula = printing.latex_text(pieces)
-        reasons = rf"\quad{printing.latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
-        return f"${formula}{reasons}$"
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:

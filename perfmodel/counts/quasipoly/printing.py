@@ -1,8 +1,7 @@
-"""Counts as text and LaTeX, and conversion of isl's functions to :class:`QuasiPolynomial`."""
+"""Counts as text, and conversion of isl's functions to :class:`QuasiPolynomial`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
@@ -15,59 +14,12 @@ from perfmodel.counts.quasipoly.evaluation import Guard, IntegerSum, Piece, Powe
 PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 
-#: Patterns of a formula's text with their replacements for LaTeX's math mode, in this order.
-_LATEX = (
-    (r"(\d+)/(\d+)", r"\\frac{\1}{\2}"), (r"\^(\d+)", r"^{\1}"), (r"\*", r"\\,"), (" mod ", r" \\bmod "),
-    (">=", r"\\ge"), ("<=", r"\\le"), (" if ", r"\\ \\text{ if }\\ "), (" (and|or) ", r"\\ \\text{\1}\\ "),
-    ("; ", r";\\quad "), (r"\(", r"\\left("), (r"\)", r"\\right)"),
-)
-#: LaTeX's special characters, for math mode of LaTeX, MathJax and KaTeX.
-_SPECIAL = {
-    **{letter: f"\\{letter}" for letter in "_%#&${}"},
-    "\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "<": "<", ">": ">",
-}
-
-
 def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
     """Return for example ``n^2 if n >= 17; n if n <= 16``; an upper bound begins with ``<=``."""
     text = _Writer(function).all()
     if exact:
         return text
     return f"<= ({text})" if " if " in text else f"<= {text}"
-
-
-def as_latex(text: str) -> str:
-    r"""Return a formula's text for LaTeX's math mode.
-
-    Examples
-    --------
-    >>> print(as_latex("1/2*n_rows^2*floor((n + 15)/16)"))
-    \frac{1}{2}\,\mathit{n\_rows}^{2}\,\left\lfloor\frac{n + 15}{16}\right\rfloor
-    """
-    text = re.sub(r"\b(?!(?:floor|mod|if|and|or)\b)[^\W\d]\w+", lambda name: rf"\mathit{{{_escaped(name[0])}}}", text)
-    replaced = 1
-    while replaced:  # the innermost floors first
-        floors = r"\\left\\lfloor\\frac{\1}{\2}\\right\\rfloor"
-        text, replaced = re.subn(r"floor\(\(([^()]*)\)/(\d+)\)", floors, text)
-    for pattern, by in _LATEX:
-        text = re.sub(pattern, by, text)
-    return text
-
-
-def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
-
-
-def latex_text(text: str) -> str:
-    r"""Return text for math mode.
-
-    Examples
-    --------
-    >>> print(latex_text("all of n_rows"))
-    \text{all of n}\_\text{rows}
-    """
-    words = "".join(rf"}}{_SPECIAL[letter]}\text{{" if letter in _SPECIAL else letter for letter in text)
-    return rf"\text{{{words}}}".replace(r"\text{}", "")
 
 
 class _Writer:

@@ -1,4 +1,4 @@
-"""Counts as text and as LaTeX."""
+"""Counts as text."""
 
 from __future__ import annotations
 
@@ -41,28 +41,6 @@ def test_upper_bounds_have_brackets_where_needed():
     assert "<= n" == str(Count.from_text("[n] -> { n }", exact=False))
     pieces = Count.from_text("[n] -> { n^2 : n >= 17; n : n <= 16 }", exact=False)
     assert str(pieces) in ("<= (n^2 if n >= 17; n if n <= 16)", "<= (n if n <= 16; n^2 if n >= 17)")
-
-
-def test_latex():
-    count = Count.from_text("[n] -> { 1/2*n^2*floor((n + 15)/16) : n mod 16 = 3 }", exact=False)
-    shown = count._repr_latex_()
-    assert shown.startswith(r"$\le \left(\frac{1}{2}\,n^{2}\,\left\lfloor\frac{n + 15}{16}\right\rfloor")
-    assert shown.endswith(r"\ \text{ if }\ n \bmod 16 = 3\right)$") or r"\bmod 16 = 0" in shown
-
-
-def test_latex_names_are_words():
-    """Letters side by side are a product in LaTeX, and ``_`` begins an index."""
-    shown = Count.from_text("[n, n_rows] -> { n*n_rows : n_rows >= 8 }")._repr_latex_()
-    assert r"n\,\mathit{n\_rows}\ \text{ if }\ \mathit{n\_rows} \ge 8" == shown.strip("$")
-
-
-def test_latex_of_reasons_and_of_long_formulas():
-    bound = Count.from_text("[n] -> { n }", exact=False).labelled("workitem", reasons=["half of {n_i} > 50 %"])
-    expected = r"$\le n\quad\text{(half of }\{\text{n}\_\text{i}\}\text{ }>\text{ 50 }\%\text{)}$"
-    assert expected == bound._repr_latex_()
-    pieces = "; ".join(f"n^{k} : n = {k}" for k in range(1, 400))
-    shown = Count.from_text(f"[n] -> {{ {pieces} }}")._repr_latex_()
-    assert r"$\text{399 pieces, too long to typeset; use str()}$" == shown
 
 
 def test_parts_of_a_function():
