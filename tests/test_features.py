@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 
 import loopy as lp
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count as count_kernel
 from perfmodel.errors import SizeError, UnknownNameError
-from perfmodel.features import CLASS_NAMES, class_code, class_codes, find_sources, stride_class
+from perfmodel.features import CLASS_NAMES, class_codes, find_sources, stride_class
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from tests.standins import Access, Counts, Operation, count
@@ -233,11 +232,6 @@ def test_a_stride_that_depends_on_sizes_is_classified_later():
     assert [30, 10, 20, 40] == [found.counts[place](n=10) for place in places]
 
 
-def test_without_a_footprint_utilisation_is_full():
-    (one,) = find_sources(Counts(access_table=(Access("global", "load", "a", count("n"), count("3*n")),))).unclassified
-    assert one.count == one.footprint == one.filled
-
-
 @pytest.mark.parametrize(
     ("expected", "stride", "footprint", "filled"),
     [
@@ -259,20 +253,3 @@ def test_without_a_footprint_utilisation_is_full():
 def test_classes_of_section_2_1(expected, stride, footprint, filled):
     assert expected == stride_class(stride, footprint, filled)
     assert expected == CLASS_NAMES[int(class_codes(stride, footprint, filled))]
-
-
-def test_a_fraction_is_classed_by_the_stride_above_it():
-    assert "stride1" == stride_class(Fraction(1, 2), 1, 1)
-    assert "stride3_3of3" == stride_class(Fraction(5, 2), 1, 1)
-
-
-def test_one_at_a_time_and_all_at_once_agree():
-    rng = np.random.default_rng(20)
-    strides = rng.integers(0, 9, 500)
-    filled = rng.integers(1, 60, 500)
-    footprints = rng.integers(0, filled + 1)
-    expected = [
-        class_code(s, f, g)
-        for s, f, g in zip(strides.tolist(), footprints.tolist(), filled.tolist(), strict=True)
-    ]
-    assert expected == class_codes(strides, footprints, filled).tolist()

@@ -17,7 +17,7 @@ import pytest
 
 from perfmodel import io
 from perfmodel.errors import OutputError
-from perfmodel.io import check_place, file_part, replace_file, shipped, write_whole
+from perfmodel.io import file_part, replace_file, shipped, write_whole
 
 ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
@@ -55,15 +55,6 @@ def test_the_error_names_the_path_and_what_the_system_said(tmp_path):
         write_whole(tmp_path / "file" / "below", b"new")
     assert str(tmp_path / "file" / "below") == caught.value.path
     assert isinstance(caught.value.__cause__, OSError)
-
-
-def test_a_place_below_a_file_is_told_before_anything_is_written(tmp_path):
-    (tmp_path / "file").write_text("old")
-    for place in ("file", "new", "new/below"):
-        check_place(tmp_path / place)
-    with pytest.raises(OutputError, match="below': Not a directory"):
-        check_place(tmp_path / "file" / "below")
-    assert [tmp_path / "file"] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("step", ["perfmodel.io.os.open", "perfmodel.io.os.fsync", "pathlib.Path.replace"])
@@ -182,18 +173,6 @@ def test_a_symbolic_link_is_followed(tmp_path, there):
     assert {link, target.parent} == set(tmp_path.iterdir())
 
 
-def test_permissions_of_an_existing_file_stay(tmp_path):
-    target = tmp_path / "file"
-    target.write_text("old")
-    target.chmod(0o640)
-    before = os.umask(0)
-    try:
-        write_whole(target, b"new")
-    finally:
-        os.umask(before)
-    assert 0o640 == stat.S_IMODE(target.stat().st_mode)
-
-
 def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
     target = tmp_path / "file"
     target.write_text("old")
@@ -241,12 +220,6 @@ def test_a_users_name_is_a_part_of_a_files_name(tmp_path, name, expected):
     path = tmp_path / f"picture-{file_part(name)}.png"
     path.write_bytes(b"")
     assert [path] == list(tmp_path.iterdir())
-
-
-def test_long_names_are_cut_and_stay_different():
-    names = {file_part("ü" * 300 + end) for end in "ab"} | {file_part("/" * 300)}
-    assert 3 == len(names)
-    assert all(len(name.encode()) <= 160 for name in names)
 
 
 def test_standard_output_that_is_closed_is_an_error(monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 
-import numpy as np
 import pytest
 
 from perfmodel.counts import count
@@ -13,42 +12,25 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
     COLUMNS,
     AccessCount,
-    LaunchCount,
     LaunchShape,
     OperationCount,
     Utilization,
-    matches,
     read_row,
     total,
     write_row,
 )
 from perfmodel.errors import SizeError
-from tests.counts.test_kernel import axpy, kernel
+from tests.counts.test_kernel import axpy
 from tests.test_display import Cells
 
 N = Count.from_text("[n] -> { n }")
 ADD = OperationCount("float32", "add", N)
 
 
-def test_rows_are_selected_by_what_is_given() -> None:
-    assert matches(ADD, {})
-    assert matches(ADD, {"dtype": "float32", "kind": None})
-    assert not matches(ADD, {"dtype": "float32", "kind": "mul"})
-
-
 def test_sums() -> None:
     assert 20 == total([N, N])(n=10)
     nothing = total([], "launch")
     assert (0, "launch") == (nothing(), nothing.granularity)
-
-
-def test_units_of_a_launch() -> None:
-    # 3 launches of n groups of 20 x 2 = 40 work-items: 2 sub-groups of 32
-    groups = Count.from_text("[n] -> { 3*n }", granularity="workgroup")
-    launch = LaunchCount("kernel", (20, 2), Count.constant(3, "launch"), groups)
-    assert 40 * 30 == launch.work_items()(n=10)
-    assert 2 * 30 == launch.sub_groups(32)(n=10)
-    assert ("workitem", "subgroup") == (launch.work_items().granularity, launch.sub_groups(32).granularity)
 
 
 def test_utilization_is_that_of_the_largest_stride() -> None:
@@ -119,13 +101,6 @@ def test_a_long_formula_is_cut():
     object.__setattr__(row, "count", Long(row.count.polynomial))
     assert max(len(cell) for row in Cells(counts._repr_html_()).rows for cell in row) <= 90
     assert len(repr(row.count)) < 120
-
-
-def test_data_decide_the_stride():
-    counts = count(kernel("{[i]: 0 <= i < n}", "c[i] = a[j[i]]", a=np.float32, j=np.int32))
-    assert ["global load of a, 32 bits, indirect"] == [
-        of for _, of, _ in Cells(counts._repr_html_()).rows if " of a," in of
-    ]
 
 
 def test_the_frame_has_values_where_sizes_are_given():

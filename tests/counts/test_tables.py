@@ -75,15 +75,6 @@ def test_a_stride_on_a_part_of_the_domain_takes_its_executions_from_the_first() 
     assert {"0": 3 * 10, "1": 15 * 3 * 10} == {str(row.stride): row.count(n=10) for row in counts.access_table}
 
 
-def test_an_indirect_access_has_a_row_of_its_own() -> None:
-    drawn = replace(EVERY, cells=None, cells_exact=False, lane_stride=())
-    counts = counted(Statement(DOMAIN, (), (EVERY, drawn)))
-    assert {False: 480, True: 480} == {row.indirect: row.count(n=10) for row in counts.access_table}
-    for row in counts.access_table:  # any cell of the array may be touched: 32n cells
-        assert row.footprint is not None
-        assert (320, False) == (row.footprint(n=10), row.footprint.exact)
-
-
 def test_barriers_are_met_by_all_work_items_of_a_group() -> None:
     site = BarrierSite(0, "local", isl.Set("[n] -> { [k] : 0 <= k < 3 and n >= 1 }"), ("",))
     counts = counted(barriers=(site, replace(site, points=isl.Set("[n] -> { [] : n >= 1 }"), axes=())))

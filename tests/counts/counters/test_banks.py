@@ -94,13 +94,3 @@ def test_a_bound_where_executions_are_of_too_many_kinds():
     found = count(in_local_memory(index, (32,), np.float32, "True"), subgroup_size=32, cache=False, budget=0.01)
     assert not found.bank_conflicts("tile").exact
     assert 32 * 3 * 2 == found.bank_conflicts("tile")(n=2)
-
-
-def test_only_executing_lanes_conflict():
-    unit = lp.make_kernel(
-        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }", "if i < 5\n tile[32*i] = a[g, i]\n end",
-        [lp.TemporaryVariable("tile", np.float32, shape=(1024,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.tag_inames(lp.add_dtypes(unit, {"a": np.float32}), {"g": "g.0", "i": "l.0"})
-    assert 5 * 7 == count(unit, subgroup_size=32, cache=False).bank_conflicts("tile")(n=7)

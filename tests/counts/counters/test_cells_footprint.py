@@ -41,11 +41,6 @@ def test_cells_and_filled_cells(code, offsets, stride, n):
     assert Fraction(len(cells), len(filled)) == counts.utilization("a")(n=n)
 
 
-def test_directions_apart():
-    counts = counts_of("a[i + 2*n] = out[i] + a[i] + a[i + 1]")
-    assert (10, 9) == (counts.footprint("a", "load")(n=9), counts.footprint("a", "store")(n=9))
-
-
 @pytest.mark.parametrize(
     ("code", "loaded", "stored", "stride"),
     [
@@ -74,33 +69,6 @@ def test_of_one_direction_together_is_the_same():
     counts = counts_of("out[i] = a[2*i]")
     assert counts.footprint("a") is counts.footprint("a", None)
     assert Fraction(1, 2) == counts.utilization("a", None)(n=32)
-
-
-def test_the_cells_of_an_unknown_index_are_the_whole_array():
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[index[i]]", [lp.GlobalArg("a", np.float32, shape="3*n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    unit = lp.add_dtypes(unit, {"out": np.float32, "index": np.int32})
-    found = count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False).footprint("a")
-    assert not found.exact
-    assert 21 == found(n=7)
-
-
-def transposed_by_hand() -> lp.TranslationUnit:
-    return lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[m*i + j] + a[n*j + i]",
-        [lp.GlobalArg("a", np.float32, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
-         lp.ValueArg("n, m", np.int32)],
-        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
-    )
-
-
-def test_rows_of_two_lengths_are_a_bound() -> None:
-    # the same n*m cells, taken apart as rows of m and as rows of n
-    cells = count(transposed_by_hand(), cache=False).footprint("a")
-    assert not cells.exact
-    assert 15 <= cells(n=3, m=5)
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 21])

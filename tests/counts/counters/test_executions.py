@@ -24,17 +24,6 @@ def triangle() -> lp.TranslationUnit:
     return lp.tag_inames(kernel, {"i_outer": "g.0", "i_inner": "l.0"})
 
 
-@pytest.mark.parametrize("n", [32, 64, 160])
-def test_granularities(n):
-    counts = count(triangle(), subgroup_size=8, cache=False)
-    rows = {"workitem": n * (n - 1) // 2}
-    # the loop of a sub-group or a group runs as long as that of its last lane
-    rows["subgroup"] = sum(last for last in range(7, n, 8))
-    rows["workgroup"] = sum(last for last in range(31, n, 32))
-    for granularity, expected in rows.items():
-        assert expected == counts.accesses(array="a", granularity=granularity)(n=n)
-
-
 def test_equal_sets_are_counted_once(monkeypatch):
     seen = []
     real = set_counter.count_points

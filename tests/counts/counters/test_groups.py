@@ -53,9 +53,3 @@ def test_equal_groups_need_no_function() -> None:
     )  # fmt: skip
     unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 8, outer_tag="g.0", inner_tag="l.0")
     assert (None,) == count(unit, cache=False).group_works
-
-
-def test_a_guard_leaves_less_to_the_last_group() -> None:
-    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]", assumptions="n >= 1", lang_version=(2018, 2))
-    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 8, outer_tag="g.0", inner_tag="l.0")
-    assert [16, 16, 6] == work_of(count(unit, cache=False)).at({"n": 19}).tolist()

@@ -54,14 +54,6 @@ def test_sizes_are_given_together():
         counts.lines("a", per="launch", n=32)
 
 
-@pytest.mark.parametrize("n", [5, 70])
-def test_accesses_share_lines_except_as_transactions(n):
-    counts = counts_of("out[i] = a[i] + a[i + 1] + a[i + 7]")
-    assert sum(lines([k], 1, n, SUBGROUP) for k in (0, 1, 7)) == counts.lines("a", per="instance")(n=n)
-    assert lines([0, 1, 7], 1, n, SUBGROUP) == counts.lines("a", per="subgroup")(n=n)
-    assert lines([0, 1, 7], 1, n, n) == counts.lines("a", per="launch")(n=n)
-
-
 @pytest.mark.parametrize("n", [3, 16, 21])
 def test_rows_that_begin_inside_a_line(n):
     """Without sizes a bound of one more line for each row, with sizes what lies in memory."""
@@ -77,25 +69,6 @@ def test_rows_that_begin_inside_a_line(n):
     assert -(-n * n // LINE) == exact()
 
 
-def test_whole_lines_need_an_assumption():
-    code = "out[i] = a[i]"
-    aligned = counts_of(code, "n >= 1 and n mod 16 = 0")
-    assert "1/16*n" == str(aligned.lines("a", per="launch"))
-    assert 4 == counts_of(code).lines("a", line_bytes=32, per="launch")(n=25)
-
-
-def test_an_unknown_cell_may_be_on_a_line_of_its_own():
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[index[i]]", [lp.GlobalArg("a", np.float32, shape="n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    unit = lp.add_dtypes(unit, {"out": np.float32, "index": np.int32})
-    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-    found = count(unit, subgroup_size=SUBGROUP, cache=False).lines("a", per="launch")
-    assert not found.exact
-    assert 33 == found(n=33)
-
-
 def test_rows_of_two_lengths_share_lines() -> None:
     """a[m*i + j] and a[n*j + i] are the same n*m cells: without sizes a bound, with sizes exact."""
     unit = lp.make_kernel(
@@ -109,30 +82,6 @@ def test_rows_of_two_lengths_share_lines() -> None:
     assert not bound.exact
     assert bound(**sizes) >= 32 * 16 // 16
     assert 32 * 16 // 16 == counts.lines("a", line_bytes=64, per="launch", **sizes)(**sizes)
-
-
-def test_an_instruction_outside_of_the_groups_axes():
-    """Each sub-group of each group stores the scalar: one line each, and one in all."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", ["s = 3.0f {id=s}", "out[i] = 2*a[i] {dep=s}"],
-        [lp.GlobalArg("s", np.float32, shape=()), ...], assumptions="n >= 16 and n mod 16 = 0", lang_version=(2018, 2),
-    )
-    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
-    counts = count(unit, subgroup_size=SUBGROUP, cache=False)
-    for per, lines_each in (("instance", 2), ("subgroup", 2), ("workgroup", 1)):
-        assert 5 * lines_each == counts.lines("s", per=per)(n=80) == counts.lines("s", per=per, n=80)(n=80)
-    assert 1 == counts.lines("s", per="launch")(n=80)
-
-
-def test_separate_arrays_share_no_line():
-    """Two arrays of 7 cells of 8 bytes: one line each, also where the sizes are fixed."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[0, i] + a[1, i]",
-        [lp.GlobalArg("a", np.float64, shape="2, n", dim_tags="sep,C"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    counts = count(unit, cache=False)
-    assert 2 == counts.lines("a", per="launch", n=7)(n=7) == counts.lines("a", per="launch")(n=7)
 
 
 def executed_lines(unit: lp.TranslationUnit, array: str, sizes: dict[str, int]) -> dict[str, int]:
@@ -158,18 +107,6 @@ def test_fixed_sizes_need_no_sizes(rows: int, pitch: int) -> None:
     for per, expected in executed_lines(unit, "a", {}).items():
         found = counts.lines("a", per=per)
         assert (expected, True, ()) == (found(), found.exact, found.reasons), per
-
-
-@pytest.mark.parametrize("pitch", [20, 7, 32])
-def test_a_row_of_known_length(pitch: int) -> None:
-    """The rows are as many as the user likes: exact, with a formula."""
-    unit = matrix("n", pitch)
-    counts = count(unit, SUBGROUP, cache=False)
-    found = {per: counts.lines("a", per=per) for per in UNITS}
-    assert all(one.exact for one in found.values())
-    for n in (1, 19, 40):
-        expected = executed_lines(unit, "a", {"n": n})
-        assert expected == {per: one(n=n) for per, one in found.items()}
 
 
 def test_short_rows_inside_of_rows_of_unknown_length() -> None:
@@ -209,16 +146,6 @@ def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
         assert expected == counts.lines("a", per=per, n=n)(n=n)
     pieces = 2 * cells * 4  # a run of 32 cells, two lines long, from cell 2 of a line
     assert 3 * pieces == executed.lines("a", 4 * LINE, "subgroup") == counts.lines("a", per="subgroup")(n=n)
-
-
-def test_cells_far_apart_are_on_lines_of_their_own() -> None:
-    """A row of unknown place, of which every 40th cell is read: a line for each, and none more."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, 40*j])",
-        [lp.GlobalArg("a", np.float32, shape="n, 40*m"), ...], assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
-    )
-    counts = count(lp.add_dtypes(unit, {"out": np.float32}), SUBGROUP, cache=False)
-    assert 5 * 9 == counts.lines("a", per="launch")(n=5, m=9)
 
 
 def vectors(width: int, dtype: type, order: str) -> lp.TranslationUnit:
@@ -310,10 +237,6 @@ def test_never_below_nor_above_the_lines_of_an_aligned_row_and_one(cells, per_li
     aligned = len({c // per_line for c in cells})
     most = most_lines(row, per_line)
     assert most is None or touched(cells, per_line) <= most <= aligned + 1
-
-
-def test_the_longest_row_counts():
-    assert 4 == most_lines(isl.Set("{ [i, x] : 0 <= i < 10 and 0 <= x <= i }"), 4)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,10 @@ import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points.cardinality import MOST_FLOORS, Cardinality, IntervalCounter, product, simplified
+from perfmodel.counts.points.cardinality import MOST_FLOORS, Cardinality, IntervalCounter, simplified
 from perfmodel.counts.points.factors import Multiple
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form
-
-
-def test_functions_of_different_parameters_multiply():
-    assert 12 == Count(product(isl.PwQPolynomial("[n] -> { n }"), isl.PwQPolynomial("[m] -> { m }")))(n=3, m=4)
 
 
 def test_an_inexact_factor_stays_inexact():

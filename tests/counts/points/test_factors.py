@@ -65,14 +65,6 @@ def test_no_products(text):
     assert factored(isl.Set(text)) is None
 
 
-def test_canonical_forms_tell_bounds_apart():
-    one = Polytope(("i",), (), (form(i=1), form(5, i=-1)))
-    same = Polytope(("k",), (), (form(5, k=-1), form(k=1)))
-    other = Polytope(("k",), (), (form(6, k=-1), form(k=1)))
-    assert one.canonical == same.canonical
-    assert one.canonical != other.canonical
-
-
 @pytest.mark.parametrize(("n", "m"), [(5, 3), (9, 12)])
 def test_the_tiles_of_a_factor_are_merged(n, m):
     """Tiles of i, below m + t, and of j; the loop over t couples all, so that no factor is an interval."""
@@ -86,17 +78,6 @@ def test_the_tiles_of_a_factor_are_merged(n, m):
     expected = sum(i + j <= 2 * n for t in range(3) for i in range(t, m + t) for j in range(t, n + t))
     sizes = isl.Set(f"[n, m] -> {{ : n = {n} and m = {m} }}")
     assert expected == merged_points.intersect_params(sizes).count_val().to_python()
-
-
-def test_a_projection_of_integers_need_not_be_a_polytope():
-    gaps = Polytope(("x", "e"), (), (form(x=1, e=-3), form(1, x=-1, e=3)))
-    assert eliminated(gaps, "e") is None  # x is 0 or 1 modulo 3
-
-
-def test_a_projection_without_gaps_is_one():
-    full = Polytope(("x", "e"), (), (form(x=1, e=-3), form(2, x=-1, e=3), form(e=1)))
-    found = eliminated(full, "e")
-    assert found == Polytope(("x",), (), (form(x=1),))
 
 
 def test_an_equality_gives_the_variable():
@@ -145,11 +126,6 @@ def test_signed_products_add_up_to_the_union(corners):
     assert dict.fromkeys(everywhere, 1) == {
         point: sum(sign for sign, part in found if point in part) for _, whole in found for point in whole
     }
-
-
-def test_an_intersection_keeps_no_row_that_follows_from_another():
-    *_, (sign, (common,)) = alternating([(interval("x", 0, 5),), (interval("x", 2, 9),)])
-    assert (-1, {form(-2, x=1), form(5, x=-1)}) == (sign, {*common.inequalities})
 
 
 def test_what_is_not_known_stays_so():

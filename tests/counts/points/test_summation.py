@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.points import set_counter, summation
 from perfmodel.counts.points.cardinality import Cardinality
-from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope, floor
+from perfmodel.counts.points.polytopes import Polynomial, Polytope
 from perfmodel.counts.points.set_counter import count_points, sum_of_points
 from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of, vanishes
 from perfmodel.errors import CountError
@@ -144,21 +144,6 @@ POSITIVE = Polytope((), (), (form(-1, n=1),))  # n >= 1
 def test_values_under_one_condition_are_added():
     values = values_of([PartialSum(POSITIVE, N), PartialSum(POSITIVE, N * N), PartialSum(Polytope((), (), ()), N)])
     assert {"1*n + -1 >= 0": N + N * N, "1 = 1": N} == values
-
-
-def test_floors_are_written_for_isl():
-    ((_, value),) = values_of([PartialSum(POSITIVE, floor(form(1, n=1), 3))]).items()
-    assert Polynomial.atom("floor((1*n + 1)/3)") == value
-
-
-def test_derived_parameters():
-    # q = floor(n/4), and r = floor(q/2) is tied to n by r = n - 5: the value r is n - 5
-    q, r = NamedFloor("q", form(n=1), 4), NamedFloor("r", form(q=1), 2)
-    tied = Polytope((), (form(5, r=1, n=-1),), ())
-    values = values_of([PartialSum(tied, Polynomial.atom("r") + Polynomial.atom("q"), (q, r))])
-    (condition,) = values
-    assert "1*floor((1*floor((1*n)/4))/2) + -1*n + 5 = 0" == condition
-    assert N - Polynomial.constant(5) + Polynomial.atom("floor((1*n)/4)") == values[condition]
 
 
 def test_totals():

@@ -10,7 +10,7 @@ import pytest
 from perfmodel.counts import Count
 from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
 from perfmodel.counts.quasipoly.evaluation import IntegerSum, Piece
-from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of, remainder_in
+from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
 from tests.counts.points.forms import form
 
 
@@ -70,11 +70,3 @@ def test_a_bound_on_a_remainder_is_no_part_of_the_floor():
     for text, holds in (("n mod 5 <= 1", lambda n: n % 5 <= 1), ("n mod 5 >= 3", lambda n: n % 5 >= 3)):
         found = indicator_of(isl.Set(f"[n] -> {{ : {text} }}"))
         assert [n for n in range(20) if holds(n)] == [n for n in range(20) if found.exact(n)]
-
-
-def test_remainders():
-    half = NamedFloor("half", form(1, n=1), 2)  # floor((n + 1)/2)
-    # n - 2*floor((n + 1)/2) + 4 is (n + 1) mod 2 + 3
-    assert (half, 1, 3) == remainder_in(form(4, n=1, half=-2), [half])
-    assert (half, -1, 5) == remainder_in(form(4, n=-1, half=2), [half])
-    assert remainder_in(form(4, n=1, half=-3), [half]) is None
