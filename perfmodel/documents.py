@@ -60,13 +60,7 @@ def is_number(value: object) -> bool:
 
 
 def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
-    """Return the ``repr`` of a value, or its text, without the middle where it is long.
-
-    Examples
-    --------
-    >>> shortened("a" * 50, 21), shortened(17)
-    ("'aaaaaaaa...aaaaaaaa'", '17')
-    """
+    """Return the ``repr`` of a value, or its text, without the middle where it is long."""
     try:
         text = repr(value) if quoted else str(value)
     except (ValueError, RecursionError):  # Python limits the digits of a printed integer

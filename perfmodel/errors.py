@@ -81,10 +81,7 @@ class SizeError(PerfModelError, ValueError):
 
 
 class AssumptionError(PerfModelError, ValueError):
-    """A size breaks an assumption of the kernel (in isl's notation).
-
-    ``values`` has the sizes, ``indices`` their positions in the broadcast array of sizes, none for one size.
-    """
+    """A size breaks an assumption of the kernel; ``indices`` are positions in the broadcast array of sizes."""
 
     assumption: str
     values: dict[str, int]
@@ -185,10 +182,7 @@ class OutOfMemoryError(PerfModelError, RuntimeError):
 
 
 class DocumentError(PerfModelError, ValueError):
-    """A document (JSON, YAML) cannot be read or written; ``problem`` is a predicate: "has the key 'n' twice".
-
-    Readers of files put the file's name before it. ``newer`` is true where a newer version of perfmodel wrote it.
-    """
+    """A document cannot be read or written; ``problem`` is a predicate. ``newer``: by a newer perfmodel."""
 
     newer = False
 
@@ -258,13 +252,7 @@ def clipped(value: object, most: int = LONGEST) -> str:
 
 
 def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_LIST) -> str:
-    """Return names in one line, "none" without any; of a long list the last names are left out.
-
-    Examples
-    --------
-    >>> listed(["a", "b"], " or "), listed([]), listed(["abc", "def", "ghi"], most=6)
-    ('a or b', 'none', 'abc, def, 1 others')
-    """
+    """Return names in one line, "none" without any; of a long list the last names are left out."""
     parts = [clipped(name) for name in names]
     kept = max(sum(length <= most for length in accumulate(map(len, parts))), 1)
     left = [f"{len(parts) - kept} others"] if kept < len(parts) else []
@@ -272,14 +260,7 @@ def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_L
 
 
 def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
-    """Return the line of a text that holds the characters from `start` to `end`, and carets below these.
-
-    Examples
-    --------
-    >>> print(underlined("n=1.5", 2, 5))
-        n=1.5
-          ^^^
-    """
+    """Return the line of a text that holds the characters from `start` to `end`, and carets below these."""
     first = text.rfind("\n", 0, start) + 1
     line = "".join(char if char.isprintable() else " " for char in text[first:].split("\n", 1)[0])
     indent = start - first

@@ -29,13 +29,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 
 def visible(text: str) -> str:
-    r"""Return a text with escapes for characters that control a terminal or reorder its text.
-
-    Examples
-    --------
-    >>> print(visible("a kernel\x1b[2Jof another name\u202e"))
-    a kernel\x1b[2Jof another name\u202e
-    """
+    """Return a text with escapes for characters that control a terminal or reorder its text."""
     return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
@@ -91,13 +85,7 @@ def _print(content: bytes) -> None:
 
 
 def file_part(name: str) -> str:
-    """Return a user's name as a part of a file name: without separators, and distinct for distinct names.
-
-    Examples
-    --------
-    >>> file_part("tile=8 unroll=2"), file_part("../a"), file_part("a%b")
-    ('tile=8 unroll=2', '..%2Fa', 'a%25b')
-    """
+    """Return a user's name as a part of a file name: without separators, and distinct for distinct names."""
     safe = "".join(
         letter if letter.isalnum() or letter in SAFE
         else "".join(f"%{byte:02X}" for byte in letter.encode(errors="surrogatepass")) for letter in name

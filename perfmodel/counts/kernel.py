@@ -194,10 +194,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def executions(self) -> tuple[Count, Count]:
-        """Executions of operations and of accesses to shared memory: by work-items, and by sub-groups.
-
-        An execution by several lanes counts once for their sub-group. Loops with data-dependent bounds are excluded.
-        """
+        """Executions of operations and of accesses to shared memory by work-items, and by sub-groups."""
         amounts: Counter[Domain] = Counter()
         for statement in self.program.statements:
             if statement.domain.trips is None:
@@ -308,11 +305,7 @@ class KernelCounts(FrozenValue):
 
     @cached_method
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
-        """Return the serialised sub-group accesses to an array in local memory.
-
-        Each access counts with the maximum over banks of the distinct 4-byte words in a bank. The ratio to the accesses
-        at sub-group granularity is the factor beta of the SPT model.
-        """
+        """Return the sub-group accesses to a local array, each times the most distinct 4-byte words in a bank."""
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
@@ -323,14 +316,15 @@ class KernelCounts(FrozenValue):
     ) -> Traffic:
         """Return a model of the lines that a cache fetches and writes back, as a function of the sizes.
 
-        The loops around an access (groups, work-items and the kernel's own loops) are ordered as the device runs them.
-        For each reference the model finds the outermost loop L between whose iterations its lines stay in the cache:
+        For each reference the model finds the outermost loop L (of groups, work-items and the kernel's own loops, in
+        the order of the device) between whose iterations its lines stay in the cache:
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
-        It is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that is empty
-        at the start of a launch and replaces the least recently used line. Guards and varying loop bounds enter as mean
-        extents. All arrays share the cache; boxes with different strides conflict in a set at random.
+        It is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that all
+        arrays share, which is empty at the start of a launch and replaces the least recently used line. Guards and
+        varying loop bounds enter as mean extents. The function of the sizes returns
+        :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 
         Parameters
         ----------
@@ -345,11 +339,6 @@ class KernelCounts(FrozenValue):
             with barriers inside each of its loops, else around all loops. ``"lockstep"``: all work-items along l.0
             run each instruction together. ``"vectors"``: as many work-items as a sub-group run together, and the
             vectors along l.0 one after another.
-
-        Returns
-        -------
-        Traffic
-            A function of the sizes, which returns :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 
         Examples
         --------
@@ -389,10 +378,7 @@ class KernelCounts(FrozenValue):
         return slots.labelled("workitem", exact=False, reasons=active.reasons)
 
     def depth(self) -> tuple[OperationCount, ...]:
-        """Return the operations on the longest chain of dependences of a work-item (granularity ``"chain"``).
-
-        Sequential trip counts multiply, parallel inames count once.
-        """
+        """Return the operations on the longest chain of dependences of a work-item; parallel inames count once."""
         chain = self.flow.depth.rows
         return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
 
@@ -492,11 +478,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
-
-        Loopy itself generates different code for different values of ``PYTHONHASHSEED`` if it keeps results of several
-        unrolled loops in registers.
-        """
+        """SHA-256 of the canonical JSON, equal for the same generated code (which may vary with ``PYTHONHASHSEED``)."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -71,8 +71,7 @@ class UnknownLanesError(Exception):
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
     """Yield maps from executions by a sub-group to touches.
 
-    If all sub-groups are equal boxes, one map contains them all: their numbers along local axes are then part of the
-    execution.
+    If all sub-groups are equal boxes, one map contains them all, and their numbers are part of the execution.
     """
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
@@ -133,13 +132,7 @@ def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator
 
 
 def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
-    """Return the widths of a sub-group along each axis, if all sub-groups are boxes of one shape.
-
-    Examples
-    --------
-    >>> _widths((8, 8), 32), _widths((64, 2), 32), _widths((5, 3), 32), _widths((48, 2), 32)
-    ([8, 4], [32, 1], [5, 3], None)
-    """
+    """Return the widths of a sub-group along each axis, if all sub-groups are boxes of one shape."""
     if prod(shape) <= size:
         return list(shape)
     widths = []

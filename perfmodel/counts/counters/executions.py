@@ -41,7 +41,6 @@ class Cardinalities:
         self.subgroup_size = subgroup_size
         self.sets = SetCounter(program.assumptions, self.operations)
         self._counts: dict[tuple[Domain, str], Count] = {}
-        self._launches: dict[int, Cardinality] = {}
         self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
@@ -153,15 +152,11 @@ class Cardinalities:
         return number
 
     def work_groups(self, launch: int) -> Count:
-        return self.wrap(self._repeats(launch).times(self._groups(launch, ())), granularity="workgroup")
+        number = self.size(self.program.launches[launch].repeats).times(self._groups(launch, ()))
+        return self.wrap(number, granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
-        return self.wrap(self._repeats(launch), granularity="launch")
-
-    def _repeats(self, launch: int) -> Cardinality:
-        if launch not in self._launches:
-            self._launches[launch] = self.size(self.program.launches[launch].repeats)
-        return self._launches[launch]
+        return self.wrap(self.size(self.program.launches[launch].repeats), granularity="launch")
 
     def barriers(self, site: BarrierSite) -> Count:
         """Return how often work-items execute the barrier."""

@@ -261,11 +261,6 @@ def most_lines(cells: isl.Set, per_line: int) -> int | None:
 
     Cells with a distance :math:`d` between first and last touch at most :math:`\lceil d / L \rceil + 1` lines of
     :math:`L` cells. None if no constant bounds the distance, or if there are untouched lines between the cells.
-
-    Examples
-    --------
-    >>> most_lines(isl.Set("[n] -> { [i, x] : 0 <= i < n and 3*i <= x < 3*i + 10 }"), 16)
-    2
     """
     distance = _distances(cells).dim_max_val(0)
     if not distance.is_int():

@@ -19,16 +19,7 @@ IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, is
 
 @dataclass(frozen=True, slots=True)
 class AffineForm:
-    """``sum(coefficient * name) + constant`` with nonzero integer coefficients.
-
-    Examples
-    --------
-    >>> i, n = AffineForm({"i": 1}), AffineForm({"n": 1})
-    >>> form = 3*n - 2*i + 5
-    >>> str(form), form["i"], "k" in form, str(form.substituted("i", n + 1))
-    ('3*n + -2*i + 5', -2, False, '1*n + 3')
-
-    """
+    """``sum(coefficient * name) + constant`` with nonzero integer coefficients."""
 
     terms: Mapping[str, int]
     constant: int = 0
@@ -262,11 +253,7 @@ def floor(form: AffineForm, denominator: int) -> Polynomial:
 
 @cache
 def faulhaber(power: int) -> tuple[Fraction, ...]:
-    """Return the coefficients of S with S(t) - S(t-1) = t**power and S(0) = 0.
-
-    >>> [str(c) for c in faulhaber(1)]
-    ['0', '1/2', '1/2']
-    """
+    """Return the coefficients of S with S(t) - S(t-1) = t**power and S(0) = 0."""
     # t^(k+1) - (t-1)^(k+1) = sum_j binom(k+1, j) (-1)^(k-j) t^j, solved for t^k
     result = [Fraction(0)] * (power + 2)
     result[power + 1] = Fraction(1)

@@ -72,34 +72,24 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
     return value if isinstance(value, (list, tuple)) else array
 
 
-def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Raise a SizeError if one of the sizes is too large to be exact as a double."""
-    largest = _above(value, EXACT)
-    if largest is not None:
-        raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
-
-
-def check_range(name: str, value: Any, allowed: tuple[str, ...], dtype: str) -> None:
-    """Raise a SizeError if one of the sizes is outside the range of an integer type."""
-    low, high = _LIMITS[dtype]
-    largest = _above(value, high)
-    if largest is not None:
-        raise SizeError(
-            f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
-            f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
-        )  # fmt: skip
-
-
-def _above(value: Any, limit: int) -> Any:
-    """Return the largest of one or more sizes if it is above a limit, else None."""
-    if type(value) is int:  # the most frequent case by far
-        return value if value > limit else None
+def check_exact(name: str, value: Any, allowed: tuple[str, ...], dtype: str = "") -> None:
+    """Raise a SizeError if one of the sizes is above 2**53, or above what an integer type holds."""
     several = isinstance(value, np.ndarray | list | tuple)
     try:
         largest = np.max(value, initial=0) if several else value
-        return largest if largest > limit else None
-    except (TypeError, ValueError):  # not a number: `whole` raises the error
-        return None
+        if largest > EXACT:
+            raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
+        low, high = _LIMITS.get(dtype, (0, EXACT))
+        if not largest > high:  # nan too
+            return
+    except (TypeError, ValueError) as error:
+        if isinstance(error, SizeError):
+            raise
+        return  # not a number: `whole` raises the error
+    raise SizeError(
+        f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
+        f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
+    )  # fmt: skip
 
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:

@@ -29,8 +29,9 @@ PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 class Count:
     """How often something happens, as a function of the size parameters.
 
-    It is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j``
-    that are parameters or floors of affine forms in them.
+    It is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j`` that
+    are parameters or floors of affine forms in them (section 3.2 of Stevens and Klöckner). Values are immutable. ``==``
+    compares functions on the common assumptions, so counts are not hashable.
 
     Parameters
     ----------
@@ -43,11 +44,6 @@ class Count:
         ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
     reasons : tuple of str
         Why the count is not exact, where that is known; ``str`` shows them.
-
-    Notes
-    -----
-    Values are immutable. ``==`` compares functions on the common assumptions, so counts are not hashable. The
-    representation follows section 3.2 of Stevens and Klöckner's model.
 
     Examples
     --------
@@ -287,13 +283,7 @@ class Count:
         return tuple(dict.fromkeys((*self.function.parameters, *self.allowed.parameters)))
 
     def at(self, **sizes: int) -> Count:
-        """Return the value at one size as a constant count, with its exactness and reasons.
-
-        Examples
-        --------
-        >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
-        '<= 9'
-        """
+        """Return the value at one size as a constant count, with its exactness and reasons."""
         return Count.constant(self(**sizes)).labelled(self.granularity, self.exact, self.reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:

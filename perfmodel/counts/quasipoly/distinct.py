@@ -72,14 +72,7 @@ class DistinctCounts:
 
 @dataclass(frozen=True, eq=False)
 class NamedCounts(FrozenValue):
-    """A tree of dataclasses, tuples and mappings that contain counts, evaluated as a whole.
-
-    Examples
-    --------
-    >>> square, double = (Count.from_text(f"[n] -> {{ {text} }}") for text in ("n^2", "2*n"))
-    >>> NamedCounts((square, {"steps": double}, 7)).at({"n": 8})
-    (64.0, {'steps': 16.0}, 7)
-    """
+    """A tree of dataclasses, tuples and mappings that contain counts, evaluated as a whole."""
 
     tree: Any
 

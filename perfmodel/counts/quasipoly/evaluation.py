@@ -143,15 +143,7 @@ class Together(NamedTuple):
 
 
 def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
-    """Return a function that evaluates quasi-polynomials together at one point.
-
-    Examples
-    --------
-    >>> double = QuasiPolynomial(("n",), (), (Piece((Polytope((), (), ()),), 2 * Polynomial.atom("n")),))
-    >>> function, parameters = together([double, QuasiPolynomial((), (), ())])
-    >>> parameters, function(7)
-    (('n',), (14, 0))
-    """
+    """Return a function that evaluates quasi-polynomials together at one point."""
     parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
     floors = tuple(dict.fromkeys(floor for polynomial in polynomials for floor in polynomial.floors))
     source = PythonSource(parameters, floors)
