@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Option
 
@@ -21,7 +21,10 @@ SCHEMA = "perfmodel.count/1"
 SWEEP_SCHEMA = "perfmodel.count-sweep/1"
 COLUMNS = ("variant", "feature", "value", "unit", "problem")
 
-Made = TypeVar("Made")
+Points: TypeAlias = Sequence[Mapping[str, int]]
+Values: TypeAlias = Mapping[str, Mapping[str, list[float]]]
+"""The values of each feature at all points, by the variant."""
+Errors: TypeAlias = Mapping[str, PerfModelError]
 
 SubgroupSize = Annotated[
     int, Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
@@ -53,41 +56,58 @@ def count_command(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
         declared=declared(declared_file),
     )  # fmt: skip
-    if len(points) > 1 or csv:
-        _show_sweep(str(asked.kernel), counted, points, csv)
+    values, errors = _evaluated(counted, points, csv or len(points) > 1)
+    if csv:
+        output.print_csv(_csv(values, errors, points))
         return
-    (at,) = points
-    valued, errors = _of_each(counted, lambda counts: _feature_values(counts, at))
-    shown = {name: (counted[name], values) for name, values in valued.items()}
-    if output.settings().json:
-        variants = {name: _variant_document(*variant, at) for name, variant in shown.items()}
-        head = {"schema": SCHEMA, "kernel": str(asked.kernel), "variants": variants}
-        output.print_document({**head, **output.withheld_document(errors)})
-    else:
-        _print_variants(shown, at, errors)
+    shown, make = {name: counted[name] for name in values}, _sweep_document if len(points) > 1 else _document
+    output.show(
+        lambda: {
+            "schema": SWEEP_SCHEMA if len(points) > 1 else SCHEMA, "kernel": str(asked.kernel),
+            "variants": {name: make(counts, values[name], points) for name, counts in shown.items()},
+            **output.withheld_document(errors),
+        },
+        lambda: "\n\n".join(
+            [_text(name, counts, values[name], points) for name, counts in shown.items()]
+            + report.sweeps.left_out_lines(errors)
+        ),
+    )  # fmt: skip
 
 
-def _of_each(
-    counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made]
-) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
-    """Return the value of a function for the counts of each variant, and the errors of the others.
+def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
+    """Return the values of each variant's features at the points, and the errors of the others.
 
-    A SizeError is raised, and the first error if all variants fail.
+    There are no values where no size was given and none is `needed`. A SizeError is raised, and the first error if all
+    variants fail.
     """
-    made, errors = {}, dict(options.errors_of(counted))
+    values: dict[str, dict[str, list[float]]] = {}
+    errors = dict(options.errors_of(counted))
     for name, counts in counted.items():
         try:
-            made[name] = make(counts)
+            known = needed or points[0] or not counts.parameters
+            values[name] = _features_at(counts, points) if known else {}
         except SizeError:  # sizes are wrong for all of them
             with options.about(name, counted):
                 raise
         except PerfModelError as error:
             errors[name] = error
-    if errors and not made:
+    if errors and not values:
         name, first = next(iter(errors.items()))
         with options.about(name, errors):
             raise first
-    return made, errors
+    return values, errors
+
+
+def _features_at(counts: KernelCounts, points: Points) -> dict[str, list[float]]:
+    import numpy as np
+
+    from perfmodel import features
+
+    at: dict[str, Any] = dict(points[0])
+    if len(points) > 1:
+        at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in at}
+    values = features.evaluate(counts, at)
+    return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
 
 
 def dtypes(given: Iterable[str] | None) -> dict[str, str]:
@@ -130,47 +150,54 @@ def _declaration(given: Any) -> Any:
     return {**given, "operations": operations if len(operations) == len(named) else named}
 
 
-def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
-    from perfmodel import features
-
-    return features.evaluate(counts, at) if at or not counts.parameters else None
-
-
-def _variant_document(
-    counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]
-) -> dict[str, Any]:
+def _document(counts: KernelCounts, values: Mapping[str, list[float]], points: Points) -> dict[str, Any]:
     from perfmodel.features import unit
 
-    document: dict[str, Any] = {
-        "parameters": list(counts.parameters), "assumptions": counts.assumptions,
-        "expressions": _rows_document(expressions(counts)), "counts": counts.to_json(),
+    rows = [dict(zip(("what", "detail", "count"), row, strict=True)) for row in expressions(counts)]
+    features = {name: {"value": value, "unit": unit(name)} for name, (value,) in values.items()}
+    return {
+        "parameters": list(counts.parameters), "assumptions": counts.assumptions, "expressions": rows,
+        "counts": counts.to_json(), **({"sizes": dict(points[0]), "features": features} if values else {}),
     }  # fmt: skip
-    if values is not None:
-        features = {name: {"value": value, "unit": unit(name)} for name, value in values.items()}
-        document.update(sizes=dict(at), features=features)
-    return document
 
 
-def _rows_document(rows: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
-    return [dict(zip(("what", "detail", "count"), row, strict=True)) for row in rows]
-
-
-def _print_variants(
-    shown: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]], at: Mapping[str, int],
-    errors: Mapping[str, PerfModelError],
-) -> None:  # fmt: skip
+def _sweep_document(counts: KernelCounts, values: Mapping[str, list[float]], points: Points) -> dict[str, Any]:
     from perfmodel.features import unit
 
-    width = output.table_width()
-    for place, (name, (counts, values)) in enumerate(shown.items()):
-        output.print_text("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
-        output.print_text(display.columns_text(list(expressions(counts)), 3, width))
-        if values is not None:
-            output.print_text(f"features{' at ' * bool(at)}{sizes_text(at)}")
-            rows = [(feature, f"{value:.15g}", unit(feature)) for feature, value in values.items()]
-            output.print_text(display.columns_text(rows, width=width))
-    for line in report.sweeps.left_out_lines(errors):
-        output.print_text(f"\n{line}")
+    return {
+        "units": {feature: unit(feature) for feature in values},
+        "points": [
+            {"sizes": dict(at), "features": {feature: column[i] for feature, column in values.items()}}
+            for i, at in enumerate(points)
+        ],
+    }
+
+
+def _csv(values: Values, errors: Errors, points: Points) -> str:
+    from perfmodel.features import unit
+
+    records: list[dict[str, Any]] = [
+        {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
+        for name, features in values.items() for i, at in enumerate(points) for feature, column in features.items()
+    ]  # fmt: skip
+    records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
+    return display.csv_text((*points[0], *COLUMNS), records)
+
+
+def _text(name: str, counts: KernelCounts, values: Mapping[str, list[float]], points: Points) -> str:
+    """Return the expressions of a variant, and its features at one size; at several sizes only the features."""
+    from perfmodel.features import unit
+
+    width, lines = output.table_width(), [f"{name}({', '.join(counts.parameters)})"]
+    rows = [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
+    if len(points) > 1:
+        head = ("feature", "unit", *map(sizes_text, points))
+        return "\n".join([*lines, display.columns_text([head, *rows], 2, width)])
+    lines.append(display.columns_text(list(expressions(counts)), 3, width))
+    if values:
+        lines.append(f"features{' at ' * bool(points[0])}{sizes_text(points[0])}")
+        lines.append(display.columns_text([(feature, value, per) for feature, per, value in rows], width=width))
+    return "\n".join(lines)
 
 
 def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:
@@ -195,51 +222,3 @@ def _access_detail(row: AccessCount) -> str:
         return f"{detail}, indirect"
     detail += f", lane stride {row.stride}"
     return detail if row.footprint is None else f"{detail}, {row.footprint} distinct cells"
-
-
-def _show_sweep(
-    kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], csv: bool
-) -> None:
-    """Print the features of each variant at all sizes, and the errors of the others."""
-    from perfmodel.features import unit
-
-    columns, errors = _of_each(counted, lambda counts: _features_at(counts, points))
-    if output.settings().json:
-        variants = {
-            name: {
-                "units": {feature: unit(feature) for feature in values},
-                "points": [
-                    {"sizes": dict(at), "features": {feature: column[i] for feature, column in values.items()}}
-                    for i, at in enumerate(points)
-                ],
-            }
-            for name, values in columns.items()
-        }
-        head = {"schema": SWEEP_SCHEMA, "kernel": kernel, "variants": variants}
-        output.print_document({**head, **output.withheld_document(errors)})
-    elif csv:
-        records: list[dict[str, Any]] = [
-            {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
-            for name, values in columns.items() for i, at in enumerate(points) for feature, column in values.items()
-        ]  # fmt: skip
-        records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
-        output.print_csv(display.csv_text((*points[0], *COLUMNS), records))
-    else:
-        for place, (name, values) in enumerate(columns.items()):
-            rows = [("feature", "unit", *map(sizes_text, points))]
-            rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
-            output.print_text("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
-            output.print_text(display.columns_text(rows, 2, output.table_width()))
-        for line in report.sweeps.left_out_lines(errors):
-            output.print_text(f"\n{line}")
-
-
-def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> dict[str, list[float]]:
-    """Return the value of each feature at each of several sizes."""
-    import numpy as np
-
-    from perfmodel import features
-
-    at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
-    values = features.evaluate(counts, at)
-    return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}

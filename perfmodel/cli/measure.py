@@ -164,7 +164,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     ]
     (old, ranking) = (predicting.rankings(each)[0] if each.variants else () for each in made)
     document["fitted"] = [*need.lacking]
-    document["predictions"] = [output.variant_document(variant) for variant in ranking]
+    document["predictions"] = [report.sweeps.variant_document(variant) for variant in ranking]
     earlier, lines = {variant.name: _time_text(variant) for variant in old}, []
     for variant in ranking:
         was = f"; before: {earlier[variant.name]}" if variant.name in earlier else ""

@@ -1,17 +1,8 @@
 """Numbers in options: sizes (``-p``), ranges of sizes and statistics.
 
-The grammar of sizes::
-
-    option  = name "=" list { "," name "=" list }
-    list    = range { "," range }
-    range   = sum | sum ".." sum | sum ":" sum [ ":" sum ]
-    sum     = [ "-" ] product { ( "+" | "-" ) product }
-    product = power { "*" power }
-    power   = number [ "**" power ]
-    number  = digits [ "." digits ] [ "e" digits ] [ "k" | "M" | "G" | "T" | "Ki" | "Mi" | "Gi" | "Ti" ]
-
-``256..4096`` doubles from 256 to 4096; ``1000:5000:500`` has steps of 500 (1 without the third number). Both ends are
-included. Each size must be an integer: ``1e6`` and ``1.5k`` are.
+``-p n=256..4096`` doubles from 256 to 4096, ``n=1000:5000:500`` has steps of 500 (1 without the third number), and
+``n=100,200`` is a list. Both ends are included. A size is a sum of products of powers, as in ``2**20-1`` or ``3*1Ki``.
+It must be an integer: ``1e6`` and ``1.5k`` are.
 """
 
 from __future__ import annotations
@@ -21,26 +12,20 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import NoReturn
 
 from perfmodel.documents import EXACT
-from perfmodel.errors import OptionError, clipped, underlined
+from perfmodel.errors import OptionError, clipped
 
 FORMS = "give NAME=SIZES, as n=1024, n=1e6, n=2**20, n=1Mi, n=256..4096 (doubling) or n=1000:5000:500 (in steps)"
 SPAN = "give NAME=LOW:HIGH, as n=16:4096 or n=1Ki:1Mi"
 LONGEST = 400  # characters of an option
 MOST = 10_000  # sizes of one name
 MOST_POWER = EXACT.bit_length() - 1
-MOST_DIGITS = 40  # of an exponent of ten: a larger number is above 2**53 in any case
 SUFFIXES = {
     "": 1, "k": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4,
     "Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4,
 }  # fmt: skip
-_TOKEN = re.compile(
-    r"\s*(?P<token>(?P<digits>\d(?:_?\d)*(?:\.(?!\.)\d*)?)(?:[eE](?P<exponent>[+-]?\d+))?(?P<suffix>[A-Za-z]\w*)?"
-    r"|[^\W\d]\w*|\*\*|\.\.|\S|$)",
-    re.ASCII,
-)
+_NUMBER = re.compile(rf"(\d+(?:_\d+)*(?:\.\d*)?)(?:[eE](\d{{1,2}}))?({'|'.join(SUFFIXES)})", re.ASCII)
 
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
@@ -101,7 +86,22 @@ def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
     >>> parse_sizes("n=1Ki,2**11"), parse_sizes("n=256..1500, m = 1000:2000:500")
     ({'n': (1024, 2048)}, {'n': (256, 512, 1024, 1500), 'm': (1000, 1500, 2000)})
     """
-    return {name: tuple(size for values in ranges for size in values) for name, ranges in _Option(text, "-p").read()}
+    lists: dict[str, list[int]] = {}
+    name = ""
+    try:
+        for part in _short(text).split(","):
+            before, sign, item = part.partition("=")
+            if sign or not lists:
+                name = before.strip()
+                if not name.isidentifier() or name in lists:
+                    raise ValueError("no name with its sizes" if name not in lists else f"'{name}' twice")
+                lists[name] = []
+            lists[name] += _range(item if sign else part)
+            if len(lists[name]) > MOST:
+                raise ValueError(f"more than {MOST} sizes")
+    except ValueError as error:
+        raise OptionError(f"'-p {clipped(text, 80)}' gives {error}", FORMS) from None
+    return {name: tuple(values) for name, values in lists.items()}
 
 
 def parse_span(text: str, option: str) -> tuple[str, int, int]:
@@ -112,14 +112,79 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
     >>> parse_span("n=16:4Ki", "--crossover")
     ('n', 16, 4096)
     """
-    parsed = _Option(text, option, most=EXACT)
-    lists = list(parsed.read())
-    span = lists[0][1][0]
-    steady = isinstance(span, range) and span.step == 1 and len(parsed.ends) == 2
-    if len(lists) > 1 or len(lists[0][1]) > 1 or not steady:
-        parsed.refuse("not exactly one range", SPAN, 0)
-    low, high = parsed.ends
-    return lists[0][0], low, high
+    try:
+        name, low, high = (part.strip() for part in re.split("[=:]", _short(text)))
+        span = _size(low), _size(high)
+        if not name.isidentifier() or span[0] > span[1]:
+            raise ValueError
+    except ValueError:
+        raise OptionError(f"'{option} {clipped(text, 80)}' gives not exactly one range", SPAN) from None
+    return name, *span
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST:
+        raise ValueError(f"{len(text)} characters, more than {LONGEST}")
+    return text
+
+
+def _range(text: str) -> Sequence[int]:
+    """Return the sizes of one item of a list; raise ValueError with the problem."""
+    if ".." in text:
+        low, high = map(_size, text.split("..", 1))
+        if low < 1:
+            raise ValueError(f"doubling from {low}, and not from 1 or more")
+        sizes: Sequence[int] = [low << power for power in range(EXACT.bit_length()) if low << power < high] + [high]
+    else:
+        parts = [_size(part) for part in text.split(":")]
+        if len(parts) == 1:
+            return parts
+        if len(parts) > 3:
+            raise ValueError(f"'{clipped(text, 60)}', which is not a range")
+        low, high, step = (*parts, 1)[:3]
+        if step < 1:
+            raise ValueError(f"steps of {step}, and not of 1 or more")
+        sizes = range(low, high + 1, step)
+    if low > high:
+        raise ValueError(f"a range from {low} down to {high}")
+    if len(sizes) > MOST:
+        raise ValueError(f"more than {MOST} sizes")
+    return sizes
+
+
+def _size(text: str) -> int:
+    """Return the value of a sum, as ``2**20-1``."""
+    text = text.strip()
+    if not re.fullmatch(r"-?[^+-]+([+-][^+-]+)*", text):
+        raise ValueError(f"'{clipped(text, 60)}', which is not a size" if text else "no size after a sign")
+    value = Fraction()
+    for sign, term in re.findall("([+-]?)([^+-]+)", text):
+        value += math.prod(map(_power, re.split(r"(?<!\*)\*(?!\*)", term))) * (-1 if sign == "-" else 1)
+    if value.denominator != 1:
+        raise ValueError(f"{float(value):g}, which is not an integer")
+    return int(_exact(value))
+
+
+def _power(text: str) -> Fraction:
+    first, sign, rest = text.strip().partition("**")
+    match = _NUMBER.fullmatch(first.strip())
+    if match is None:
+        hint = "; write 2**20 for a power" if "^" in first else ""
+        raise ValueError(f"'{clipped(first, 60)}', which is not a number{hint}")
+    digits, exponent, suffix = match.groups()
+    value = _exact(Fraction(digits) * 10 ** int(exponent or 0) * SUFFIXES[suffix])
+    if not sign:
+        return value
+    power = _power(rest)
+    if power.denominator != 1 or power > MOST_POWER:
+        raise ValueError(f"the power {float(power):g}, and not an integer up to {MOST_POWER}")
+    return _exact(value ** int(power))
+
+
+def _exact(value: Fraction) -> Fraction:
+    if abs(value) > EXACT:
+        raise ValueError("a size above 2**53, which is not exact as a double")
+    return value
 
 
 _STATISTIC = re.compile(r"(.+?=[^=,]+|.+)(?:,|$)")
@@ -146,128 +211,3 @@ def statistics(options: Iterable[str] | None) -> dict[str, float]:
             advice = "give KEY=NUMBER, as in --statistics j=12.5, 'a[i] > 0=0.25' or x:span=1000"
             raise OptionError(f"--statistics '{text}' is not a statistic", advice) from None
     return numbers
-
-
-class _Option:
-    """A parser of one option, by recursive descent: a method for each rule of the grammar."""
-
-    def __init__(self, text: str, name: str, most: int = MOST) -> None:
-        self.text, self.name, self.most, self.place = text, name, most, 0
-        self.ends: tuple[int, ...] = ()  # of the last range
-        if len(text) > LONGEST:
-            raise OptionError(f"'{name} {clipped(text, 60)}' has {len(text)} characters", f"give at most {LONGEST}")
-        self.tokens = list(_TOKEN.finditer(text.rstrip()))
-
-    @property
-    def token(self) -> str:
-        return self.tokens[self.place]["token"]
-
-    @property
-    def start(self) -> int:
-        return self.tokens[self.place].start("token")
-
-    def take(self, *signs: str) -> str:
-        """Return the next token and step over it if it is one of these signs."""
-        token = self.token
-        if token not in signs or not token:
-            return ""
-        self.place += 1
-        return token
-
-    def read(self) -> Iterable[tuple[str, list[Sequence[int]]]]:
-        """Return each name with its ranges."""
-        lists: dict[str, list[Sequence[int]]] = {}
-        while not lists or self.token:
-            name, start = self.token, self.start
-            self.place += bool(name)
-            if not name.isidentifier() or not self.take("="):
-                self.refuse("no name with its sizes", FORMS, start)
-            if name in lists:
-                self.refuse(f"'{name}' twice", "give each name once", start, start + len(name))
-            ranges = lists[name] = [self.range()]
-            while self.take(",") and not (self.token.isidentifier() and self.tokens[self.place + 1]["token"] == "="):
-                ranges.append(self.range())
-            if sum(map(len, ranges)) > self.most:
-                self.refuse(f"more than {MOST} sizes", "give fewer", start)
-            if self.token and self.tokens[self.place - 1]["token"] != ",":
-                advice = "write 2**20 for a power" if self.token == "^" else FORMS
-                self.refuse(f"'{clipped(self.token, 60)}' where a size ends", advice)
-            if not self.token and self.tokens[self.place - 1]["token"] == ",":
-                self.refuse("nothing after a comma", FORMS)
-        return lists.items()
-
-    def range(self) -> Sequence[int]:
-        start, low = self.start, self.size()
-        sign = self.take("..", ":")
-        high = self.size() if sign else low
-        step = self.size() if sign == ":" and self.take(":") else 1
-        if low > high:
-            self.refuse(f"a range from {low} down to {high}", "give the lower end first", start)
-        if step < 1:
-            self.refuse(f"steps of {step}", "give LOW:HIGH:STEP with a step of 1 or more", start)
-        self.ends = (low, high) if sign else (low,)
-        if sign == "..":
-            if low < 1:
-                self.refuse(f"doubling from {low}", "begin at 1 or more", start)
-            return [*(low << power for power in range((high - 1).bit_length()) if low << power < high), high]
-        if (high - low) // step >= self.most:
-            self.refuse(f"more than {MOST} sizes", "give fewer, or larger steps", start)
-        return range(low, high + 1, step)
-
-    def size(self) -> int:
-        start, value = self.start, self.sum()
-        if value.denominator != 1:
-            self.refuse(f"{float(value):g}, which is not an integer", "give an integer; 1e6 and 1.5k are", start)
-        return int(value)
-
-    def sum(self) -> Fraction:
-        start = self.start
-        value = -self.product() if self.take("-") else self.product()
-        while sign := self.take("+", "-"):
-            value = self.exact(value + self.product() * (1 if sign == "+" else -1), start)
-        return value
-
-    def product(self) -> Fraction:
-        start, value = self.start, self.power()
-        while self.take("*"):
-            value = self.exact(value * self.power(), start)
-        return value
-
-    def power(self) -> Fraction:
-        start, value = self.start, self.number()
-        if not self.take("**"):
-            return value
-        begin, exponent = self.start, self.power()
-        if exponent.denominator != 1 or exponent > MOST_POWER:  # 9**9**9 would have 370 million digits
-            shown = f"the power {float(exponent):g}"
-            self.refuse(shown, f"give an integer up to {MOST_POWER} as the power", begin)
-        return self.exact(value ** int(exponent), start)
-
-    def number(self) -> Fraction:
-        token, start = self.tokens[self.place], self.start
-        if not token["digits"]:
-            shown = f"'{clipped(self.token, 60)}'" if self.token else "nothing"
-            self.refuse(f"{shown} where a number is expected", FORMS)
-        self.place += 1
-        suffix, power = token["suffix"] or "", int(token["exponent"] or 0)
-        if suffix not in SUFFIXES:
-            known = "k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (powers of 1024)"
-            self.refuse(f"'{clipped(suffix, 60)}' after a number", f"give {known}", token.start("suffix"))
-        if abs(power) > MOST_DIGITS:
-            advice = f"give a power of ten from -{MOST_DIGITS} to {MOST_DIGITS}"
-            self.refuse(clipped(token["token"], 60), advice, start)
-        return self.exact(Fraction(token["digits"]) * Fraction(10) ** power * SUFFIXES[suffix], start)
-
-    def exact(self, value: Fraction, start: int) -> Fraction:
-        if abs(value) > EXACT:
-            self.refuse("a size above 2**53, which is not exact as a double", "give a smaller one", start)
-        return value
-
-    def refuse(self, problem: str, advice: str, start: int | None = None, end: int | None = None) -> NoReturn:
-        """Raise an error that underlines the text from `start` to `end`: the next token, or what was read last."""
-        if start is None:
-            start, end = self.start, self.start + len(self.token)
-        elif end is None:
-            end = self.tokens[self.place - 1].end("token") if self.place else len(self.text)
-        marked = underlined(self.text, start, max(end or 0, start + 1))
-        raise OptionError(f"'{self.name} {clipped(self.text, 80)}' gives {problem}\n{marked}\n{advice}")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from math import isfinite
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any, TextIO
@@ -19,15 +18,14 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, documents, errors, fitting, measuring, predicting, progress
+from perfmodel import display, documents, errors, measuring, predicting, progress, report
 from perfmodel.cli.supervision import begin_result
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
-from perfmodel.io import file_part, is_standard_output, visible
+from perfmodel.io import is_standard_output, visible
 
 NARROWEST = 20  # columns
-LONGEST = 300  # characters of each note in a line of several
-LONGEST_ALONE = 1000  # characters of a note in a line of its own
+LONGEST_NOTE = 1000  # characters
 #: Meanings of the flags of a record.
 FLAGS = {
     "spread": "the runs of a visit spread by more than 20 %",
@@ -78,11 +76,7 @@ def using(asked: CommandSettings) -> Iterator[None]:
 
 def table_width() -> int | None:
     """Return the width of the terminal, or ``COLUMNS`` where it is set; None for a file or a pipe, which get all."""
-    return _width(sys.stdout)
-
-
-def _width(stream: Any) -> int | None:
-    if not (os.environ.get("COLUMNS", "").isdecimal() or (stream is not None and stream.isatty())):
+    if not (os.environ.get("COLUMNS", "").isdecimal() or (sys.stdout is not None and sys.stdout.isatty())):
         return None
     return max(get_terminal_size().columns, NARROWEST)
 
@@ -123,52 +117,35 @@ def announce(text: str) -> None:
 
 @contextmanager
 def as_notes() -> Iterator[None]:
-    """Print the first warning of perfmodel in a block at once, and the others in one line at its end.
+    """Print each warning of perfmodel in a block as a note of one line, except with ``--quiet``.
 
     A warning of Loopy is printed once, even if it is repeated with other numbers. Other warnings stay as Python prints
-    them. With ``--quiet`` no note is printed; with ``--verbose`` each has its own line.
+    them.
     """
-    first: list[str] = []
-    rest: list[str] = []
-    of_loopy: set[str] = set()
+    printed: set[str] = set()
 
     def show(message: Any, category: type[Warning], *place: Any) -> None:
-        text = str(message)
+        text = " ".join(str(message).split())
         if category.__module__.startswith("loopy"):
             text = f"Loopy warns: {text.partition(' (add ')[0]}"
-            without_numbers = re.sub(r"\d+", "0", text)
-            if without_numbers in of_loopy:
-                return
-            of_loopy.add(without_numbers)
         elif not issubclass(category, PerfModelWarning):
             otherwise(message, category, *place)
             return
-        if settings().quiet:
-            return
-        if first and not settings().verbose:
-            rest.append(text)
-        else:
-            first.append(text)
-            _print_note(text if settings().verbose else documents.shortened(text, LONGEST_ALONE, quoted=False))
+        key = re.sub(r"\d+", "0", text) if text.startswith("Loopy warns") else text
+        if not settings().quiet and key not in printed:
+            note = text if settings().verbose else documents.shortened(text, LONGEST_NOTE, quoted=False)
+            print(f"perfmodel: note: {visible(note)}", file=sys.stderr)
+        printed.add(key)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", PerfModelWarning)
         otherwise = warnings.showwarning
         warnings.showwarning = show  # type: ignore[assignment]  # its other arguments are passed on
-        try:
-            with statistics_of_variants():
-                yield
-        finally:
-            if rest:
-                most = LONGEST_ALONE if len(rest) == 1 else LONGEST
-                _print_note("; ".join(documents.shortened(note, most, quoted=False) for note in rest))
+        with statistics_of_variants():
+            yield
 
 
-def _print_note(note: str) -> None:
-    print(f"perfmodel: note: {visible(' '.join(note.split()))}", file=sys.stderr)
-
-
-def refusal_text(error: PerfModelError, width: int | None = None) -> str:
+def refusal_text(error: PerfModelError) -> str:
     r"""Return an error as one line, and two more lines where its text underlines something.
 
     Examples
@@ -182,28 +159,16 @@ def refusal_text(error: PerfModelError, width: int | None = None) -> str:
     lines = str(error).split("\n")
     place = next((i for i, line in enumerate(lines) if i and _CARETS.match(line)), None)
     if place is None:
-        return _joined(lines)
-    sentence = f"{_joined(lines[: place - 1])}; {_joined(lines[place + 1 :])}"
-    return "\n".join([sentence, *_cut(lines[place - 1], lines[place], width)])
+        return " ".join(str(error).split())
+    sentence = "; ".join(" ".join(" ".join(part).split()) for part in (lines[: place - 1], lines[place + 1 :]))
+    return "\n".join([sentence, *lines[place - 1 : place + 1]])
 
 
 def print_refusal(error: PerfModelError) -> None:
     """Print an error on standard error, with ``--verbose`` after its traceback."""
     if settings().verbose:
         traceback.print_exception(error)
-    print(f"perfmodel: error: {visible(refusal_text(error, _width(sys.stderr)))}", file=sys.stderr)
-
-
-def _cut(line: str, carets: str, width: int | None) -> tuple[str, str]:
-    """Cut a line and its carets to the part around the first caret, so that a terminal does not break them."""
-    if width is None or max(len(line), len(carets)) <= width:
-        return line, carets
-    begin = min(max(0, carets.index("^") - width // 2), max(0, len(line) - width))
-    return line[begin : begin + width], carets[begin : begin + width]
-
-
-def _joined(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).split())
+    print(f"perfmodel: error: {visible(refusal_text(error))}", file=sys.stderr)
 
 
 def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
@@ -215,13 +180,7 @@ def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
 
 
 def print_document(document: Any) -> None:
-    """Print one JSON document.
-
-    Raises
-    ------
-    DocumentError
-        If it holds NaN or infinity; nothing is printed then.
-    """
+    """Print one JSON document, or raise a DocumentError if it holds NaN or infinity."""
     try:
         text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")
     except errors.DocumentError as error:
@@ -264,38 +223,12 @@ def sizes_text(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
-def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:
-    """Return an interval for JSON; null replaces an infinite bound."""
-    return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
-
-
 def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any]:
     """Return the kernel file, the device, the family and the weights file of a prediction, for JSON."""
     weights = None if model.path is None else str(model.path)
     source = {"transferred_from": model.fitted.transferred_from} if model.fitted.transferred_from else {}
     return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights,
             "clock": model.clock, **source}
-
-
-def variant_document(variant: predicting.RankedVariant) -> dict[str, Any]:
-    """Return the prediction of a variant for JSON."""
-    return {
-        "variant": variant.name, "seconds": variant.seconds, "interval": interval_document(variant.interval),
-        "warnings": list(variant.warnings), "relatives": relatives_document(variant.cautions),
-        "fastest": variant.fastest, "tied": variant.tied, "to_measure": variant.to_measure,
-        **({} if variant.device_s is None else {"device_s": variant.device_s}),
-    }  # fmt: skip
-
-
-def relatives_document(cautions: Iterable[fitting.cautions.Caution]) -> list[dict[str, Any]]:
-    """Return the unmeasured quantities whose costs were taken from related ones, for JSON."""
-    taken = fitting.cautions.FromRelative
-    return [caution.document() for caution in cautions if isinstance(caution, taken)]
-
-
-def rates_document(point: analyses.roofline.KernelPoint | None) -> dict[str, float | None]:
-    """Return the rates that a kernel reaches, for JSON; empty if they are not known."""
-    return {} if point is None else point.document
 
 
 def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:
@@ -320,17 +253,11 @@ def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
     return {"withheld": rows}
 
 
-def shares(terms: Mapping[str, float], total: float) -> list[tuple[str, float, float | None]]:
-    """Return each term of a prediction with its seconds and its share of the total, the largest first."""
-    ordered = sorted(terms.items(), key=lambda pair: -abs(pair[1]))
-    return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
-
-
 def terms_text(variant: predicting.RankedVariant) -> str:
     """Return the nonzero terms of a prediction as a table, the largest first."""
     rows = [
         (f"  {term}", display.seconds_text(seconds), display.percent(share))
-        for term, seconds, share in shares(variant.terms, variant.seconds) if seconds
+        for term, seconds, share in report.sweeps.shares(variant) if seconds
     ]  # fmt: skip
     return display.columns_text(rows, width=table_width()) if rows else ""
 
@@ -339,8 +266,3 @@ def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg"))
     """Refuse a picture whose name ends in none of these."""
     if path is not None and path.suffix not in formats:
         raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
-
-
-def of_variant(path: Path, name: str, several: bool) -> Path:
-    """Return the file for one variant: with several variants, the name is added before the suffix."""
-    return path.with_name(f"{path.stem}-{file_part(name)}{path.suffix}") if several else path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,22 +31,16 @@ MANY = 8  # from this number of variants on, a bar shows the progress
 Why = Annotated[bool, Option("--why", help="Print what bounds each variant, and what to try.")]
 Picture = Annotated[
     Path | None,
-    Option(
-        "--picture", metavar="FILE.png|.svg",
-        help="Draw time against size, if -p gives several sizes; with --why and weights of gpuperf its benefits.",
-    ),
-]  # fmt: skip
+    Option("--picture", metavar="FILE.png|.svg", help="Draw time against size, if -p gives several sizes."),
+]
 Crossover = Annotated[
-    str | None,
-    Option(
-        "--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant over a range of this size instead."
-    ),
+    str | None, Option("--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant by ranges of this size."),
 ]
 
 
 @dataclass(frozen=True)
 class PredictionOptions:
-    """Variants of a kernel file, sizes, and a model."""
+    """Variants of a kernel file, sizes, a model, and how it is used."""
 
     kernel: options.KernelFile
     weights: options.WeightsFile = None
@@ -56,6 +49,8 @@ class PredictionOptions:
     variant: options.Variant = None
     size: options.SizeLists = None
     paired: options.Paired = False
+    strict: options.Strict = False
+    anchor: options.Anchored = False
 
     def points(self) -> tuple[dict[str, int], ...]:
         """Read the sizes."""
@@ -82,19 +77,10 @@ class PredictionOptions:
 
 
 @dataclass(frozen=True)
-class AccuracyOptions:
-    """The costs that a prediction may use, and whether runs scale it."""
-
-    strict: options.Strict = False
-    anchor: options.Anchored = False
-
-
-@dataclass(frozen=True)
 class _Request(FrozenValue):
     """A prediction that was asked for: the options, read."""
 
     asked: PredictionOptions
-    accuracy: AccuracyOptions
     level: float
     model: predicting.FittedModel
     points: tuple[Mapping[str, int], ...]
@@ -108,12 +94,9 @@ class _Request(FrozenValue):
         from perfmodel.kernels.files import load_kernel_file
 
         loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
-        if self.accuracy.anchor and self.statistics and loaded.arguments is None:
-            raise OptionError(
-                "--anchor and --statistics were both given, and the run needs the data themselves",
-                "give one of them, or add arguments(**sizes) to the kernel file: "
-                "a dict of argument name to numpy array",
-            )
+        if self.asked.anchor and self.statistics and loaded.arguments is None:
+            problem = "--anchor and --statistics were both given, and the run needs the data themselves"
+            raise OptionError(problem, "give one of them, or add arguments(**sizes), a dict of arrays, to the kernel file")
         return loaded
 
     @cached_property
@@ -145,7 +128,7 @@ class _Request(FrozenValue):
             plain = asked.predicted(self.file.builders, sizes)
         with options.about(next(iter(plain.errors), ""), plain.errors):
             plain.required()
-        if not self.accuracy.anchor:
+        if not self.asked.anchor:
             return plain, predicting.rankings(plain)
 
         measuring.pin_threads()
@@ -157,10 +140,12 @@ class _Request(FrozenValue):
         begin_result()
         return anchored, predicting.rankings(anchored)
 
-    def document(self, schema: str, **parts: Any) -> dict[str, Any]:
-        """Return a JSON document that begins with the kernel file, the model and, if it is only one, the size."""
+    def document(self, schema: str, made: predicting.Predictions | None = None, **parts: Any) -> dict[str, Any]:
+        """Return a JSON document: the kernel file, the model, a single size, the parts, anchors and what is withheld."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
+        if made is not None:
+            parts |= output.withheld_document(made.errors) | output.anchors_document(made.anchors)
         return {"schema": schema, **model, **at, **parts}
 
 
@@ -170,7 +155,6 @@ def predict_command(
     *,
     statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
-    accuracy: AccuracyOptions,
     level: options.Level = LEVEL,
     clock: options.ClockName = "host",
     why: Why = False,
@@ -186,13 +170,13 @@ def predict_command(
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why needs the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)
-    keep = supervised_store(context, None) if accuracy.anchor else None
-    model = replace(asked.model(facts, judged=csv).by_clock(clock), strict=accuracy.strict)
-    request = _Request(asked, accuracy, level, model, points, known, jobs, keep)
-    if len(points) == 1 and not csv and (picture is None or why):
-        _show_prediction(request, why, picture)
+    keep = supervised_store(context, None) if asked.anchor else None
+    model = replace(asked.model(facts, judged=csv).by_clock(clock), strict=asked.strict)
+    request = _Request(asked, level, model, points, known, jobs, keep)
+    if len(points) == 1 and not csv and picture is None:
+        _show_prediction(request, ranked=False, why=why)
     elif why:
-        raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")
+        raise OptionError("--why was given with several sizes, --picture or --csv", "give one size, and --why alone")
     else:
         _show_sweep(request, winners=False, csv=csv, picture=picture)
 
@@ -203,7 +187,6 @@ def rank_command(
     *,
     crossover: Crossover = None,
     statistic: options.Statistics = None,
-    accuracy: AccuracyOptions,
     csv: options.Csv = False,
     jobs: options.Jobs = None,
 ) -> None:
@@ -214,50 +197,84 @@ def rank_command(
     points, known = asked.points(), numbers.statistics(statistic)
     span = None
     if crossover is not None:
-        if accuracy.anchor or csv:
-            other = "--anchor" if accuracy.anchor else "--csv"
+        if asked.anchor or csv:
+            other = "--anchor" if asked.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    keep = supervised_store(context, None) if accuracy.anchor else None
-    model = replace(asked.model(judged=csv or span is not None), strict=accuracy.strict)
-    request = _Request(asked, accuracy, LEVEL, model, points, known, jobs, keep)
+    keep = supervised_store(context, None) if asked.anchor else None
+    model = replace(asked.model(judged=csv or span is not None), strict=asked.strict)
+    request = _Request(asked, LEVEL, model, points, known, jobs, keep)
     if span is not None:
         _show_leads(request, *span)
     elif len(points) > 1 or csv:
         _show_sweep(request, winners=True, csv=csv)
     else:
-        _show_ranking(request)
+        _show_prediction(request, ranked=True)
 
 
-def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
+def _show_prediction(request: _Request, *, ranked: bool, why: bool = False) -> None:
+    """Print the variants at one size: as a table if `ranked`, else each with its terms."""
     predictions, (ranking,) = request.predicted(request.points[0])
-    bounds = _bounds(request, predictions, ranking, picture) if why else {}
-    if not output.settings().json:
-        output.print_text(request.with_command("\n".join(_prediction_lines(request, predictions, ranking))))
-        for line in _why_lines(bounds):
-            output.print_text(line)
-        return
-    roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
-    rows = [
-        {
-            **output.variant_document(variant), **output.rates_document(rates.get(variant.name)),
-            "terms": {
-                term: {"seconds": seconds, "share": share}
-                for term, seconds, share in output.shares(variant.terms, variant.seconds)
-            },
-            "unmeasured": list(variant.unmeasured),
-            **({"roofline_s": roofs[variant.name].bound_s} if variant.name in roofs else {}),
-        }
-        for variant in ranking
-    ]
-    output.print_document(request.document(
-        SCHEMA, level=request.level, predictions=rows, **output.withheld_document(predictions.errors),
-        ties=report.sweeps.ties_document(ranking, predictions.scatter, request.level),
-        **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
-        notes=list(request.model.notes),
-    ))  # fmt: skip
+    facts = analyses.roofline.facts_with_roofs(request.model)
+    times = {variant.name: variant.seconds for variant in ranking}
+    rates = analyses.roofline.points_of(facts, predictions.counts, request.points[0], times)
+    bounds = _bounds(request, predictions, ranking, rates) if why else {}
+
+    def document() -> dict[str, Any]:
+        rows = [report.sweeps.variant_document(variant, rates.get(variant.name)) for variant in ranking]
+        return request.document(
+            RANKING_SCHEMA if ranked else SCHEMA, predictions, level=request.level, notes=list(request.model.notes),
+            ties=report.sweeps.ties_document(ranking, predictions.scatter, request.level),
+            **{"variants" if ranked else "predictions": rows}, **({"why": bounds} if why else {}),
+        )  # fmt: skip
+
+    def text() -> str:
+        model, at = request.model, output.sizes_text(request.points[0])
+        lines = [", ".join(filter(None, [model.name, at, model.clock_text])), *request.verdict_lines]
+        if model.fitted.transferred_from:
+            lines += [f"note: {note}" for note in model.notes]
+        lines += anchor_lines(predictions.anchors) if not ranked else ()
+        if ranked:
+            lines += [report.sweeps.ranking_text(ranking, output.table_width(), rates)]
+            lines += [*anchor_lines(predictions.anchors), *_ties(request, predictions, ranking)]
+            lines += [*_notes(len(ranking), [ranking]), *analyses.roofline.above_lines(rates.values())]
+        else:
+            shared = set.intersection(*(set(variant.warnings) for variant in ranking)) if len(ranking) > 1 else set()
+            lines += [f"note: {warning}" for warning in ranking[0].warnings if warning in shared]
+            for variant in ranking:
+                lines += ["", *_variant_lines(request, variant, rates.get(variant.name), shared)]
+            if len(ranking) > 1:
+                lines += ["", "fastest first: " + ", ".join(variant.name for variant in ranking)]
+                lines += _ties(request, predictions, ranking)
+        left_out = report.sweeps.left_out_lines(predictions.errors)
+        lines += left_out if ranked else [f"\n{line}" for line in left_out]
+        return request.with_command("\n".join([*lines, *_why_lines(bounds)]))
+
+    output.show(document, text)
+
+
+def _variant_lines(
+    request: _Request, variant: predicting.RankedVariant, point: analyses.roofline.KernelPoint | None, shared: set[str]
+) -> Iterator[str]:
+    """Yield the time of a variant, its rates, notes that are not `shared`, and its terms."""
+    interval = f" ({display.interval_text(variant.interval)} at {request.level:.0%})" if variant.interval else ""
+    yield f"{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
+    if variant.device_s is not None:
+        yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
+    if point is not None:
+        yield report.bounds.rates_text(point)
+    yield from (f"note: {warning}" for warning in variant.warnings if warning not in shared)
+    if variant.unmeasured:
+        yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
+    yield from filter(None, [output.terms_text(variant)])
+    if point is not None and request.model.fitted.transferred_from:
+        yield f"a roofline by facts alone: {display.seconds_text(point.bound_s)} ({point.bound})"
+
+
+def _ties(request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking) -> list[str]:
+    return [*filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, request.level)])]
 
 
 def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -267,66 +284,6 @@ def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name, bound in bounds.items():
         yield f"\n{name}: " + ("\n".join(bound["bounds"]) if shared else bound["text"])
     yield from ("\n" + line for line in report.sweeps.noted_lines(advice, len(bounds)) if shared)
-
-
-def _title(request: _Request) -> str:
-    """Return the model, the size and the clock."""
-    return ", ".join(filter(None, [request.model.name, output.sizes_text(request.points[0]), request.model.clock_text]))
-
-
-def _prediction_lines(
-    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
-) -> Iterator[str]:
-    level = request.level
-    yield _title(request)
-    yield from request.verdict_lines
-    yield from (f"note: {note}" for note in request.model.notes if request.model.fitted.transferred_from)
-    yield from anchor_lines(predictions.anchors)
-    roofs, rates = _roofs(request, predictions), _rates(request, predictions, ranking)
-    warned = [set(variant.warnings) for variant in ranking]
-    shared = set.intersection(*warned) if len(warned) > 1 else set()
-    yield from (f"note: {warning}" for warning in ranking[0].warnings if warning in shared)
-    for variant in ranking:
-        interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
-        yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
-        if variant.device_s is not None:
-            yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
-        if variant.name in rates:
-            yield report.bounds.rates_text(rates[variant.name])
-        yield from (f"note: {warning}" for warning in variant.warnings if warning not in shared)
-        if variant.unmeasured:
-            yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
-        yield from filter(None, [output.terms_text(variant)])
-        if variant.name in roofs:
-            point = roofs[variant.name]
-            yield f"a roofline by facts alone: {display.seconds_text(point.bound_s)} ({point.bound})"
-    if len(ranking) > 1:
-        yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
-        yield report.sweeps.ties_text(ranking, predictions.scatter, level)
-    yield from (f"\n{line}" for line in report.sweeps.left_out_lines(predictions.errors))
-
-
-def _rates(
-    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking
-) -> dict[str, analyses.roofline.KernelPoint]:
-    """Return the roofline points of the variants that were counted in this process, at their predicted times."""
-    times = {variant.name: variant.seconds for variant in ranking}
-    facts = analyses.roofline.facts_with_roofs(request.model)
-    return analyses.roofline.points_of(facts, predictions.counts, request.points[0], times)
-
-
-def _roofs(request: _Request, predictions: predicting.Predictions) -> dict[str, analyses.roofline.KernelPoint]:
-    """Return each variant's shortest time by the facts, if the weights were transferred from another device."""
-    from perfmodel.quantities.case import Case
-
-    facts = request.model.facts
-    if facts is None or not request.model.fitted.transferred_from:
-        return {}
-    roofs, at = analyses.roofline.roof_values(facts), request.points[0]
-    return {
-        name: analyses.roofline.kernel_point(Case(counts, at, facts, "roofline"), roofs, name, "", math.nan)
-        for name, counts in predictions.counts.items()
-    }
 
 
 def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
@@ -346,68 +303,25 @@ def anchor_lines(anchors: Mapping[str, predicting.Anchor]) -> Iterator[str]:
 
 
 def _bounds(
-    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking, picture: Path | None
-) -> dict[str, dict[str, Any]]:
-    """Return what bounds each variant, as text and numbers; weights of ``gpuperf`` also draw `picture`."""
-    model, at, bounds = request.model, request.points[0], report.bounds
-    variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
-    if picture is not None and model.family.name != analyses.benefits.FAMILY:
-        advice = f"give the weights of {analyses.benefits.FAMILY} in the same folder"
-        raise OptionError(f"--why cannot draw a picture with the weights of {model.family.name}", advice)
+    request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking,
+    rates: Mapping[str, analyses.roofline.KernelPoint],
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """Return what bounds each variant, as text and numbers."""
+    model, at, words = request.model, request.points[0], report.bounds
     if model.family.name == analyses.balance.FAMILY:
-        judged = {name: analyses.balance.judge_balance(model, counts, at) for name, counts in variants.items()}
-        return {name: {"text": bounds.balance_words(verdict), **asdict(verdict)} for name, verdict in judged.items()}
+        balances = {v.name: analyses.balance.judge_balance(model, predictions.counts[v.name], at) for v in ranking}
+        return {name: {"text": words.balance_words(found), **asdict(found)} for name, found in balances.items()}
     if model.family.name == analyses.benefits.FAMILY:
-        saved = {name: analyses.benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
-        if picture is not None:
-            for name, benefit in saved.items():
-                bounds.picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
-        return {name: {"text": bounds.benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
-    others = analyses.report_models.bounds_beside(model)
-    points = _rates(request, predictions, ranking)
-    said = {
-        variant.name: bounds.bound_words(
-            model.family,
-            analyses.report_data.kernel_terms(
-                variant.name, "", "", variant, None, others.bounds(variants[variant.name], at)
-            ),
-            points.get(variant.name),
-        )
-        for variant in ranking
-    }
-    texts = {
-        name: "\n".join([*lines, *(f"Try: {words}" for words in advice)]) for name, (lines, advice) in said.items()
-    }
-    return {name: {"text": texts[name], "bounds": lines, "advice": advice}
-            for name, (lines, advice) in said.items()}  # fmt: skip
-
-
-def _show_ranking(request: _Request) -> None:
-    predictions, (ranking,) = request.predicted(request.points[0])
-    rates = _rates(request, predictions, ranking)
-
-    def document() -> dict[str, Any]:
-        return request.document(
-            RANKING_SCHEMA,
-            variants=[
-                {**output.variant_document(variant), **output.rates_document(rates.get(variant.name))}
-                for variant in ranking
-            ],
-            **output.withheld_document(predictions.errors),
-            ties=report.sweeps.ties_document(ranking, predictions.scatter, predictions.level),
-            **output.anchors_document(predictions.anchors),
-        )  # fmt: skip
-
-    def text() -> str:
-        table = report.sweeps.ranking_text(ranking, output.table_width(), rates)
-        lines = [_title(request), *request.verdict_lines, table]
-        lines += anchor_lines(predictions.anchors)
-        lines += filter(None, [report.sweeps.ties_text(ranking, predictions.scatter, predictions.level)])
-        lines += _notes(len(ranking), [ranking])
-        lines += analyses.roofline.above_lines(rates.values())
-        return request.with_command("\n".join(lines + report.sweeps.left_out_lines(predictions.errors)))
-
-    output.show(document, text)
+        saved = {v.name: analyses.benefits.potential_benefits(model, predictions.counts[v.name], at) for v in ranking}
+        return {name: {"text": words.benefits_text(found), **asdict(found)} for name, found in saved.items()}
+    others, documents = analyses.report_models.bounds_beside(model), {}
+    for variant in ranking:
+        bounds = others.bounds(predictions.counts[variant.name], at)
+        terms = analyses.report_data.kernel_terms(variant.name, "", "", variant, None, bounds)
+        lines, advice = words.bound_words(model.family, terms, rates.get(variant.name))
+        text = "\n".join([*lines, *(f"Try: {line}" for line in advice)])
+        documents[variant.name] = {"text": text, "bounds": lines, "advice": advice}
+    return documents
 
 
 def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
@@ -423,23 +337,21 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     """
     output.no_csv_with_json(csv)
     if picture is not None:
-        _check_picture(picture, request.points)
+        _check_picture(request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
-    errors = predictions.errors
     facts = analyses.roofline.facts_with_roofs(request.model)
     places = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
     if csv:
-        withheld = {name: str(error) for name, error in errors.items()}
+        withheld = {name: str(error) for name, error in predictions.errors.items()}
         output.print_csv(report.sweeps.sweep_table(points, places, withheld).csv())
         return
 
     def document() -> dict[str, Any]:
-        rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
-        level, notes = request.level, list(request.model.notes)
         records = report.sweeps.sweep_records(points, places)
-        return request.document(SWEEP_SCHEMA, level=level, points=records, **rest, notes=notes)
+        notes = list(request.model.notes)
+        return request.document(SWEEP_SCHEMA, predictions, level=request.level, points=records, notes=notes)
 
     def text() -> str:
         table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, places)
@@ -447,17 +359,16 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         lines += [*anchor_lines(predictions.anchors), table.text(output.table_width())]
         lines += _notes(len(predictions.variants), points)
         lines += analyses.roofline.above_lines(point for here in places for point in here.values())
-        return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(errors)]))
+        return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(predictions.errors)]))
 
     output.show(document, text)
 
 
-def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
+def _check_picture(points: Sequence[Mapping[str, int]]) -> None:
     """Refuse a picture of one size, or of too many combinations of the others."""
-    output.check_format(picture)
-    _, *others = report.sizes.varying(points) or [""]
     if not report.sizes.varying(points):
         raise OptionError("--picture was given with one size", "give several sizes, as -p n=256..4096")
+    _, *others = report.sizes.varying(points)
     if (count := len(report.sizes.combinations(points))) > MOST_PANELS:
         problem = f"--picture would show {count} combinations of {', '.join(others)}"
         raise OptionError(problem, f"give at most {MOST_PANELS}, or --zip to pair the sizes")
@@ -482,7 +393,7 @@ def _draw(
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     """Print the fastest variant of each range of sizes."""
-    asked, model = request.asked, request.model
+    asked, model, at = request.asked, request.model, request.points[0]
     counted = options.counted_variants(
         asked.kernel, asked.variant, model.fitted.subgroup_size, request.jobs, statistics=request.statistics
     )
@@ -490,18 +401,16 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     if len(counted) + len(failed) < 2:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
-    leads, others = predicting.leads_of(
-        counted, model, parameter, low, high, request.points[0],
-        progress=output.CommandBar(),
-    )  # fmt: skip
+    leads, others = predicting.leads_of(counted, model, parameter, low, high, at, progress=output.CommandBar())
     withheld = {**failed, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
-    again = predicting.Predicting(model, request.level)
-    sizes = predicting.predictions.together([{**request.points[0], parameter: end} for end in ends])
-    made = again.predicted({name: counted[name] for name in counted if name not in withheld}, sizes)
+    again = predicting.Predicting(model, request.level).predicted(
+        {name: counted[name] for name in counted if name not in withheld},
+        predicting.predictions.together([{**at, parameter: end} for end in ends]),
+    )
     tied = {
         ranking.sizes[parameter]: [variant.name for variant in ranking if variant.tied]
-        for ranking in predicting.rankings(made)
+        for ranking in predicting.rankings(again)
     }
 
     def document() -> dict[str, Any]:
@@ -509,7 +418,8 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
             {"variant": lead.name, "low": lead.low, "high": lead.high, "tied": [tied[lead.low], tied[lead.high]]}
             for lead in leads
         ]
-        return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
+        withheld_rows = output.withheld_document(withheld)
+        return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **withheld_rows)
 
     def text() -> str:
         lines = report.sweeps.leads_lines(leads, parameter, tied)

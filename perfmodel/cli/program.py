@@ -12,7 +12,6 @@ from errno import EPIPE
 from functools import wraps
 from importlib import import_module
 from itertools import chain
-from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -48,8 +47,6 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
-    if sys.stderr is None:  # closed; print would write errors to standard output
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 -- until the process ends
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -59,21 +56,16 @@ def main() -> None:
         _ignore_interrupts()
         sys.exit(INTERRUPTED)
     except SystemExit as ended:
-        status = _flushed(ended.code)
+        status = ended.code
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            status = _output_failed(error)
         tell_status(status)
         sys.exit(status)
     except OSError as error:
         sys.exit(_output_failed(error))
-
-
-def _flushed(status: Any) -> Any:
-    """Write what standard output still holds, and return the status of the process."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return _output_failed(error)
-    return status
 
 
 def _output_failed(error: OSError) -> int:
@@ -157,17 +149,11 @@ def _system_error(error: OSError) -> PerfModelError:
     """Return a failed request to the operating system as an error of perfmodel; a closed pipe is raised again."""
     if error.errno == EPIPE:
         raise error
-    if error.filename is not None:
-        if error.errno in FULL:
-            return output_error(str(error.filename), error)
-        problem = f"'{clipped(error.filename)}' cannot be used: {error.strerror or error}"
-        return errors.OptionError(problem, "give another path, or make this one accessible")
-    try:
-        Path.cwd()
-    except OSError:
-        return errors.OptionError("the current folder was removed, or may not be read", "change to another one")
-    problem = f"the operating system refused a request: {error.strerror or error}"
-    return errors.OptionError(problem, "free memory or disk space, or ask for less (fewer --jobs, for example)")
+    if error.filename is not None and error.errno in FULL:
+        return output_error(str(error.filename), error)
+    what = "the operating system refused a request" if error.filename is None else f"'{clipped(error.filename)}' failed"
+    advice = "give another path, free memory or disk space, or ask for less (fewer --jobs, for example)"
+    return errors.OptionError(f"{what}: {error.strerror or error}", advice)
 
 
 def _refuse(error: PerfModelError) -> NoReturn:

@@ -213,17 +213,10 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
     trials, model = timing.trials, timing.model
     uncompared = {name: problem for each in timing.outputs for name, problem in each.uncompared.items()}
     return {
-        "schema": SCHEMA,
-        "kernel": str(kernel),
-        "device": trials.device.name,
-        "platform": trials.device.platform,
-        "family": model.family.name if model else None,
-        "weights": str(model.path) if model and model.path else None,
-        "predicted_device": model.device if model else None,
-        "level": LEVEL,
-        "visits": trials.campaign.visits,
-        "runs": trials.campaign.runs,
-        "dropped": trials.campaign.dropped,
+        "schema": SCHEMA, "kernel": str(kernel), "device": trials.device.name, "platform": trials.device.platform,
+        "family": model.family.name if model else None, "weights": str(model.path) if model and model.path else None,
+        "predicted_device": model.device if model else None, "level": LEVEL, "visits": trials.campaign.visits,
+        "runs": trials.campaign.runs, "dropped": trials.campaign.dropped,
         "points": [
             {**point_document(point), "outputs": outputs.to_json()}
             for point, outputs in zip(timing.points, timing.outputs, strict=True)
@@ -232,32 +225,21 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
         "uncompared": [{"variant": name, "problem": problem} for name, problem in uncompared.items()],
         "spent": [{"variant": name, "seconds": trials.spent(name)} for name in trials.variants],
         "keep": None if keep is None else str(keep),
-    }
+    }  # fmt: skip
 
 
 def point_document(point: tuning.timing.TimedPoint) -> dict[str, Any]:
     """Return the variants at one point, for JSON."""
     right, pairs = point.pairs
-    variants = []
-    for variant in point.variants:
-        prediction = variant.predicted
-        variants.append({**_record(variant), "predicted": prediction and {
-            "seconds": prediction.seconds, "interval": output.interval_document(prediction.interval),
-            "terms": dict(prediction.terms), "warnings": list(prediction.warnings),
-            "relatives": output.relatives_document(prediction.cautions),
-            "unmeasured": list(prediction.unmeasured),
-        }})  # fmt: skip
+    variants = [
+        {**_record(variant), "predicted": variant.predicted and report.sweeps.variant_document(variant.predicted)}
+        for variant in point.variants
+    ]
     return {
-        "sizes": dict(point.sizes),
-        "variants": variants,
-        "order_measured": [variant.name for variant in point.ran],
-        "order_predicted": list(point.order_predicted),
-        "tied": list(point.tied) if point.ran else [],
-        "chosen": point.chosen,
-        "regret": point.regret,
-        "pairs_in_order": right,
-        "pairs": pairs,
-    }
+        "sizes": dict(point.sizes), "variants": variants, "order_measured": [variant.name for variant in point.ran],
+        "order_predicted": list(point.order_predicted), "tied": list(point.tied) if point.ran else [],
+        "chosen": point.chosen, "regret": point.regret, "pairs_in_order": right, "pairs": pairs,
+    }  # fmt: skip
 
 
 def _record(variant: tuning.timing.TimedVariant) -> dict[str, Any]:
@@ -266,5 +248,5 @@ def _record(variant: tuning.timing.TimedVariant) -> dict[str, Any]:
         "variant": variant.name, "status": row.status, "message": row.message, "seconds": variant.seconds,
         "median_s": row.median if ok else None, "visits": len(row.every_visit) if ok else 0,
         "runs": len(row.samples_s), "flags": list(row.flags), "factor": variant.factor, "inside": variant.inside,
-        **output.rates_document(variant.reached),
+        **(variant.reached.document if variant.reached else {}),
     }  # fmt: skip

@@ -110,22 +110,14 @@ def _text(tuned: tuning.tuned.Tuned) -> str:
 
 
 def _document(kernel: Path, model: predicting.FittedModel, tuned: tuning.tuned.Tuned) -> dict[str, Any]:
+    variants = [
+        {**record, **(variant.reached.document if variant.reached else {})}
+        for record, variant in zip(tuned.records(), (*tuned.tried, *tuned.skipped), strict=True)
+    ]
     return {
-        "schema": SCHEMA,
-        **output.model_document(kernel, model),
-        "sizes": dict(tuned.sizes),
-        "best": tuned.best and tuned.best.name,
-        "seconds": tuned.best and tuned.best.seconds,
-        "tied": [trial.name for trial in tuned.tied],
-        "known": tuned.known,
-        "within": tuned.within,
-        "ended": tuned.ended,
-        "outputs": tuned.outputs.to_json(),
-        "counting_s": tuned.counting_s,
-        "spent_s": tuned.spent_s,
-        "saved_s": tuned.saved_s,
-        "variants": [
-            {**record, **output.rates_document(variant.reached)}
-            for record, variant in zip(tuned.records(), (*tuned.tried, *tuned.skipped), strict=True)
-        ],
-    }
+        "schema": SCHEMA, **output.model_document(kernel, model), "sizes": dict(tuned.sizes),
+        "best": tuned.best and tuned.best.name, "seconds": tuned.best and tuned.best.seconds,
+        "tied": [trial.name for trial in tuned.tied], "known": tuned.known, "within": tuned.within,
+        "ended": tuned.ended, "outputs": tuned.outputs.to_json(), "counting_s": tuned.counting_s,
+        "spent_s": tuned.spent_s, "saved_s": tuned.saved_s, "variants": variants,
+    }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from perfmodel.analyses import roofline
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import NONE, Column, Table, columns_text, finite, interval_text, percent, seconds_text
+from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking
@@ -239,23 +240,34 @@ def winners_table(points: Sequence[Ranking], places: Places = ()) -> Table:
 
 
 def sweep_records(points: Sequence[Ranking], places: Places = ()) -> list[dict[str, Any]]:
-    """Return the variants at each size for JSON, the fastest first; null replaces an infinite bound."""
+    """Return the variants at each size for JSON, the fastest first."""
     return [
         {
-            "sizes": dict(point.sizes),
-            "variants": [
-                {
-                    "variant": variant.name, "seconds": variant.seconds,
-                    "interval": variant.interval and [variant.interval[0], finite(variant.interval[1])],
-                    "terms": dict(variant.terms), "fastest": variant.fastest, "tied": variant.tied,
-                    "to_measure": variant.to_measure, **_rates(here, variant.name),
-                }
-                for variant in point
-            ],
-            "broken": list(point.broken),
+            "sizes": dict(point.sizes), "broken": list(point.broken),
+            "variants": [variant_document(variant, here.get(variant.name)) for variant in point],
         }
         for point, here in zip(points, places or [{}] * len(points), strict=True)
     ]  # fmt: skip
+
+
+def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -> dict[str, Any]:
+    """Return the prediction of a variant for JSON, with its rates if they are known; null is an infinite bound."""
+    taken = [caution.document() for caution in variant.cautions if isinstance(caution, FromRelative)]
+    terms = {term: {"seconds": seconds, "share": share} for term, seconds, share in shares(variant)}
+    return {
+        "variant": variant.name, "seconds": variant.seconds,
+        "interval": variant.interval and [variant.interval[0], finite(variant.interval[1])],
+        "terms": terms, "warnings": list(variant.warnings), "relatives": taken, "unmeasured": list(variant.unmeasured),
+        "fastest": variant.fastest, "tied": variant.tied, "to_measure": variant.to_measure,
+        **({} if variant.device_s is None else {"device_s": variant.device_s}),
+        **({} if point is None else {**point.document, "roofline_s": finite(point.bound_s)}),
+    }  # fmt: skip
+
+
+def shares(variant: RankedVariant) -> list[tuple[str, float, float | None]]:
+    """Return each term of a prediction with its seconds and its share of the total, the largest first."""
+    total, ordered = variant.seconds, sorted(variant.terms.items(), key=lambda pair: -abs(pair[1]))
+    return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
 
 
 def _rates(places: Mapping[str, KernelPoint], name: str) -> dict[str, float | None]:

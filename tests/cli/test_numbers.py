@@ -30,39 +30,22 @@ def test_sizes(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "marked", "part"),
+    ("text", "part"),
     [
-        ("n=1.5", "1.5", "1.5, which is not an integer"),
-        ("n=1.5..3", "1.5", "not an integer"),
-        ("n=9**9**9", "9**9", "the power 3.8742e+08"),
-        ("n=2**60", "60", "the power 60; give an integer up to 53"),
-        ("n=4**0.5", "0.5", "the power 0.5"),
-        ("n=9007199254740993", "9007199254740993", "above 2**53"),
-        ("n=2**53+1", "2**53+1", "above 2**53"),
-        ("n=1T*1T", "1T*1T", "above 2**53"),
-        ("n=1e400", "1e400", "a power of ten from -40 to 40"),
-        ("n=1K", "K", "k, M, G, T (powers of 1000)"),
-        ("n=2^20", "^", "write 2**20 for a power"),
-        ("n=ten", "ten", "'ten' where a number is expected"),
-        ("n=(2)", "(", "'(' where"),
-        ("n=__import__('os')", "__import__", "where a number is expected"),
-        ("n=1 2", "2", "'2' where a size ends"),
-        ("n=5..1", "5..1", "from 5 down to 1"),
-        ("n=0..8", "0..8", "doubling from 0"),
-        ("n=1:9:0", "1:9:0", "steps of 0"),
-        ("n=1:1000000", "1:1000000", "more than 10000 sizes"),
-        ("n=1,n=2", "n", "'n' twice"),
-        ("n", "n", FORMS),
-        ("1=1", "1", "no name"),
-        ("n==1", "=", "'=' where"),
+        ("n=1.5", "1.5, which is not an integer"), ("n=1.5..3", "not an integer"),
+        ("n=9**9**9", "the power 3.8742e+08"), ("n=2**60", "the power 60, and not an integer up to 53"),
+        ("n=4**0.5", "the power 0.5"), ("n=9007199254740993", "above 2**53"), ("n=2**53+1", "above 2**53"),
+        ("n=1T*1T", "above 2**53"), ("n=1e400", "'1e400', which is not a number"), ("n=1K", "'1K'"),
+        ("n=2^20", "write 2**20 for a power"), ("n=ten", "'ten', which is not a number"), ("n=(2)", "'(2)'"),
+        ("n=__import__('os')", "which is not a number"), ("n=1 2", "'1 2'"), ("n=5..1", "from 5 down to 1"),
+        ("n=0..8", "doubling from 0"), ("n=1:9:0", "steps of 0"), ("n=1:1000000", "more than 10000 sizes"),
+        ("n=1,n=2", "'n' twice"), ("n", FORMS), ("1=1", "no name"), ("n==1", "'=1'"),
     ],
-)
-def test_the_part_at_fault_is_underlined(text, marked, part):
+)  # fmt: skip
+def test_options_that_are_refused(text, part):
     with pytest.raises(OptionError) as caught:
         parse_sizes(text)
-    sentence, line, carets, advice = str(caught.value).split("\n")
-    assert part in f"{sentence}; {advice}"
-    assert marked == line[carets.index("^") : carets.rindex("^") + 1]
+    assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(

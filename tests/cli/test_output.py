@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -11,14 +10,12 @@ import pytest
 
 from perfmodel.cli.output import (
     CommandSettings,
-    interval_document,
     one_output,
     print_document,
     sizes_text,
     text_stream,
     using,
 )
-from perfmodel.display import interval_text
 from perfmodel.errors import OptionError
 
 
@@ -35,13 +32,6 @@ def test_text_makes_room_for_a_file_on_standard_output():
 def test_sizes():
     assert "n=1024, m=8" == sizes_text({"n": 1024, "m": 8})
     assert "" == sizes_text({})
-
-
-def test_intervals():
-    assert ("-", None) == (interval_text(None), interval_document(None))
-    assert "1 ms to 2 s" == interval_text((1e-3, 2.0))
-    assert [0.0, None] == interval_document((0.0, math.inf))
-    assert [1.0, 2.0] == interval_document((1.0, 2.0))
 
 
 def test_two_documents_do_not_share_standard_output():

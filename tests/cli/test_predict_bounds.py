@@ -31,12 +31,10 @@ def test_the_document_holds_the_numbers(perfmodel):
     assert (balance.work, balance.depth, balance.transfers) == (why["work"], why["depth"], why["transfers"])
 
 
-def test_the_benefits_and_their_picture_for_each_variant(perfmodel, tmp_path):
+def test_the_benefits_of_each_variant(perfmodel):
     options = "-p", "n=4096", "-w", GPUPERF, "--why"
-    picture = str(tmp_path / "saved.png")
-    found = document(perfmodel("predict", "variants.py", *options, "--picture", picture, "--json"))
+    found = document(perfmodel("predict", "variants.py", *options, "--json"))
     assert set(found["why"]) == {row["variant"] for row in found["predictions"]}
-    assert {f"saved-{name}.png" for name in found["why"]} == {path.name for path in tmp_path.glob("saved*")}
     model, units = load(GPUPERF), load_file(Path("variants.py"))
     for name, why in found["why"].items():
         saved = potential_benefits(model, count(units[name], model.fitted.subgroup_size), {"n": 4096})
@@ -62,9 +60,3 @@ def test_what_to_try_is_said_once_for_variants_that_share_it(perfmodel):
     text = perfmodel("predict", "variants.py", "-p", "n=1048576", "-w", str(POCL / "bottleneck.json"), "--why").stdout
     assert 3 == text.count("By this model: ")
     assert 1 == text.count("\ntry: ")
-
-
-def test_only_one_family_draws_what_could_be_saved(perfmodel):
-    result = perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--why", "--picture", "a.png")
-    assert 2 == result.exit_code
-    assert "give the weights of gpuperf" in result.stderr

@@ -53,9 +53,3 @@ def test_texts_show_controls_as_escapes_and_json_stays_json(capsys):
     assert text.isprintable()
     assert document.replace("\n", "").isprintable()
     assert {HOSTILE: HOSTILE} == json.loads(document)
-
-
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_streams(closed):
-    done = shell(f'"$@" {closed}', "count", "missing.py")
-    assert (2, "") == (done.returncode, done.stdout)

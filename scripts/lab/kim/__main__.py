@@ -9,11 +9,12 @@ from pathlib import Path
 
 from perfmodel.cli.numbers import sizes, statistics
 from perfmodel.cli.options import facts_of
-from perfmodel.cli.output import CommandBar, of_variant
+from perfmodel.cli.output import CommandBar
 from perfmodel.counts import KernelCounts, count
 from perfmodel.display import percent, seconds_text
 from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts
+from perfmodel.io import file_part
 from perfmodel.kernels.files import KernelFile, load_kernel_file
 from perfmodel.opencl import find
 from perfmodel.quantities.case import Case
@@ -75,9 +76,14 @@ def _draw(
 ) -> None:  # fmt: skip
     for name, counts in counted.items():
         if graph is not None:
-            print(*drawn_graph(counts, at, facts, of_variant(graph, name, len(counted) > 1)), sep="\n")
+            print(*drawn_graph(counts, at, facts, _of_variant(graph, name, len(counted) > 1)), sep="\n")
         if memory is not None:
-            print(*drawn_memory(counts, at, facts, of_variant(memory, name, len(counted) > 1)), sep="\n")
+            print(*drawn_memory(counts, at, facts, _of_variant(memory, name, len(counted) > 1)), sep="\n")
+
+
+def _of_variant(path: Path, name: str, several: bool) -> Path:
+    """Return the file for one variant: with several variants, the name is added before the suffix."""
+    return path.with_name(f"{path.stem}-{file_part(name)}{path.suffix}") if several else path
 
 
 def drawn_graph(counts: KernelCounts, at: Mapping[str, int], facts: DeviceFacts | None, path: Path) -> Iterator[str]:

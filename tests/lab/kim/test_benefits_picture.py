@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 import pytest
 
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.report.bounds import benefits_figure, benefits_text, picture_benefits
+from perfmodel.report.bounds import benefits_text
+from scripts.lab.kim.benefits_picture import benefits_figure
 
 
 def benefits(scale):
@@ -44,18 +45,6 @@ def test_the_legend_names_every_time():
         "$B_{itilp}$ 2 ms", "$B_{fp}$ 3 ms", "$B_{memlp}$ 1 ms",
     ]  # fmt: skip
     assert expected == [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_the_picture_is_written(tmp_path):
-    picture_benefits(benefits(1e-3), tmp_path / "b.png", "a kernel")
-    assert b"\x89PNG" == (tmp_path / "b.png").read_bytes()[:4]
-
-
-def test_a_kernel_between_dollars_is_drawn_and_formulas_stay(tmp_path):
-    picture_benefits(benefits(1e-3), tmp_path / "b.svg", r"k$\\nothing{$")
-    svg = (tmp_path / "b.svg").read_text()
-    assert r"<!-- k$\\nothing{$" in svg
-    assert "<!-- $T_{fp}$ 3 ms -->" in svg
 
 
 def test_an_itilp_of_at_most_one_has_no_meaning():
