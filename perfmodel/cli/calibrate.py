@@ -12,7 +12,7 @@ import typer
 from typer import Option
 
 from perfmodel import calibration, compare, display, measuring, predicting, report
-from perfmodel.cli import options, output, scheduled
+from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
@@ -29,9 +29,7 @@ Folders = Annotated[
     Path | None,
     Option("--out", metavar="FOLDER", help="Folder for the devices' folders; by default the user's data folder."),
 ]
-
 TestKernels = Annotated[list[Path] | None, Option("--tests", help="Folder of test kernel classes; repeat for more.")]
-
 Probes = Annotated[
     bool, Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap), without a fit.")
 ]
@@ -66,7 +64,7 @@ def calibrate_command(
     began, campaign = monotonic(), choice.chosen_campaign(asked.quick, asked.full, budget)
     given = tuple(choice.discovered(folders) if folders else None for folders in (asked.kernels, tests))
     if scheduler is not None:
-        scheduled.calibrate_on_workers(scheduler, asked.device, out, campaign, given, probes)
+        _calibrate_on_workers(scheduler, asked.device, out, campaign, given, probes)
         return
     measuring.pin_threads()
     _calibrate_device(find(asked.device), campaign, out, given, probes, began, own)
@@ -108,19 +106,35 @@ def _calibrate_device(
         print(f"{calibration.calibrate.VERDICT_FILE} has the families side by side")
 
 
+def _calibrate_on_workers(
+    address: str, device: str | None, out: Path | None, campaign: measuring.Campaign,
+    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool,
+) -> None:  # fmt: skip
+    """Measure the devices of a Dask scheduler's workers, fit each and print the results."""
+    from perfmodel.cluster import connected
+
+    for option, given in (("--probes", probes), ("--json", output.settings().json)):
+        if given:
+            raise OptionError(f"{option} was given with --scheduler", f"leave {option} out")
+    folders, selectors = out or calibration.recommended.data_folder(), () if device is None else (device,)
+    with connected(address) as client:
+        for folder in calibration.scheduled.measured_devices(
+            client, selectors, folders, campaign, output.CommandBar(), *kernels
+        ):
+            output.print_text(f"\n{calibration.calibrate.fit_measured(folder).core}")
+            print(f"wrote {folder}")
+
+
 def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any]:
     """Return the fits of a device and their errors for JSON."""
     return {
-        "schema": SCHEMA,
-        "device": fitted.device,
-        "folder": str(fitted.folder),
+        "schema": SCHEMA, "device": fitted.device, "folder": str(fitted.folder),
         "weights_files": {name: str(path) for name, path in fitted.weights_files.items()},
-        "problems": dict(fitted.problems),
-        "notes": list(fitted.notes),
-        "family": fitted.chosen,
+        "problems": dict(fitted.problems), "notes": list(fitted.notes), "family": fitted.chosen,
         "verdict": {"text": fitted.verdict.text, **asdict(fitted.verdict)},
         "comparison": compare.contenders.families_document(fitted.contenders)["rows"],
-    }
+    }  # fmt: skip
+
 
 All = Annotated[bool, Option("--all", help="Fit every family, and write all weights files and the verdict.")]
 Out = Annotated[
@@ -159,9 +173,7 @@ def fit_command(
     path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
-    model = calibration.calibrate.fit_family(
-        source, chosen, given=options.given_facts_of(facts), driver=driver
-    )
+    model = calibration.calibrate.fit_family(source, chosen, given=options.given_facts_of(facts), driver=driver)
     model.save(path)
     if not output.settings().json:
         output.print_text("\n".join(_model_lines(model, path)), output.text_stream(path))

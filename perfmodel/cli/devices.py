@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import calibration, display
+from perfmodel import analyses, calibration, display
 from perfmodel.cli import output
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.facts import Fact
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
 
@@ -87,7 +86,7 @@ def show_facts(measured: Measurements, folder: Path) -> None:
     facts = measured.facts
     if facts is None:
         raise OptionError("the folder does not describe its device", "give a folder with a device.json")
-    rows = [(key, value_text(fact), fact.source) for key, fact in facts.facts]
+    rows = [(fact.key, fact.value, fact.source) for fact in analyses.descriptions.fact_lines(facts)]
     title = f"{facts.name} ({facts.platform}, {facts.driver})"
     notes = calibration.calibrate.doubts_of(facts, folder)
     output.show(
@@ -95,18 +94,6 @@ def show_facts(measured: Measurements, folder: Path) -> None:
         lambda: "\n".join([f"{title}\n\n{display.columns_text(rows, 3, output.table_width())}",
                            *(f"note: {note}" for note in notes)]),
     )  # fmt: skip
-
-
-def value_text(fact: Fact) -> str:
-    """Return a fact's value with its unit.
-
-    >>> from perfmodel.facts import Fact
-    >>> value_text(Fact(1.3344e-9, "s", "measured")), value_text(Fact("serial", "", "measured"))
-    ('1.334e-09 s', 'serial')
-    """
-    value: Any = fact.value
-    number = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return f"{number} {fact.unit}".strip()
 
 
 def doctor_command() -> None:

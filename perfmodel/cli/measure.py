@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import calibration, display, measuring, predicting, report
+from perfmodel import calibration, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError, PerfModelError, WeightsError
@@ -165,18 +165,10 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     (old, ranking) = (predicting.rankings(each)[0] if each.variants else () for each in made)
     document["fitted"] = [*need.lacking]
     document["predictions"] = [report.sweeps.variant_document(variant) for variant in ranking]
-    earlier, lines = {variant.name: _time_text(variant) for variant in old}, []
-    for variant in ranking:
-        was = f"; before: {earlier[variant.name]}" if variant.name in earlier else ""
-        lines.append(f"{variant.name}: {_time_text(variant)}{was}")
+    earlier = {variant.name: f"; before: {output.time_text(variant)}" for variant in old}
+    lines = [f"{variant.name}: {output.time_text(variant)}{earlier.get(variant.name, '')}" for variant in ranking]
     done = f"fitted again in {monotonic() - began:.0f} s: {', '.join(need.lacking)}"
     return [done, *lines, *report.sweeps.left_out_lines(made[1].errors)]
-
-
-def _time_text(variant: predicting.RankedVariant) -> str:
-    """Return a predicted time with its interval."""
-    interval = f" ({display.interval_text(variant.interval)} at 90%)" if variant.interval else ""
-    return display.seconds_text(variant.seconds) + interval
 
 
 def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
@@ -190,17 +182,12 @@ def campaign_document(measured: Measurements, path: Path, campaign: str, seconds
             "visits": len(row.every_visit) if ok else 0, "flags": list(row.flags),
         })  # fmt: skip
     return {
-        "schema": SCHEMA,
-        "device": measured.device,
-        "campaign": campaign,
-        "store": str(path),
-        "seconds": seconds,
+        "schema": SCHEMA, "device": measured.device, "campaign": campaign, "store": str(path), "seconds": seconds,
         "statuses": dict(Counter(row.status for row in measured.current)),
         "flags": dict(Counter(flag for row in measured for flag in row.flags)),
         "visits": sum(len(row.every_visit) for row in measured),
-        "set_aside": [*measured.set_aside, *measured.notes],
-        "rows": rows,
-    }
+        "set_aside": [*measured.set_aside, *measured.notes], "rows": rows,
+    }  # fmt: skip
 
 
 def campaign_lines(document: dict[str, Any]) -> Iterator[str]:

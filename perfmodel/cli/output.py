@@ -253,6 +253,12 @@ def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
     return {"withheld": rows}
 
 
+def time_text(variant: predicting.RankedVariant, level: float = 0.9) -> str:
+    """Return a predicted time with its interval."""
+    interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
+    return display.seconds_text(variant.seconds) + interval
+
+
 def terms_text(variant: predicting.RankedVariant) -> str:
     """Return the nonzero terms of a prediction as a table, the largest first."""
     rows = [

@@ -259,8 +259,7 @@ def _variant_lines(
     request: _Request, variant: predicting.RankedVariant, point: analyses.roofline.KernelPoint | None, shared: set[str]
 ) -> Iterator[str]:
     """Yield the time of a variant, its rates, notes that are not `shared`, and its terms."""
-    interval = f" ({display.interval_text(variant.interval)} at {request.level:.0%})" if variant.interval else ""
-    yield f"{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
+    yield f"{variant.name}: {output.time_text(variant, request.level)}"
     if variant.device_s is not None:
         yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
     if point is not None:

@@ -30,7 +30,7 @@ def test_a_table_with_what_is_told_measured_and_assumed(folder):
     assert 0 == result.exit_code
     rows = {line.split()[0]: line for line in result.stdout.splitlines() if line}
     assert "CL_DEVICE_TYPE" in rows["device_type"]
-    assert "49152 B" in rows["l1_bytes"]
+    assert "48 KiB" in rows["l1_bytes"]
     assert "measured, pointer chase" in rows["l1_bytes"]
     assert "assumed: a core of a CPU runs one work-group at a time" in rows["max_groups_per_unit"]
 
