@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
@@ -13,132 +13,22 @@ import numpy as np
 
 from perfmodel.display import in_words, seconds_text
 from perfmodel.errors import OptionError
-from perfmodel.predicting.crossovers import Lead
+from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.prediction import Prediction
-from perfmodel.predicting.ranking import Ranking
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report import drawing
 from perfmodel.report.drawing import LINES, MARKERS, NAMED, REST, Axes, Axis, Figure, Picture, Series
 
 Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Sizes, and a time [s] at each."""
 
-LOGARITHMIC = 8.0
-"""Largest over smallest value from which an axis is logarithmic."""
-MOST_MARKED = 40
-"""Sizes of a line with markers."""
-MOST_BANDS = 3
-"""Variants with intervals: more bands would cover each other."""
-DRAWN = "a prediction, or a mapping of names to predictions"
+LOGARITHMIC = 8.0  # largest over smallest value from which an axis is logarithmic
+MOST_MARKED = 40  # sizes of a line with markers
+MOST_BANDS = 3  # variants with intervals: more bands would cover each other
+MOST_WRITTEN = 6  # changes of the fastest variant with their sizes written at the lines
+MOST_LINES = 12  # changes with a line; variants that tie change more often
+GAP = 0.03  # distance between these texts, as a share of the axis
 ADVICE = "predict at an array of sizes, as in model.predict(counts, n=2 ** numpy.arange(8, 14))"
-
-
-def of_predictions(
-    named: Mapping[str, Prediction], parameter: str, measured: Mapping[str, Times] | None, leads: Sequence[Lead] | None
-) -> tuple[Picture, Sequence[Lead], str]:
-    """Describe predictions over the parameter that varies; also return the leads and the other sizes as text."""
-    if not named:
-        raise OptionError("no prediction was given", ADVICE)
-    across = _varying(named, parameter)
-    series = [_series(place, name, prediction, across) for place, (name, prediction) in enumerate(named.items())]
-    for name, one in zip(named, list(series), strict=True):
-        if measured and name in measured:
-            sizes, seconds = measured[name]
-            label = f"{name}, measured".lstrip(", ")
-            series.append(Series(label, sizes, seconds, one.colour, one.marker or "o", filled=False))
-    others = {name: size for one in named.values() for name, size in one.sizes.items() if name != across}
-    fixed = in_words({name: np.unique(size).tolist()[0] for name, size in others.items()})
-    picture = describe(series, across, "time" if measured else "predicted time")
-    return picture, _leads(series[: len(named)]) if leads is None else leads, fixed
-
-
-def describe(series: Sequence[Series], across: str, what: str) -> Picture:
-    """Describe times against a size; intervals are left out of more than :data:`MOST_BANDS` variants."""
-    sizes = [size for one in series for size in one.x]
-    seconds = [time for one in series for time in one.y if time > 0]
-    finite = all(one.band is None or np.all(np.isfinite(one.band)) for one in series)
-    if sum(one.band is not None for one in series) > MOST_BANDS or not finite:
-        series = [Series(**{**vars(one), "band": None}) for one in series]
-    wide = bool(sizes) and min(sizes) > 0 and max(sizes) >= LOGARITHMIC * min(sizes)
-    steep = bool(seconds) and max(seconds) >= LOGARITHMIC * min(seconds)
-    return Picture(Axis(f"size {across}", wide, size_text), Axis(what, steep, seconds_text), tuple(series))
-
-
-def draw_lead(axes: Axes, picture: Picture, lead: Lead, label: str = "") -> None:
-    """Draw a line at the size from which a variant is the fastest, in the colour of the variant."""
-    colour = next((NAMED[one.colour] for one in picture.series if one.label == lead.name), REST)
-    axes.axvline(lead.low, color=colour, linewidth=1, linestyle=":", zorder=1, label=label)
-
-
-def _leads(series: Sequence[Series]) -> list[Lead]:
-    """Return the fastest variant by ranges of the common sizes; of equal ones the first."""
-    common = sorted(set.intersection(*(set(one.x) for one in series)))
-    leads: list[Lead] = []
-    for size in common:
-        times = [one.y[list(one.x).index(size)] for one in series]
-        name = series[int(np.argmin(times))].label
-        starts = not leads or leads[-1].name != name
-        low = size if starts else leads.pop().low
-        leads.append(Lead(name, int(low), int(size)))
-    return leads
-
-
-def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
-    """Return the parameter that varies in every prediction."""
-    known = {name for prediction in named.values() for name in prediction.sizes}
-    if wanted and wanted not in known:
-        allowed = ", ".join(sorted(known)) or "none"
-        raise OptionError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
-    sizes = [pair for prediction in named.values() for pair in prediction.sizes.items()]
-    vary = sorted({name for name, size in sizes if np.unique(size).size > 1})
-    single = next((name for name, prediction in named.items() if np.size(prediction.seconds) < 2), None)
-    if single is not None or not vary:
-        raise OptionError(f"the prediction of '{single or next(iter(named))}' is of one size only", ADVICE)
-    if len(vary) > 1 or wanted not in ("", *vary):
-        raise OptionError(f"the sizes that vary are: {', '.join(vary)}", "vary only one")
-    return vary[0]
-
-
-def _series(place: int, name: str, prediction: Prediction, across: str) -> Series:
-    sizes = np.broadcast_to(prediction.sizes.get(across, np.nan), np.shape(prediction.seconds)).ravel()
-    order = np.argsort(sizes, kind="stable")
-    seconds = np.ravel(prediction.seconds)[order]
-    if not np.any(seconds > 0):
-        raise OptionError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
-    interval = prediction.interval
-    band = interval and (np.ravel(interval[0])[order].tolist(), np.ravel(interval[1])[order].tolist())
-    return _curve(place, name, sizes[order].tolist(), np.where(seconds > 0, seconds, np.nan).tolist(), band)
-
-
-def _curve(
-    place: int, name: str, sizes: Sequence[float], seconds: Sequence[float],
-    band: tuple[Sequence[float], Sequence[float]] | None,
-) -> Series:  # fmt: skip
-    colour, _ = drawing.style(place)
-    marker = MARKERS[place % len(MARKERS)] if len(sizes) <= MOST_MARKED else ""
-    line = LINES[place // len(drawing.COLOURS) % len(LINES)]
-    return Series(name or "predicted", sizes, seconds, colour, marker, line, band=band)
-
-
-def size_text(size: float) -> str:
-    """Return a size as the command line takes it.
-
-    Examples
-    --------
-    >>> size_text(512.0), size_text(2048), size_text(3 * 2**20), size_text(1500)
-    ('512', '2Ki', '3Mi', '1500')
-    """
-    for unit, name in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
-        if size >= unit and size % unit == 0:
-            return f"{size / unit:g}{name}"
-    return f"{size:g}"
-
-
-MOST_WRITTEN = 6
-"""Changes of the fastest variant with their sizes written at the lines."""
-MOST_LINES = 12
-"""Changes of the fastest variant with a line; variants that tie change more often."""
-GAP = 0.03
-"""Distance between these texts, as a share of the axis [1]."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +82,58 @@ def panels_of(
     return panels
 
 
+def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads: Sequence[Lead] | None) -> Panel:
+    """Return predictions over the parameter that varies; by default the leads are at the sizes that all of them have."""
+    if not named:
+        raise OptionError("no prediction was given", ADVICE)
+    across = _parameter_across(named, parameter)
+    ranked: dict[int, list[RankedVariant]] = {}
+    for name, prediction in named.items():
+        if not np.any(prediction.seconds > 0):
+            raise OptionError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
+        for at in prediction.at_each_size():
+            ranked.setdefault(at.sizes[across], []).append(RankedVariant.of(name or "predicted", at))
+    points = tuple(
+        Ranking(sorted(variants, key=lambda variant: variant.seconds), sizes={across: size})
+        for size, variants in sorted(ranked.items())
+    )
+    if leads is None:
+        leads = leads_at([ranking for ranking in points if len(ranking) == len(named)], across)
+    others = {name: size for one in named.values() for name, size in one.sizes.items() if name != across}
+    fixed = in_words({name: np.unique(size).tolist()[0] for name, size in others.items()})
+    return Panel(across, points, tuple(leads), fixed)
+
+
+def _parameter_across(named: Mapping[str, Prediction], wanted: str) -> str:
+    """Return the parameter that varies in every prediction."""
+    known = {name for prediction in named.values() for name in prediction.sizes}
+    if wanted and wanted not in known:
+        allowed = ", ".join(sorted(known)) or "none"
+        raise OptionError(f"no prediction has a size '{wanted}' (there are: {allowed})", "name one of these sizes")
+    sizes = [pair for prediction in named.values() for pair in prediction.sizes.items()]
+    vary = sorted({name for name, size in sizes if np.unique(size).size > 1})
+    single = next((name for name, prediction in named.items() if np.size(prediction.seconds) < 2), None)
+    if single is not None or not vary:
+        raise OptionError(f"the prediction of '{single or next(iter(named))}' is of one size only", ADVICE)
+    if len(vary) > 1 or wanted not in ("", *vary):
+        raise OptionError(f"the sizes that vary are: {', '.join(vary)}", "vary only one")
+    return vary[0]
+
+
+def size_text(size: float) -> str:
+    """Return a size as the command line takes it.
+
+    Examples
+    --------
+    >>> size_text(512.0), size_text(2048), size_text(3 * 2**20), size_text(1500)
+    ('512', '2Ki', '3Mi', '1500')
+    """
+    for unit, name in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
+        if size >= unit and size % unit == 0:
+            return f"{size / unit:g}{name}"
+    return f"{size:g}"
+
+
 def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None:
     """Write a picture of predicted times against sizes (:func:`sweep_figure`)."""
     drawing.write_figure(sweep_figure(panels, title), path)
@@ -207,7 +149,9 @@ def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
     names = tuple(dict.fromkeys(variant.name for point in last_first for variant in point))
     every = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, panel in zip(every, panels, strict=True):
-        _draw_panel(axes, panel, names)
+        draw_panel(axes, panel, names)
+        if legend := axes.get_legend():
+            legend.remove()
     every[0].set_ylabel("predicted time [s]")
     if len(names) > 1:
         drawing.legend_beside(every[-1])
@@ -215,19 +159,23 @@ def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+def draw_panel(axes: Axes, panel: Panel, names: Sequence[str], measured: Mapping[str, Times] | None = None) -> None:
     """Draw a panel; the index of a variant in `names` gives its colour and marker."""
-    series = [one for place, name in enumerate(names) if len((one := _panel_series(panel, place, name)).x)]
-    picture = describe(series, panel.name, "")
+    series = [one for place, name in enumerate(names) if len((one := _series(panel, place, name)).x)]
+    for one in list(series):
+        if measured and one.label in measured:
+            sizes, seconds = measured[one.label]
+            label = "measured" if one.label == "predicted" else f"{one.label}, measured"
+            series.append(Series(label, sizes, seconds, one.colour, one.marker or "o", filled=False))
+    picture = _picture(series, panel.name)
     drawing.draw(axes, picture)
-    if legend := axes.get_legend():
-        legend.remove()
     changes, title, last = panel.leads[1:], panel.title, -math.inf
     if len(changes) > MOST_LINES:
         title = f"{title}\nthe fastest variant changes at {len(changes)} sizes, since variants tie".strip()
         changes = ()
     for lead in changes:
-        draw_lead(axes, picture, lead)
+        colour = next((NAMED[one.colour] for one in picture.series if one.label == lead.name), REST)
+        axes.axvline(lead.low, color=colour, linewidth=1, linestyle=":", zorder=1)
         place, _ = axes.transAxes.inverted().transform(axes.transData.transform((lead.low, axes.get_ylim()[0])))
         if len(changes) <= MOST_WRITTEN and place - last > GAP:
             last = place
@@ -238,11 +186,26 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
     axes.set_title(title, fontsize="small")
 
 
-def _panel_series(panel: Panel, place: int, name: str) -> Series:
+def _series(panel: Panel, place: int, name: str) -> Series:
     shown = [
         (point.sizes[panel.name], variant)
         for point in panel.points for variant in point if variant.name == name and variant.seconds > 0
     ]  # fmt: skip
     bounds = [variant.interval for _, variant in shown if variant.interval is not None]
     band = ([low for low, _ in bounds], [high for _, high in bounds]) if len(bounds) == len(shown) else None
-    return _curve(place, name, [size for size, _ in shown], [variant.seconds for _, variant in shown], band)
+    marker = MARKERS[place % len(MARKERS)] if len(shown) <= MOST_MARKED else ""
+    line = LINES[place // len(drawing.COLOURS) % len(LINES)]
+    x, y = [size for size, _ in shown], [variant.seconds for _, variant in shown]
+    return Series(name, x, y, drawing.style(place)[0], marker, line, band=band)
+
+
+def _picture(series: Sequence[Series], across: str) -> Picture:
+    """Describe times against a size; intervals are left out of more than :data:`MOST_BANDS` variants."""
+    sizes = [size for one in series for size in one.x]
+    seconds = [time for one in series for time in one.y if time > 0]
+    finite = all(one.band is None or np.all(np.isfinite(one.band)) for one in series)
+    if sum(one.band is not None for one in series) > MOST_BANDS or not finite:
+        series = [replace(one, band=None) for one in series]
+    wide = bool(sizes) and min(sizes) > 0 and max(sizes) >= LOGARITHMIC * min(sizes)
+    steep = bool(seconds) and max(seconds) >= LOGARITHMIC * min(seconds)
+    return Picture(Axis(f"size {across}", wide, size_text), Axis("", steep, seconds_text), tuple(series))

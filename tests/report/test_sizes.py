@@ -46,28 +46,24 @@ def test_the_interval_is_a_band():
     assert not plot_sizes(endless, new_axes()).collections
 
 
-def test_crossovers_are_marked_where_another_begins_to_lead():
+def marked(drawn):
+    """Return the sizes of the dotted lines with their colours, and the texts at them."""
+    vertical = [line for line in drawn.lines if line.get_linestyle() == ":"]
+    return {line.get_xdata()[0]: line.get_color() for line in vertical}, [text.get_text() for text in drawn.texts]
+
+
+def test_crossovers_are_marked_where_another_variant_becomes_the_fastest():
     """n microseconds are below 200 up to n = 128, and above from n = 256 on."""
-    drawn = plot_sizes({"linear": LINEAR, "flat": FLAT}, new_axes())
-    assert ["linear", "flat", "from n=256: flat is the fastest"] == labels(drawn)
-    assert [256, 256] == curves(drawn)["from n=256: flat is the fastest"][0]
+    both = {"linear": LINEAR, "flat": FLAT}
+    drawn = plot_sizes(both, new_axes())
     colours = {line.get_label(): line.get_color() for line in drawn.lines}
-    assert colours["flat"] == colours["from n=256: flat is the fastest"] != colours["linear"]
-    assert ["a", "b"] == labels(plot_sizes({"a": LINEAR, "b": LINEAR}, new_axes()))  # equal: the first one leads
-
-
-def test_crossovers_are_at_sizes_that_all_have():
-    few = Prediction(np.array([3e-4, 3e-4]), {}, sizes={"n": np.array([512, 4096])})
-    assert "from n=512: few is the fastest" not in labels(plot_sizes({"few": few, "linear": LINEAR}, new_axes()))
-    apart = Prediction(np.array([3e-4, 3e-4]), {}, sizes={"n": np.array([5, 7])})
-    assert ["apart", "linear"] == labels(plot_sizes({"apart": apart, "linear": LINEAR}, new_axes()))
-
-
-def test_crossovers_that_are_known_exactly_are_marked_there():
+    assert ({256: colours["flat"]}, ["from 256: flat"]) == marked(drawn)
+    assert ({}, []) == marked(plot_sizes({"a": LINEAR, "b": LINEAR}, new_axes()))  # equal: the first one leads
     exact = (Lead("linear", 64, 200), Lead("flat", 201, 1024))
-    drawn = plot_sizes({"linear": LINEAR, "flat": FLAT}, new_axes(), leads=exact)
-    assert ["linear", "flat", "from n=201: flat is the fastest"] == labels(drawn)
-    assert ["linear", "flat"] == labels(plot_sizes({"linear": LINEAR, "flat": FLAT}, new_axes(), leads=exact[:1]))
+    assert ["from 201: flat"] == marked(plot_sizes(both, new_axes(), leads=exact))[1]
+    for sizes in ([512, 4096], [5, 7]):  # one common size, or none
+        few = Prediction(np.array([3e-4, 3e-4]), {}, sizes={"n": np.array(sizes)})
+        assert [] == marked(plot_sizes({"few": few, "linear": LINEAR}, new_axes()))[1]
 
 
 def test_measured_times_are_markers():
