@@ -76,14 +76,6 @@ class KernelTerms:
 
 
 @dataclass(frozen=True)
-class Unmeasured:
-    """A feature that no measurement exercised, and the kernels that need it."""
-
-    feature: str
-    kernels: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ReportData:
     """The data of a device's report."""
 
@@ -99,7 +91,7 @@ class ReportData:
     figures: Figures  # of the comparisons
     verdict: Verdict | None  # None without test kernels
     outliers: tuple[Comparison, ...]  # cases with far larger errors than the others, the worst first
-    unmeasured: tuple[Unmeasured, ...]  # features without a weight that some kernel needs
+    unmeasured: Mapping[str, tuple[str, ...]] = field(hash=False)  # kernels by an unmeasured feature that they need
     kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
     points: tuple[KernelPoint, ...]  # roofline points; empty if the facts do not allow them
     ranking: Ranking = Ranking()  # noqa: RUF009 -- a tuple.  A user's variants, fastest first
@@ -281,13 +273,15 @@ def kernel_terms(
     return KernelTerms(kernel, form, sizes, seconds, measured, shares, adds_up, predicted.cautions, bounds)
 
 
-def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]) -> tuple[Unmeasured, ...]:
+def _unmeasured(
+    rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]
+) -> Mapping[str, tuple[str, ...]]:
     needs: dict[str, dict[str, None]] = {}
     asked = [*((row.kernel, row.needs) for row in rows), *((name, error.features) for name, error in withheld.items())]
     for kernel, features in asked:
         for feature in features:
             needs.setdefault(feature, {})[kernel] = None
-    return tuple(Unmeasured(feature, tuple(kernels)) for feature, kernels in sorted(needs.items()))
+    return MappingProxyType({feature: tuple(kernels) for feature, kernels in sorted(needs.items())})
 
 
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:

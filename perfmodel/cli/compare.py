@@ -56,7 +56,7 @@ def compare_command(
     Else a table of all families; it takes a minute or two for each device. One linear model takes seconds.
     """
     output.no_csv_with_json(csv)
-    output.check_format(picture)
+    report.drawing.check_format(picture)
     if roofline:
         if family or protocol:
             raise OptionError("--roofline was given with --family or --protocol", "give it alone: it uses no model")

@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -266,9 +266,3 @@ def terms_text(variant: predicting.RankedVariant) -> str:
         for term, seconds, share in report.sweeps.shares(variant) if seconds
     ]  # fmt: skip
     return display.columns_text(rows, width=table_width()) if rows else ""
-
-
-def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
-    """Refuse a picture whose name ends in none of these."""
-    if path is not None and path.suffix not in formats:
-        raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")

@@ -34,7 +34,7 @@ Picture = Annotated[
     Option("--picture", metavar="FILE.png|.svg", help="Draw time against size, if -p gives several sizes."),
 ]
 Crossover = Annotated[
-    str | None, Option("--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant by ranges of this size."),
+    str | None, Option("--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant by ranges of a size.")
 ]
 
 
@@ -96,7 +96,7 @@ class _Request(FrozenValue):
         loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
         if self.asked.anchor and self.statistics and loaded.arguments is None:
             problem = "--anchor and --statistics were both given, and the run needs the data themselves"
-            raise OptionError(problem, "give one of them, or add arguments(**sizes), a dict of arrays, to the kernel file")
+            raise OptionError(problem, "give one, or add arguments(**sizes) to the kernel file: a dict of arrays")
         return loaded
 
     @cached_property
@@ -141,7 +141,7 @@ class _Request(FrozenValue):
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, made: predicting.Predictions | None = None, **parts: Any) -> dict[str, Any]:
-        """Return a JSON document: the kernel file, the model, a single size, the parts, anchors and what is withheld."""
+        """Return a JSON document with the kernel file, the model, a single size, anchors and what is withheld."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
         if made is not None:
@@ -166,7 +166,7 @@ def predict_command(
 
     With several sizes, a table of times.
     """
-    output.check_format(picture)
+    report.drawing.check_format(picture)
     if why and jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why needs the counts in one process")
     points, known = asked.points(), numbers.statistics(statistic)

@@ -1,7 +1,7 @@
-from . import bounds, evaluation, html, pictures, plots, sizes, sweeps
+from . import bounds, drawing, evaluation, html, pictures, plots, sizes, sweeps
 from .evaluation import document, evaluation_text, figures_table, predictions_csv, predictions_table, weights_table
 
 __all__ = [
-    "bounds", "document", "evaluation", "evaluation_text", "figures_table", "html", "pictures", "plots",
+    "bounds", "document", "drawing", "evaluation", "evaluation_text", "figures_table", "html", "pictures", "plots",
     "predictions_csv", "predictions_table", "sizes", "sweeps", "weights_table",
 ]  # fmt: skip

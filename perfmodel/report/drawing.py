@@ -32,8 +32,7 @@ class Axis:
     log: bool = True
     tick: Callable[[float], str] = "{:g}".format
     limits: tuple[float, float] | None = None
-    names: tuple[str, ...] = ()
-    """Names at 0, 1, 2 and so on instead of numbers."""
+    names: tuple[str, ...] = ()  # at 0, 1, 2 and so on, instead of numbers
 
 
 @dataclass(frozen=True)
@@ -91,10 +90,7 @@ def empty_figure(width: float, height: float, layout: Literal["constrained"] | N
 
 
 def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:
-    """Return a figure as the content of a ``png`` or ``svg`` file.
-
-    Dollar signs in texts are shown, unless `formulas` is true.
-    """
+    """Return a figure as the content of a ``png`` or ``svg`` file; dollar signs are text unless `formulas` is true."""
     if not formulas:
         show_literally(figure)
     stream = BytesIO()
@@ -115,15 +111,10 @@ def show_literally(drawn: Artist) -> None:
             text.set_parse_math(False)
 
 
-FORMATS = (".png", ".svg")
-
-
-def checked_format(path: str | Path, formats: Sequence[str] = FORMATS) -> str:
-    """Return the suffix of a picture's name; raise OptionError for another format."""
-    suffix = Path(path).suffix
-    if suffix not in formats:
+def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".svg")) -> None:
+    """Raise OptionError for a picture whose name ends in none of the formats."""
+    if path is not None and Path(path).suffix not in formats:
         raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
-    return suffix
 
 
 def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
@@ -149,10 +140,7 @@ def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
 
 
 def legend_beside(axes: Axes, title: str = "") -> None:
-    """Draw the legend to the right of the axes.
-
-    A figure without a layout gets the constrained one, which makes room. Axes placed by hand have the legend inside.
-    """
+    """Draw the legend to the right of the axes, and make room for it; inside of axes that were placed by hand."""
     words = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
     if axes.get_subplotspec() is None:
         axes.legend(loc="best", framealpha=0.9, **words)
@@ -164,7 +152,7 @@ def legend_beside(axes: Axes, title: str = "") -> None:
 
 
 def finished(axes: Axes, legend: str = "", grid: Literal["both", "x", "y"] = "both") -> Axes:
-    """Return axes with a grid, a legend, and all texts as they are."""
+    """Add a grid and a legend to axes, and show all texts as they are."""
     quiet_grid(axes, grid)
     legend_beside(axes, legend)
     show_literally(axes)
@@ -180,17 +168,12 @@ def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-"""Of lines and markers: without yellow, which is hard to see on white."""
-FILLS = (BLUE, ORANGE, GREEN, SKY, VERMILION, YELLOW, PURPLE)
-"""Of areas next to each other: neighbours differ in lightness."""
-REST = "#BBBBBB"
-"""Of small parts that are summed."""
-MARKERS = "osD^vPX<"
-"""One more than there are colours, so that 56 kernels differ in one of both."""
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # without yellow, which is hard to see on white
+FILLS = (BLUE, ORANGE, GREEN, SKY, VERMILION, YELLOW, PURPLE)  # of areas: neighbours differ in lightness
+REST = "#BBBBBB"  # of small parts that are summed
+MARKERS = "osD^vPX<"  # one more than there are colours, so that 56 kernels differ in one of both
 LINES = ("-", "--", "-.", ":")
-ERRORS_MAP = "viridis_r"
-"""Matplotlib's colour map for errors: yellow is small, dark violet is large."""
+ERRORS_MAP = "viridis_r"  # matplotlib's colour map for errors: yellow is small, dark violet is large
 NAMED = {
     "blue": BLUE, "vermilion": VERMILION, "green": GREEN, "purple": PURPLE, "orange": ORANGE, "sky": SKY,
     "yellow": YELLOW, "black": BLACK, "muted": "0.4",

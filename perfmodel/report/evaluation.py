@@ -16,26 +16,25 @@ from perfmodel.compare.comparison import kernels, time_cells, unranked_note, wit
 from perfmodel.compare.protocols import TESTLESS, Judged
 from perfmodel.display import Column, Table, columns_text, csv_text, finite, percent, rate_text
 from perfmodel.facts import KEYS, DeviceFacts
-from perfmodel.predicting.model import FittedModel
 from perfmodel.report.pictures import ROOFS
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
-_OWN = COLUMNS.index("kernel")
 
 
 def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     """Return both tables and the figures of every protocol as text."""
     tested = [family.evaluations[0] for family in judged]
-    by = f"protocol {tested[0].protocol}"
     tests = "measured" if tested[0].protocol in TESTLESS else "test"
     where = "; ".join(f"{_where(family)}, {family.model.clock_text}" for family in judged)
-    title = f"Table 1. Times of {tests} kernels ({by}): {where}"
-    parts = [
-        f"{title}\n\n{predictions_table(tested, width)}",
-        *(f"Table 2. Weights: {_where(family)}\n\n{_weights_text(family.model, width)}" for family in judged),
-        f"Figures\n\n{figures_table([e for family in judged for e in family.evaluations], width)}",
-    ]
+    title = f"Table 1. Times of {tests} kernels (protocol {tested[0].protocol}): {where}"
+    parts = [f"{title}\n\n{predictions_table(tested, width)}"]
+    for family in judged:
+        model = family.model
+        table = weights_table(model.weights, model.units, model.standard_errors, width)
+        notes = [f"note: {note}" for note in model.notes]
+        parts.append("\n".join([f"Table 2. Weights: {_where(family)}\n\n{table}", *notes]))
+    parts.append(f"Figures\n\n{figures_table([e for family in judged for e in family.evaluations], width)}")
     return "\n\n\n".join(parts)
 
 
@@ -50,11 +49,6 @@ def weights_table(
         cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
         rows.append((name, f"{value:.3e}", *cells, units[name]))
     return columns_text(rows, 1, width)
-
-
-def _weights_text(model: FittedModel, width: int | None) -> str:
-    table = weights_table(model.weights, model.units, model.standard_errors, width)
-    return "\n".join([table, *(f"note: {note}" for note in model.notes)])
 
 
 def predictions_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
@@ -104,63 +98,51 @@ def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -
     notes = dict.fromkeys(note for evaluation in ranked for note in unranked_note(evaluation.rows))
     used = {evaluation.protocol for evaluation in evaluations}
     levels = {percent(evaluation.level) for evaluation in evaluations if evaluation.level is not None}
-    return "\n".join(
-        [
-            Table(FIGURES, records, 3).text(width),
-            *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
-            "error, median, p90: of |p - t|/t, the first as geometric mean; "
-            "factor - 1: geometric mean of max(p/t, t/p) - 1",
-            "random: regret of a random choice",
-            f"inside: measured times in their {', '.join(sorted(levels))} interval; "
-            "width: median of upper over lower bound",
-            *notes,
-        ]
-    )
+    return "\n".join([
+        Table(FIGURES, records, 3).text(width),
+        *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
+        "error (geometric mean), median, p90: of |p - t|/t; factor - 1: geometric mean of max(p/t, t/p) - 1",
+        "random: regret of a random choice",
+        f"inside: times in their {', '.join(sorted(levels))} interval; width: median of upper over lower bound",
+        *notes,
+    ])  # fmt: skip
 
 
 def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
     """Return every case of every evaluation as CSV."""
-    return csv_text(COLUMNS, (_record(evaluation, row) for evaluation in evaluations for row in evaluation.rows))
+    return csv_text(COLUMNS, (
+        {"protocol": each.protocol, "family": each.family, "device": each.device, **row.record()}
+        for each in evaluations for row in each.rows
+    ))  # fmt: skip
 
 
 def document(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return models, weights and evaluations for JSON; NaN and infinity become null."""
-    return {
-        "schema": SCHEMA,
-        "models": [
-            {
-                "family": family.model.family.name,
-                "device": family.model.device,
-                "weights": [
-                    {"feature": name, "value": value, "standard_error": error, "unit": unit}
-                    for name, value, error, unit in _weights(family.model)
-                ],
-                "notes": list(family.model.notes),
-                "evaluations": [
-                    {
-                        "protocol": each.protocol,
-                        "level": each.level,
-                        "figures": {key: finite(value) for key, value in asdict(each.figures).items()},
-                        "rows": [
-                            {key: finite(value) for key, value in list(_record(each, row).items())[_OWN:]}
-                            for row in each.rows
-                        ],
-                    }
-                    for each in family.evaluations
-                ],
-            }
-            for family in judged
-        ],
-    }
+    models = []
+    for family in judged:
+        model, errors = family.model, family.model.standard_errors
+        weights = [
+            {"feature": name, "value": value, "standard_error": errors.get(name), "unit": model.units[name]}
+            for name, value in model.weights.items()
+        ]
+        evaluations = [
+            {"protocol": each.protocol, "level": each.level, "figures": _finite(asdict(each.figures)),
+             "rows": [_finite(row.record()) for row in each.rows]}
+            for each in family.evaluations
+        ]  # fmt: skip
+        models.append({
+            "family": model.family.name, "device": model.device, "weights": weights, "notes": list(model.notes),
+            "evaluations": evaluations,
+        })  # fmt: skip
+    return {"schema": SCHEMA, "models": models}
+
+
+def _finite(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: finite(value) for key, value in record.items()}
 
 
 def _where(family: Judged) -> str:
     return f"{family.model.family.name} on {family.model.device}"
-
-
-def _weights(model: FittedModel) -> list[tuple[str, float, float | None, str]]:
-    errors = model.standard_errors
-    return [(name, value, errors.get(name), model.units[name]) for name, value in model.weights.items()]
 
 
 def _case(row: Comparison) -> tuple[str, str, str]:
@@ -172,10 +154,6 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
     means = [cell for part in parts for cell in ("", "", percent(summarise(part).error))]
     overall = [percent(summarise([row for part in parts for row in part]).error)] if len(parts) > 1 else []
     return [name, "", "geometric mean", *means, *overall]
-
-
-def _record(evaluation: Evaluation, row: Comparison) -> dict[str, Any]:
-    return {"protocol": evaluation.protocol, "family": evaluation.family, "device": evaluation.device, **row.record()}
 
 
 ROOFLINE_SCHEMA = "perfmodel.roofline/1"

@@ -10,16 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.analyses.roofline import (
-    BANDWIDTHS,
-    LOCAL,
-    PEAKS,
-    WITHOUT_FMA,
-    WITHOUT_VECTORS,
-    KernelPoint,
-    ceilings,
-    roof_values,
-)
+from perfmodel.analyses import roofline as roofs_of
+from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, WITHOUT_FMA, WITHOUT_VECTORS, KernelPoint
 from perfmodel.compare import Comparison, Contender, summarise
 from perfmodel.compare.comparison import kernels
 from perfmodel.compare.contenders import COMPARED
@@ -58,10 +50,9 @@ def accuracy(rows: Sequence[Comparison], by_kernel: bool = True, level: float = 
         if graded := [row for row in known if _grade(row) == place]:
             series.append(_cases(f"{words} ({len(graded)})", graded, colour, marker, level))
     words = f"Predicted against measured times of {len(known)} of {len(rows)} cases on logarithmic axes"
+    across, up = (Axis(f"{what} time", tick=seconds_text, limits=limits) for what in ("measured", "predicted"))
     return Picture(
-        Axis("measured time", tick=seconds_text, limits=limits),
-        Axis("predicted time", tick=seconds_text, limits=limits),
-        tuple(series), f"{words}; the geometric mean of the errors is {percent(summarise(rows).error)}.",
+        across, up, tuple(series), f"{words}; the geometric mean of the errors is {percent(summarise(rows).error)}.",
         "kernel (geometric-mean error)" if by_kernel else "error", square=True,
     )  # fmt: skip
 
@@ -232,7 +223,7 @@ def accuracy_figure(rows: Sequence[Comparison], title: str) -> Figure:
 
 def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
     """Return kernels below the roofs that the facts hold as a matplotlib figure."""
-    return _figure(roofline(points, {**roof_values(facts), **ceilings(facts)}), title, 10.0, 5.6)
+    return _figure(roofline(points, {**roofs_of.roof_values(facts), **roofs_of.ceilings(facts)}), title, 10.0, 5.6)
 
 
 def _figure(picture: Picture | None, title: str, width: float, height: float) -> Figure:

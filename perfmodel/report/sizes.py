@@ -83,7 +83,7 @@ def panels_of(
 
 
 def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads: Sequence[Lead] | None) -> Panel:
-    """Return predictions over the parameter that varies; by default the leads are at the sizes that all of them have."""
+    """Return predictions over the parameter that varies; by default leads are at the sizes that all of them have."""
     if not named:
         raise OptionError("no prediction was given", ADVICE)
     across = _parameter_across(named, parameter)

@@ -24,7 +24,7 @@ def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: st
 
     It raises OptionError for another format, and without probes.
     """
-    drawing.checked_format(path)
+    drawing.check_format(path)
     if not runs:
         raise OptionError("this device has not been probed", "probe it: perfmodel calibrate --probes")
     drawing.write_figure(probes_figure(runs, facts), path, dpi=90)

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.output import (
-    CommandSettings,
-    one_output,
-    print_document,
-    sizes_text,
-    text_stream,
-    using,
-)
+from perfmodel.cli.output import CommandSettings, one_output, print_document, sizes_text, text_stream, using
 from perfmodel.errors import OptionError
 
 

@@ -21,13 +21,7 @@ from perfmodel.cli.output import (
     table_width,
     using,
 )
-from perfmodel.errors import (
-    OptionError,
-    OutputError,
-    PerfModelError,
-    SetAsideWarning,
-    underlined,
-)
+from perfmodel.errors import OptionError, OutputError, PerfModelError, SetAsideWarning, underlined
 from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
 

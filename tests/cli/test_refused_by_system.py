@@ -85,7 +85,7 @@ GONE = "mkdir gone; cd gone; rmdir ../gone"
         (("devices",), 0, ""),
         (("data", "export", "{}/store", "-o", "-"), 0, ""),
         (("data", "export", "{}/store", "-o", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
-        (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "the operating system refused a request"),
+        (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "system refused a request"),
         (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
     ],
 )

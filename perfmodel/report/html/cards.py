@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import NamedTuple
 
 from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.descriptions import term_words
@@ -15,58 +16,18 @@ from perfmodel.fitting.cautions import Caution, FarOutside
 from perfmodel.models import Family
 from perfmodel.report.bounds import bound_words
 
-
-@dataclass(frozen=True)
-class Stat:
-    """A highlighted number, with its meaning."""
-
-    value: str
-    meaning: str
+SHOWN = 0.005  # least share of a term that has a bar
+MOST_CARDS = 60
+MOST = 8  # terms that have bars
+REST = "rest"
+SHADES = ("blue", "orange", "green", "sky", "vermilion", "yellow", "purple")
 
 
-@dataclass(frozen=True)
-class TermBar:
-    """A term of a time: its words, its share and its time as text, the length of its bar [%], and its colour."""
-
-    words: str
-    share: str
-    seconds: str
-    length: float
-    colour: str
-    negative: bool = False
-
-
-@dataclass(frozen=True)
-class LegendKey:
+class LegendKey(NamedTuple):
     """The meaning of a colour."""
 
     colour: str
     words: str
-
-
-@dataclass(frozen=True)
-class KernelCard:
-    """The texts on one kernel at one size."""
-
-    title: str
-    detail: str  # variant and sizes
-    times: str
-    terms: tuple[TermBar, ...]
-    adds_up: bool  # whether the terms are parts of a whole
-    terms_note: str
-    bounds: tuple[str, ...]
-    advice: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-
-SHOWN = 0.005
-"""Least share of a term that has a bar [1]."""
-MOST_CARDS = 60
-"""Most kernels that have a card."""
-MOST = 8
-"""Most terms that have bars."""
-REST = "rest"
-SHADES = ("blue", "orange", "green", "sky", "vermilion", "yellow", "purple")
 
 
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
@@ -98,14 +59,18 @@ def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
 
 def kernel_card(
     family: Family, kernel: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
-) -> KernelCard:
-    """Return the card of a kernel; `point` is its roofline point, `keys` are of :func:`term_keys`."""
+) -> SimpleNamespace:
+    """Return the texts on a kernel at one size; `point` is its roofline point, `keys` are of :func:`term_keys`.
+
+    A term has the length of its bar in per cent.
+    """
     shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(
-        TermBar(
-            keys[share.term].words, percent(share.share), seconds_text(share.seconds),
-            100 * abs(share.share) / max(largest, 1.0), keys[share.term].colour, share.seconds < 0,
+        SimpleNamespace(
+            words=keys[share.term].words, share=percent(share.share), seconds=seconds_text(share.seconds),
+            length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour,
+            negative=share.seconds < 0,
         )
         for share in shown
     )  # fmt: skip
@@ -117,10 +82,10 @@ def kernel_card(
     left = len(kernel.terms) - len(shown)
     more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
     bounds, advice = bound_words(family, kernel, point)
-    return KernelCard(
-        kernel.kernel, ", ".join(filter(None, (kernel.form, kernel.sizes))), times, bars, kernel.adds_up,
-        f"{note} the predicted time.{more}", bounds, advice,
-        tuple(caution_words(family, caution) for caution in kernel.cautions),
+    return SimpleNamespace(
+        title=kernel.kernel, detail=", ".join(filter(None, (kernel.form, kernel.sizes))), times=times, terms=bars,
+        adds_up=kernel.adds_up, terms_note=f"{note} the predicted time.{more}", bounds=bounds, advice=advice,
+        warnings=tuple(caution_words(family, caution) for caution in kernel.cautions),
     )  # fmt: skip
 
 
@@ -130,8 +95,6 @@ def caution_words(family: Family, caution: Caution) -> str:
     Examples
     --------
     >>> from perfmodel.models import families
-    >>> caution_words(families()["bottleneck"], FarOutside("", (1.04, 1.04), (7.16e-6, 0.0186)))
-    'The predicted time, 1.04 s, is far outside of the measured ones: 7.16 us to 18.6 ms.'
     >>> caution_words(families()["bottleneck"], FarOutside("power", (1e9, 1e9), (10, 1000)))
     'Far outside of the measurements: a power occurs 1e+09 times, measured were 10 to 1e+03.'
     """
@@ -151,39 +114,35 @@ def _shown(kernel: KernelTerms) -> list[Share]:
 
 
 _FACTS = {
-    "compute_units": "compute units",
-    "memory_bandwidth_bytes_per_s": "bandwidth of global memory",
-    "peak_flops_float32": "float32 operations in a second",
-    "peak_flops_float64": "float64 operations in a second",
-    "launch_s": "time of an empty launch",
-    "l2_bytes": "second-level cache",
-}
+    "compute_units": "compute units", "memory_bandwidth_bytes_per_s": "bandwidth of global memory",
+    "peak_flops_float32": "float32 operations in a second", "peak_flops_float64": "float64 operations in a second",
+    "launch_s": "time of an empty launch", "l2_bytes": "second-level cache",
+}  # fmt: skip
 """Facts that the first tab shows, where they are known."""
 
 
-def figure_stats(data: ReportData) -> tuple[Stat, ...]:
-    """Return the figures of the model's errors and choices."""
+def figure_stats(data: ReportData) -> list[tuple[str, str]]:
+    """Return the figures of the model's errors and choices, with their meanings."""
     f = data.figures
     stats = [
-        Stat(percent(f.error), "typical error of a predicted time (geometric mean)"),
-        Stat(f"{f.cases - f.withheld} of {f.cases}", "cases with a prediction"),
+        (percent(f.error), "typical error of a predicted time (geometric mean)"),
+        (f"{f.cases - f.withheld} of {f.cases}", "cases with a prediction"),
     ]
     if math.isfinite(f.p90):
-        stats.append(Stat(percent(f.p90), "nine of ten errors are below this"))
+        stats.append((percent(f.p90), "nine of ten errors are below this"))
     if f.choices:
-        words = f"longer than the best: the variant it chooses, in {f.choices} choices"
-        stats.append(Stat(percent(f.regret - 1), words))
+        stats.append((percent(f.regret - 1), f"longer than the best: the variant it chooses, in {f.choices} choices"))
     if math.isfinite(f.inside):
-        stats.append(Stat(percent(f.inside), f"measured times inside of their {100 * data.level:g} % interval"))
+        stats.append((percent(f.inside), f"measured times inside of their {100 * data.level:g} % interval"))
         if math.isfinite(f.width) and f.width > 0:
-            stats.append(Stat(f"{f.width:.2g} times", "a typical interval's upper bound over its lower one"))
-    return tuple(stats)
+            stats.append((f"{f.width:.2g} times", "a typical interval's upper bound over its lower one"))
+    return stats
 
 
-def fact_stats(data: ReportData) -> tuple[Stat, ...]:
-    """Return the most important facts of the device."""
+def fact_stats(data: ReportData) -> list[tuple[str, str]]:
+    """Return the most important facts of the device, with their meanings."""
     known = {fact.key: fact.value for fact in data.facts}
-    return tuple(Stat(known[key], words) for key, words in _FACTS.items() if key in known)
+    return [(known[key], words) for key, words in _FACTS.items() if key in known]
 
 
 def times_words(data: ReportData) -> str:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel.report.drawing import RANGE, Axis, Grid, Picture, Series
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(NamedTuple):
     """A plot: its name in the page, its description in words, its specification for plotly, its height [pixel]."""
 
     name: str
@@ -25,16 +23,11 @@ class Plot:
     height: int = 480
 
 
-WIDTH = 38
-"""Characters in a line of a label at the pointer; a phone shows about as many."""
-TICKS = 5
-"""Ticks of a logarithmic axis, about."""
-ROW = 30
-"""Height of a row [pixel]."""
-LINE = 17
-"""Height of a line of a name [pixel]."""
-NAME = 22
-"""Characters in a line of a name at an axis."""
+WIDTH = 38  # characters in a line of a label at the pointer; a phone shows about as many
+TICKS = 5  # ticks of a logarithmic axis, about
+ROW = 30  # height of a row [pixel]
+LINE = 17  # height of a line of a name [pixel]
+NAME = 22  # characters in a line of a name at an axis
 _STEPS = ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), tuple(1 + step / 10 for step in range(90)))
 """Multiples of powers of ten with ticks if the powers are too few: the first with at least three ticks."""
 SYMBOLS = {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.compare import Comparison
 from perfmodel.errors import extra_needed
 from perfmodel.report import drawing, pictures
 from perfmodel.report.html import cards, figures, tables
@@ -23,12 +22,12 @@ from perfmodel.report.sweeps import ties_text
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-
 TABS = {
     "own": "Your kernels", "overview": "Overview", "accuracy": "Accuracy", "kernels": "Kernels", "costs": "Costs",
     "families": "Families", "device": "Device", "made": "How it was made",
 }  # fmt: skip
 """The titles of the tabs by template; the first tab is left out without a kernel."""
+MOST_POINTS = 2000  # of a plot, which keeps the file small
 
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
@@ -38,13 +37,12 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
     family = data.family
     keys, shown = cards.term_keys(family, (*data.kernels, *data.own)), cards.worst_kernels(data.kernels)
     fastest, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
+    few = data.comparisons[:: max(math.ceil(len(data.comparisons) / MOST_POINTS), 1)]
     return SimpleNamespace(
         tabs={name: title for name, title in TABS.items() if name != "own" or data.ranking or data.withheld},
-        figures=cards.figure_stats(data),
-        facts=cards.fact_stats(data),
-        times=cards.times_words(data),
-        roofs=cards.roofs_words(data),
-        accuracy=figures.plot("accuracy", pictures.accuracy(_few(data.comparisons), False, data.level)),
+        figures=cards.figure_stats(data), facts=cards.fact_stats(data), times=cards.times_words(data),
+        roofs=cards.roofs_words(data), keys=cards.legend(keys), advisers=cards.advisers_words(data),
+        accuracy=figures.plot("accuracy", pictures.accuracy(few, False, data.level)),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
         outliers=tables.comparisons_table(data.outliers, "outliers, the worst first"),
         unmeasured=tables.unmeasured_table(data),
@@ -65,18 +63,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         own_points=tables.roofline_table(data.own_points, True),
         withheld=tables.withheld_table(data),
         made=tables.made_table((*made.items(), *data.made)),
-        keys=cards.legend(keys),
-        advisers=cards.advisers_words(data),
-    )
-
-
-MOST_POINTS = 2000
-"""Points of a plot, which keeps the file small."""
-
-
-def _few(rows: Sequence[Comparison]) -> Sequence[Comparison]:
-    """Return each second, third ... case of many."""
-    return rows[:: max(math.ceil(len(rows) / MOST_POINTS), 1)]
+    )  # fmt: skip
 
 
 def _roofline(name: str, points: Sequence[KernelPoint], data: ReportData, predicted: bool = False) -> Plot | None:
@@ -110,14 +97,11 @@ def report_page(data: ReportData, made: Mapping[str, str]) -> str:
     shown = contents(data, made)
     plots = {plot.name: plot for plot in vars(shown).values() if isinstance(plot, Plot)}
     return _environment().get_template("page.html.j2").render(
-        data=data,
-        shown=shown,
-        scripts=scripts,
+        data=data, shown=shown, scripts=scripts, policy=policy(scripts),
         style=(HERE / "assets" / "report.css").read_text(encoding="utf-8"),
         shades={name: getattr(drawing, name.upper()) for name in SHADES},
-        policy=policy(scripts),
         figures=json_text({name: plot.specification for name, plot in plots.items()}),
-    )
+    )  # fmt: skip
 
 
 def check_extra() -> None:
@@ -157,12 +141,9 @@ def _environment() -> Environment:
     except ImportError as error:
         raise extra_needed("jinja2", EXTRA) from error
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
 
 
 def _plotly() -> str:

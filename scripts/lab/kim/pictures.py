@@ -37,7 +37,8 @@ def draw_work_flow(
 
     Raises an error if the name ends otherwise.
     """
-    suffix = drawing.checked_format(path, GRAPH_FORMATS)
+    drawing.check_format(path, GRAPH_FORMATS)
+    suffix = Path(path).suffix
     if suffix == ".dot":
         write_whole(path, dot_text(graph, time).encode())
     else:
@@ -339,7 +340,7 @@ NARROWEST = 0.02
 
 def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str) -> None:
     """Write a picture of the hit rates of both caches (:func:`hit_rates_figure`), as ``.png`` or ``.svg``."""
-    drawing.checked_format(path)
+    drawing.check_format(path)
     drawing.write_figure(hit_rates_figure(rates, title), path)
 
 

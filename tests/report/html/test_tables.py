@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfmodel.analyses.descriptions import FactLine, WeightLine
-from perfmodel.analyses.report_data import Unmeasured
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Figures
@@ -83,7 +82,7 @@ def test_places_below_roofs():
 
 
 def test_unmeasured_features_in_words_with_the_kernels():
-    data = replace(reported(), unmeasured=(Unmeasured("op_float32_special", ("a", "b")),))
+    data = replace(reported(), unmeasured={"op_float32_special": ("a", "b")})
     found = tables.unmeasured_table(data)
     assert [["a function (such as sqrt) of float32", "a, b"]] == texts(found)
 
