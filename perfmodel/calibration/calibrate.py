@@ -163,10 +163,7 @@ def fit_device(
             linear, options = {CORE: wanted[CORE]}, FitOptions(nonnegative=True)
             again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.tell, evaluate, options)
             models, fits = {**models, **again}, {**fits, **fits_again}
-    try:
-        rivals = contenders(folder, tuple(wanted), begin=bar.start, advance=bar.advance, made=fits)
-    finally:
-        bar.stop()
+    rivals = contenders(folder, tuple(wanted), progress=bar, made=fits)
     possible = _possible(measured, models)
     chosen = recommended(fits[name] for name in possible)
     save_roofs(measured, target, samples)

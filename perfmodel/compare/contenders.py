@@ -39,8 +39,6 @@ COLUMNS = (
 """Keys of :func:`records`."""
 #: Protocols by which families are compared where there are test kernels; the third one needs a fit for each size.
 COMPARED = ("A", "B")
-#: The strictest protocol, with test kernels and without.
-STRICTEST = ("B", "groups")
 LEVEL = 0.9
 """Level of the intervals without test kernels."""
 
@@ -51,12 +49,8 @@ class Contender(FrozenValue):
 
     Parameters
     ----------
-    weights
-        Number of fitted weights.
-    fit_s
-        Time of one fit to all measurement kernels, their features evaluated [s].
-    predict_s
-        Time of one prediction of a counted kernel: its features, quantities and expression [s].
+    fit_s, predict_s
+        Time of one fit to all measurement kernels, and of one prediction of a counted kernel [s].
     evaluations
         One for each of :data:`COMPARED`, and without test kernels one for each of
         :data:`~perfmodel.compare.protocols.RECORDED`, with the cases that every contender predicts.
@@ -68,7 +62,7 @@ class Contender(FrozenValue):
 
     family: str
     device: str
-    weights: int = 0
+    weights: int = 0  # number of fitted weights
     fit_s: float = float("nan")
     predict_s: float = float("nan")
     evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
@@ -80,21 +74,16 @@ class Contender(FrozenValue):
         """The protocols of its evaluations."""
         return tuple(evaluation.protocol for evaluation in self.evaluations)
 
-    @property
-    def strictest(self) -> Figures:
-        """Its figures by the strictest of these protocols."""
-        return self.figures(next(name for name in STRICTEST if name in self.protocols))
-
     def by(self, protocol: str) -> Evaluation:
         """Return the evaluation by one protocol."""
         return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)
 
     def figures(self, protocol: str, kernel: str | None = None) -> Figures:
         """Return the figures of one kernel, or of all."""
-        key = protocol, kernel
-        if key not in self._figures:
-            self._figures[key] = summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
-        return self._figures[key]
+        if (protocol, kernel) not in self._figures:
+            rows = [row for row in self.by(protocol).rows if kernel in (None, row.kernel)]
+            self._figures[protocol, kernel] = summarise(rows)
+        return self._figures[protocol, kernel]
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None], Figures]:
@@ -116,7 +105,7 @@ class Contender(FrozenValue):
 
 
 class Contenders(tuple[Contender, ...]):
-    """Families side by side: a tuple that shows itself as a table, the best by the strictest protocol first."""
+    """Families on the same cases: a tuple that shows itself as a table, the best by the strictest protocol first."""
 
     __slots__ = ()
 
@@ -125,9 +114,13 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def judged(self) -> tuple[Contender, ...]:
-        """Those that could be fitted, the one with the smallest error by the strictest protocol first."""
+        """Those that could be fitted, the one with the smallest error by the strictest protocol (B, groups) first."""
         fitted = [contender for contender in self if contender.evaluations]
-        return tuple(sorted(fitted, key=lambda contender: contender.strictest.error))
+
+        def error(contender: Contender) -> float:
+            return contender.figures("B" if "B" in contender.protocols else "groups").error
+
+        return tuple(sorted(fitted, key=error))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -146,13 +139,7 @@ class Contenders(tuple[Contender, ...]):
         return html_table([self.header, *(contender.cells for contender in judged)], f"{devices}: {cases}", notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`."""
         return data_frame(records(self), COLUMNS)
 
 
@@ -237,8 +224,7 @@ def contenders(
     folder: Path,
     names: tuple[str, ...] = (),
     given_facts: bool = False,
-    begin: Callable[[str, int], None] = lambda title, total: None,
-    advance: Callable[[str], None] = lambda note: None,
+    progress: Progress | None = None,
     made: Mapping[str, FamilyFits] = MappingProxyType({}),
     given: Mapping[str, Fact] | None = None,
 ) -> Contenders:
@@ -253,15 +239,13 @@ def contenders(
         Names of the families; all by default.
     given_facts
         Whether a family that needs an unknown fact of the device is left out; by default the fact is fitted.
-    begin, advance
-        Called with a title and the number of fits, and after each fit with its family and problem.
     made
         Existing fits of families to the folder, by name.
     given
         Facts of the device, by key, that replace the known ones.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
-    first = next(iter(made.values()), None)
+    first, bar = next(iter(made.values()), None), progress or Silent()
     plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
     samples = first.samples if first else samples_of(folder, plain)
 
@@ -277,13 +261,12 @@ def contenders(
         kind = takes_regression(family)
         own = known[kind] = known.get(kind) or with_measured_facts(plain, family)
         if has_measured_weight(family, plain, own):
-            twice = replace(family, name=f"{family.name} (measured)")
-            fits.append(fits_of(twice, own))
-    begin(f"families on {plain.device}", len(fits))
+            fits.append(fits_of(replace(family, name=f"{family.name} (measured)"), own))
     judged = []
-    for contender in map(contender_of, fits):
-        advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)
-        judged.append(contender)
+    with reported(bar, f"families on {plain.device}", len(fits)):
+        for contender in map(contender_of, fits):
+            bar.advance(FailedStep(contender.family, contender.problem) if contender.problem else contender.family)
+            judged.append(contender)
     return on_common_cases(sorted(judged, key=lambda contender: contender.family))
 
 
@@ -291,15 +274,11 @@ def contenders_of_devices(
     folders: Sequence[Path], names: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Contenders]:
     """Return the families of several devices' folders, one process for each folder; see :func:`contenders`."""
-    bar = progress or Silent()
     if len(folders) == 1:
-        try:
-            return [contenders(folders[0], names, begin=bar.start, advance=bar.advance)]
-        finally:
-            bar.stop()
+        return [contenders(folders[0], names, progress=progress)]
     from joblib import Parallel, cpu_count, delayed, parallel_config
 
-    judged = []
+    judged, bar = [], progress or Silent()
     with (
         reported(bar, "families of devices", len(folders)),
         parallel_config("loky", n_jobs=min(len(folders), cpu_count()), inner_max_num_threads=1),
@@ -320,54 +299,48 @@ SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
 
 
+_COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
+    ("all", "error", percent, 1), ("factor - 1", "factor", percent, 1), ("regret", "regret", "{:.3f}".format, 1),
+    ("top-1", "top1", percent, -1), ("tau", "tau", "{:.2f}".format, -1), ("inside", "inside", percent, 0),
+    ("width", "width", "{:.3g}".format, 0), ("weights", "weights", "{:.0f}".format, 1),
+    ("fit", "fit_s", seconds_text, 1), ("predict", "predict_s", seconds_text, 1),
+)  # fmt: skip
+"""Heading, attribute of the figures or of the contender, its text, and 1 if small is good, -1 if large is."""
+
+
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
     """Return a table of a device's families: a row for each family and protocol, and for a random choice.
 
     The best value of each column and protocol is marked.
     """
     judged = [contender for contender in contenders if contender.evaluations]
+    problems = [f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem]
     if not judged:
-        return _problems(contenders)
-    protocols = judged[0].protocols
-    names = kernels(judged[0].by("A").rows) if "A" in protocols else ()
-    columns: list[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int]] = [
-        *((name, _error_of(name), percent, 1) for name in names),
-        ("all", lambda contender, by: contender.figures(by).error, percent, 1),
-        ("factor - 1", lambda contender, by: contender.figures(by).factor, percent, 1),
-        ("regret", lambda contender, by: contender.figures(by).regret, lambda x: f"{x:.3f}", 1),
-        ("top-1", lambda contender, by: contender.figures(by).top1, percent, -1),
-        ("tau", lambda contender, by: contender.figures(by).tau, lambda x: f"{x:.2f}", -1),
-        *(_INTERVALS if judged[0].evaluations[0].level else ()),
-        ("weights", lambda contender, by: contender.weights, lambda x: f"{x:.0f}", 1),
-        ("fit", lambda contender, by: contender.fit_s, seconds_text, 1),
-        ("predict", lambda contender, by: contender.predict_s, seconds_text, 1),
-    ]
-    table = [("family", "by", *(name for name, *_ in columns))]
-    cells: dict[tuple[str, str], list[str]] = {(contender.family, by): [] for contender in judged for by in protocols}
-    for _, value, text, sign in columns:
-        for by in protocols:
-            values = {contender.family: value(contender, by) for contender in judged}
-            best = min((sign * x for x in values.values() if sign and math.isfinite(x)), default=math.nan)
-            for family, x in values.items():
-                cells[family, by].append(("-" if math.isnan(x) else text(x)) + (BEST if sign * x == best else " "))
-    table += [(family, by, *row) for (family, by), row in cells.items()]
-    for by in protocols:
+        return "\n".join(problems)
+    rows = [(contender, protocol) for contender in judged for protocol in judged[0].protocols]
+    names = kernels(judged[0].by("A").rows) if "A" in judged[0].protocols else ()
+    columns = [(name, [one.figures(by, name).error for one, by in rows], percent, 1) for name in names]
+    for name, key, text, sign in _COLUMNS:
+        if judged[0].evaluations[0].level or name not in ("inside", "width"):
+            values = [getattr(one if hasattr(one, key) else one.figures(by), key) for one, by in rows]
+            columns.append((name, values, text, sign))
+    cells = [[one.family, by] for one, by in rows]
+    for _, values, text, sign in columns:
+        best = {
+            by: min((sign * x for x, (_, its) in zip(values, rows, strict=True) if its == by and math.isfinite(x)),
+                    default=math.nan)
+            for by in judged[0].protocols
+        }  # fmt: skip
+        for row, value, (_, by) in zip(cells, values, rows, strict=True):
+            mark = BEST if sign and sign * value == best[by] else " "
+            row.append(("-" if math.isnan(value) else text(value)) + mark)
+    for by in judged[0].protocols:
         figures = judged[0].figures(by)
         random = {"regret": f"{figures.random_regret:.3f}", "top-1": percent(figures.random_top1), "tau": "0.00"}
         random = random if figures.choices else {}
-        table.append(("random choice", by, *(f"{random.get(name, '-')} " for name, *_ in columns)))
-    problems = [_problems(contenders)] if len(judged) < len(contenders) else []
-    return "\n".join([columns_text(table, 2, width), *_notes(judged), *problems])
-
-
-_INTERVALS: tuple[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int], ...] = (
-    ("inside", lambda contender, by: contender.figures(by).inside, percent, 0),
-    ("width", lambda contender, by: contender.figures(by).width, lambda x: f"{x:.3g}", 0),
-)
-
-
-def _error_of(kernel: str) -> Callable[[Contender, str], float]:
-    return lambda contender, by: contender.figures(by, kernel).error
+        cells.append(["random choice", by, *(f"{random.get(name, '-')} " for name, *_ in columns)])
+    table = columns_text([["family", "by", *(name for name, *_ in columns)], *cells], 2, width)
+    return "\n".join([table, *_notes(judged), *problems])
 
 
 def _notes(judged: Sequence[Contender]) -> list[str]:
@@ -384,11 +357,6 @@ def _notes(judged: Sequence[Contender]) -> list[str]:
         *([f"withheld by {first.protocols[0]}: {', '.join(withheld)}"] if withheld else []),
         *unranked_note(first.evaluations[0].rows),
     ]
-
-
-def _problems(contenders: Sequence[Contender]) -> str:
-    failed = [contender for contender in contenders if contender.problem]
-    return "\n".join(f"not fitted: {contender.family}: {contender.problem}" for contender in failed)
 
 
 def families_csv(contenders: Sequence[Contender]) -> str:

@@ -51,16 +51,16 @@ def told(monkeypatch):
     monkeypatch.setattr(module, "families", lambda: known)
     monkeypatch.setattr(module, "find_family", lambda name: known[name])
     said: list = []
-    return said, lambda title, total: said.append((title, total)), said.append
+    return said, SimpleNamespace(start=lambda *task: said.append(task), advance=said.append, stop=lambda: None)
 
 
 def test_a_family_whose_weight_was_measured_is_judged_twice(told):
-    said, begin, advance = told
-    found = {one.family: one for one in contenders(Path("d"), (), False, begin, advance)}
+    said, progress = told
+    found = {one.family: one for one in contenders(Path("d"), progress=progress)}
     assert ["needy", "plain", "waiting", "waiting (measured)"] == list(found)
     # the wait is a weight of the fit, or the fact
     assert found["waiting"].weights == 1 + found["waiting (measured)"].weights
-    assert ("families on stand-in", 4) == said[0]
+    assert ("families on stand-in", 4) == said[0][:2]
     assert ["plain", "waiting", "waiting (measured)"] == [note for note in said[1:] if ":" not in note]
     assert any(note.startswith("needy: ") and "unheard_of" in note for note in said[1:])
 
