@@ -35,39 +35,17 @@ SHOWN = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One case with its measured and its predicted time.
-
-    Parameters
-    ----------
-    kernel
-        Name of the kernel class.
-    parameters
-        Its sizes.
-    measured
-        Measured time [s].
-    predicted
-        Predicted time [s]; None if the prediction was withheld.
-    needs
-        The unmeasured features of a withheld prediction.
-    group
-        The kernel's group.
-    variant
-        The variant of the kernel's code.
-    interval
-        Lower and upper bound [s] of the prediction, if it has one.
-    ranked
-        Whether the case counts in choices between variants.
-    """
+    """One case of a kernel class with its measured and its predicted time."""
 
     kernel: str
     parameters: Mapping[str, int] = field(hash=False)
-    measured: float
-    predicted: float | None
-    needs: tuple[str, ...] = ()
+    measured: float  # [s]
+    predicted: float | None  # [s]; None if the prediction was withheld
+    needs: tuple[str, ...] = ()  # the unmeasured features of a withheld prediction
     group: str = ""
     variant: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    interval: tuple[float, float] | None = None
-    ranked: bool = True
+    interval: tuple[float, float] | None = None  # of the prediction [s]
+    ranked: bool = True  # whether the case counts in choices between variants
 
     @classmethod
     def of(
@@ -91,16 +69,12 @@ class Comparison:
     @property
     def relative_error(self) -> float | None:
         """:math:`|p - t| / t`; None for a withheld prediction."""
-        if self.predicted is None:
-            return None
-        return float(relative_errors(self.predicted, self.measured))
+        return None if self.predicted is None else float(relative_errors(self.predicted, self.measured))
 
     @property
     def inside(self) -> bool | None:
         """Whether the measured time is in the interval; None without an interval."""
-        if self.interval is None:
-            return None
-        return self.interval[0] <= self.measured <= self.interval[1]
+        return None if self.interval is None else self.interval[0] <= self.measured <= self.interval[1]
 
     def __repr__(self) -> str:
         name = " ".join(filter(None, (self.kernel, self.form, self.sizes)))
@@ -109,11 +83,8 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """Return the case as a record of :data:`COLUMNS`."""
-        low, high = self.interval or (None, None)
-        values = (
-            self.kernel, self.group, self.form, self.sizes, self.measured, self.predicted, low, high,
-            self.relative_error, " ".join(self.needs),
-        )  # fmt: skip
+        of_case = (self.kernel, self.group, self.form, self.sizes, self.measured, self.predicted)
+        values = (*of_case, *(self.interval or (None, None)), self.relative_error, " ".join(self.needs))
         return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -146,15 +117,7 @@ class Comparisons(tuple[Comparison, ...]):
         return Table(SHOWN, [row.record() for row in self], 3)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each case as a pandas table, with :data:`COLUMNS` and each size as ``parameters.<name>``.
-
-        Times are in seconds.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return a row for each case as a pandas table: :data:`COLUMNS`, and each size as ``parameters.<name>``."""
         names = sorted({name for row in self for name in row.parameters})
         sizes = [{f"parameters.{name}": row.parameters.get(name) for name in names} for row in self]
         rows = ({**row.record(), **at} for row, at in zip(self, sizes, strict=True))
@@ -162,13 +125,7 @@ class Comparisons(tuple[Comparison, ...]):
 
 
 def compare(model: predicting.FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
-    """Predict every measured case with a fitted model; in the order of kernels, variants and sizes.
-
-    Raises
-    ------
-    StoreError
-        If the counts of a case are not in the store.
-    """
+    """Predict every measured case with a fitted model; in the order of kernels, variants and sizes."""
     from perfmodel.fitting.design import counts_of
 
     rows = []
@@ -207,8 +164,7 @@ def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
-#: Cases that :func:`error_table` shows.
-MOST_CASES = 1000
+MOST_CASES = 1000  # that error_table shows
 
 
 def error_table(rows: Sequence[Comparison]) -> str:

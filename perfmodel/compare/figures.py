@@ -75,43 +75,23 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases; NaN if no case has them.
+    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; NaN if no case has them."""
 
-    Parameters
-    ----------
-    cases, withheld
-        Cases that were measured, and those without a prediction.
-    error, factor, median, p90
-        Relative errors, see :mod:`perfmodel.compare.figures` [1].
-    choices
-        Jobs with two predicted alternatives or more.
-    regret, top1, tau
-        How good the choices are [1].
-    random_regret, random_top1
-        How good random choices among the same alternatives are [1].
-    mean_factor
-        Geometric mean of max(p/t, t/p), a factor between prediction and time [1].
-    inside
-        Share of predictions with an interval whose interval holds the measured time [1].
-    width
-        Median of an interval's upper over its lower bound [1].
-    """
-
-    cases: int
-    withheld: int
+    cases: int  # that were measured
+    withheld: int  # without a prediction
     error: float
     factor: float = math.nan
     median: float = math.nan
     p90: float = math.nan
-    choices: int = 0
+    choices: int = 0  # jobs with two predicted alternatives or more
     regret: float = math.nan
     top1: float = math.nan
     tau: float = math.nan
-    inside: float = math.nan
-    width: float = math.nan
-    random_regret: float = math.nan
+    inside: float = math.nan  # share of the intervals that hold the measured time
+    width: float = math.nan  # median of an interval's upper over its lower bound
+    random_regret: float = math.nan  # of random choices among the same alternatives
     random_top1: float = math.nan
-    mean_factor: float = math.nan
+    mean_factor: float = math.nan  # geometric mean of max(p/t, t/p)
 
     @property
     def coverage(self) -> float:
@@ -120,11 +100,7 @@ class Figures:
 
 
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
-    """Choices in predicted cases, in the order in which they first occur.
-
-    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it. One that is not to be ranked
-    (:attr:`Comparison.ranked`) is left out too.
-    """
+    """Return the choices between predicted and ranked cases, in the order in which they first occur."""
     jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:
         if row.predicted is not None and row.ranked:
@@ -145,22 +121,16 @@ def summarise(rows: Sequence[Comparison]) -> Figures:
     bounds = [row.interval for row in rows if row.interval is not None]
     made = choices(rows)
     return Figures(
-        cases=len(rows),
-        withheld=len(rows) - len(pairs),
-        error=geometric_mean_error(errors),
-        factor=geometric_mean_error(factors),
-        median=_quantile(errors, 0.5),
-        p90=_quantile(errors, 0.9),
-        choices=len(made),
-        regret=math.exp(_mean([math.log(choice.regret) for choice in made])),
-        top1=_mean([choice.top1 for choice in made]),
-        tau=_mean([choice.tau for choice in made]),
+        cases=len(rows), withheld=len(rows) - len(pairs), error=geometric_mean_error(errors),
+        factor=geometric_mean_error(factors), median=_quantile(errors, 0.5), p90=_quantile(errors, 0.9),
+        choices=len(made), regret=math.exp(_mean([math.log(choice.regret) for choice in made])),
+        top1=_mean([choice.top1 for choice in made]), tau=_mean([choice.tau for choice in made]),
         inside=_mean([float(bool(row.inside)) for row in rows if row.interval is not None]),
         width=_quantile([high / low if low > 0 else math.inf for low, high in bounds], 0.5),
         random_regret=math.exp(_mean([math.log(choice.random_regret) for choice in made])),
         random_top1=_mean([1 / len(choice.measured) for choice in made]),
         mean_factor=math.exp(_mean([math.log1p(factor) for factor in factors])),
-    )
+    )  # fmt: skip
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -174,35 +144,21 @@ def _quantile(values: Sequence[float], q: float) -> float:
     return float(np.quantile(np.array(values), q, method=method))
 
 
-MOST_ERROR = 0.25
-"""To time: largest geometric-mean relative error [1]."""
-LEAST_COVERAGE = 0.9
-"""To time and to rank: smallest share of cases with a prediction [1]."""
-LEAST_TAU = 0.6
-"""To rank: smallest mean of Kendall's tau [1]; 0.6 is four pairs of five in the right order."""
-MOST_REGRET = 1.1
-"""To rank: largest geometric mean of the chosen alternative's time over the best one's [1]."""
-LEAST_CASES = 8
-"""To time: fewest cases with a prediction."""
-LEAST_CHOICES = 3
-"""To rank: fewest choices between alternatives."""
+MOST_ERROR = 0.25  # to time: geometric mean of the relative errors
+LEAST_COVERAGE = 0.9  # to time and to rank: share of cases with a prediction
+LEAST_TAU = 0.6  # to rank: mean of Kendall's tau; 0.6 is four pairs of five in the right order
+MOST_REGRET = 1.1  # to rank: geometric mean of the chosen alternative's time over the best one's
+LEAST_CASES = 8  # to time: with a prediction
+LEAST_CHOICES = 3  # to rank
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time and to rank, with reasons.
-
-    Parameters
-    ----------
-    to_time, to_rank : bool
-        Whether its seconds, and whether its choices are good enough.
-    reasons : tuple of str
-        Each figure with its threshold, one sentence each.
-    """
+    """Whether a model is usable to time and to rank: whether its seconds, and whether its choices are good enough."""
 
     to_time: bool
     to_rank: bool
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # each figure with its threshold, one sentence each
 
     @property
     def text(self) -> str:

@@ -44,53 +44,34 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PROTOCOLS: Mapping[str, str] = MappingProxyType(
-    {
-        "A": "fitted to the measurement kernels",
-        "B": "and without any kernel of the predicted one's group",
-        "sizes": "measurement kernels, each at a size that is not in the fit",
-        "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
-        "A/C": "as A, over the cases of C",
-        "B/C": "as B, over the cases of C",
-        "groups": "measured kernels, each by a fit without its group",
-        "kernels": "measured kernels, each by a fit without it, but with others of its group",
-        "variants": "variants of measured kernels, each by a fit without it, but with others of its kernel",
-    }
-)
+PROTOCOLS: Mapping[str, str] = MappingProxyType({
+    "A": "fitted to the measurement kernels",
+    "B": "and without any kernel of the predicted one's group",
+    "sizes": "measurement kernels, each at a size that is not in the fit",
+    "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
+    "A/C": "as A, over the cases of C",
+    "B/C": "as B, over the cases of C",
+    "groups": "measured kernels, each by a fit without its group",
+    "kernels": "measured kernels, each by a fit without it, but with others of its group",
+    "variants": "variants of measured kernels, each by a fit without it, but with others of its kernel",
+})  # fmt: skip
 """The kernels in the fits of each protocol."""
-UNASKED = ("A", "B", "sizes")
-"""The default protocols."""
-RECORDED = ("groups", "kernels", "variants")
-"""The default protocols without test kernels."""
-TESTLESS = ("sizes", *RECORDED)
-"""The protocols without test kernels."""
-FOLDS = 8
-"""Default number of folds of :data:`RECORDED`."""
-_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})
-"""The protocol whose predictions each of these uses."""
+UNASKED = ("A", "B", "sizes")  # the default protocols with test kernels
+RECORDED = ("groups", "kernels", "variants")  # the default protocols without test kernels
+TESTLESS = ("sizes", *RECORDED)  # the protocols that need no test kernels
+FOLDS = 8  # of RECORDED
+_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})  # whose predictions each uses
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(FrozenValue):
-    """A family on a device by one protocol.
+    """A family on a device by one protocol."""
 
-    Parameters
-    ----------
-    protocol
-        One of :data:`PROTOCOLS`.
-    family, device
-        Their names.
-    level
-        Probability of the rows' intervals; None without intervals.
-    rows
-        Every case, in the order of kernels, variants and sizes.
-    """
-
-    protocol: str
+    protocol: str  # one of PROTOCOLS
     family: str
     device: str
-    level: float | None
-    rows: tuple[Comparison, ...] = field(repr=False)
+    level: float | None  # probability of the rows' intervals; None without intervals
+    rows: tuple[Comparison, ...] = field(repr=False)  # in the order of kernels, variants and sizes
 
     @cached_property
     def figures(self) -> Figures:
@@ -110,7 +91,7 @@ class Evaluation(FrozenValue):
         return cases.table.html(f"protocol {self.protocol} ({PROTOCOLS[self.protocol]}), {self._of} {cases}")
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each case as a pandas table, as :meth:`perfmodel.compare.Comparisons.to_frame`."""
+        """Return a row for each case as a pandas table (:meth:`perfmodel.compare.Comparisons.to_frame`)."""
         return Comparisons(self.rows).to_frame()
 
 
@@ -125,41 +106,21 @@ def evaluate(
     folds: int | None = None,
     samples: Measurements | None = None,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by some protocols.
+    """Judge a family by some protocols; return one evaluation for each, in their order.
 
     Parameters
     ----------
     measured, tests
         Measurement kernels and test kernels on one device.
-    family
-        A family or its name.
     level
         Probability of the intervals, which use the scores of the other groups; None for no intervals, which saves one
         fit for each group.
-    options
-        How to fit.
     protocols
-        Which of :data:`PROTOCOLS`; by default :data:`UNASKED`, and without tests :data:`RECORDED`.
+        Which of :data:`PROTOCOLS`; by default A, B and sizes, and without tests groups, kernels and variants.
     folds
-        Number of folds for groups, kernels and variants: by default :data:`FOLDS`, and with tests one for each group.
+        Number of folds for groups, kernels and variants: by default 8, and with tests one for each group.
     samples
         Measured random samples, which intervals and fitted facts use too.
-
-    Returns
-    -------
-    tuple of Evaluation
-        One for each of `protocols`, in that order.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such family.
-    OptionError
-        If the level is not between 0 and 1.
-    OptionError
-        If the number of folds is not an integer above 1.
-    FitError, StoreError
-        If a measurement cannot be used.
     """
     folds = folds or folds_of(tests)
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
