@@ -10,9 +10,6 @@ transfers of size L if its time to compute (Eq. 2.1) is not below its time to mo
     \le \frac{W}{Q L} \left(1 + \frac{p - 1}{W / D}\right)
 
 The paper prints p for p - 1; only with p - 1 is this the same as :math:`T_{comp} \ge T_{mem}`.
-
-An algorithm that does :math:`\epsilon` times the work :math:`W_0` of the best sequential one gains at most
-:math:`p/\epsilon` on p cores (section 2.2): :func:`work_optimality`.
 """
 
 from __future__ import annotations
@@ -40,23 +37,6 @@ NO_WORK = "no work"
 class Balance:
     """A computation, and the machine that it runs on.
 
-    Parameters
-    ----------
-    work, depth
-        W and D [nodes].
-    transfers
-        Q, the number of transfers.
-    cores
-        p, the number of cores.
-    rate
-        C_0 of one core [nodes/s]; infinite where computing costs nothing.
-    latency
-        alpha [s].
-    bandwidth
-        beta [B/s]; infinite where moving data costs nothing.
-    transfer_bytes
-        L, the size of one transfer [B].
-
     Examples
     --------
     The tree of figure 2.3, which sums 16 numbers, can use about six processors, but not 64:
@@ -66,14 +46,14 @@ class Balance:
     (6.2, 'too little parallelism')
     """
 
-    work: float
-    depth: float
-    transfers: float
-    cores: float
-    rate: float
-    latency: float
-    bandwidth: float
-    transfer_bytes: float
+    work: float  # W [nodes]
+    depth: float  # D [nodes]
+    transfers: float  # Q
+    cores: float  # p
+    rate: float  # C_0 of one core [nodes/s]; infinite where computing costs nothing
+    latency: float  # alpha [s]
+    bandwidth: float  # beta [B/s]; infinite where moving data costs nothing
+    transfer_bytes: float  # L, the size of one transfer [B]
 
     @property
     def parallelism(self) -> float:
@@ -102,34 +82,21 @@ class Balance:
         return self.work / moved if moved else math.inf
 
     @property
-    def work_s(self) -> float:
-        """Time of the work on all cores, :math:`(W - D)/(p C_0)` [s]."""
-        return max(self.work - self.depth, 0.0) / self.cores / self.rate
-
-    @property
-    def depth_s(self) -> float:
-        """Time of the longest chain, :math:`D/C_0` [s]."""
-        return self.depth / self.rate
-
-    @property
-    def latency_s(self) -> float:
-        r"""Time that the chain waits for data, :math:`\alpha D` [s]."""
-        return self.latency * self.depth
-
-    @property
-    def transfer_s(self) -> float:
-        r"""Time to move the data, :math:`QL/\beta` [s]."""
-        return self.transfers * self.transfer_bytes / self.bandwidth
+    def _times(self) -> tuple[float, float, float, float]:
+        r"""Times [s]: :math:`D/C_0`, :math:`(W - D)/(p C_0)`, :math:`\alpha D` and :math:`QL/\beta`."""
+        work_s = max(self.work - self.depth, 0.0) / self.cores / self.rate
+        transfer_s = self.transfers * self.transfer_bytes / self.bandwidth
+        return self.depth / self.rate, work_s, self.latency * self.depth, transfer_s
 
     @property
     def compute_s(self) -> float:
         """Eq. 2.1 [s]."""
-        return self.depth_s + self.work_s
+        return sum(self._times[:2])
 
     @property
     def memory_s(self) -> float:
         """Eq. 2.3 [s]."""
-        return self.latency_s + self.transfer_s
+        return sum(self._times[2:])
 
     @property
     def machine_side(self) -> float:
@@ -140,15 +107,7 @@ class Balance:
     @property
     def kernel_side(self) -> float:
         """Right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
-        return self._kernel_side(self.cores - 1)
-
-    @property
-    def printed_kernel_side(self) -> float:
-        """The same as the paper prints it, with p for p - 1, which does not follow from Eq. 2.1 [nodes/B]."""
-        return self._kernel_side(self.cores)
-
-    def _kernel_side(self, cores: float) -> float:
-        return self.intensity * (1 + cores / self.parallelism) if self.parallelism else 0.0
+        return self.intensity * (1 + (self.cores - 1) / self.parallelism) if self.parallelism else 0.0
 
     @property
     def holds(self) -> bool:
@@ -159,28 +118,20 @@ class Balance:
     def verdict(self) -> str:
         """What bounds the computation, by the largest of the four times.
 
-        Where the chain of dependences takes longest, for its operations or for its data, there is too
-        little parallelism: W/D is below p, or Q/D below what hides the latency.
+        If the chain of dependences takes longest, for its operations or for its data, there is too little parallelism.
         """
         if not (self.compute_s or self.memory_s):
             return NO_WORK
+        depth_s, work_s, latency_s, transfer_s = self._times
         if self.holds:
-            return COMPUTE_BOUND if self.work_s >= self.depth_s else TOO_LITTLE_PARALLELISM
-        return MEMORY_BOUND if self.transfer_s >= self.latency_s else TOO_LITTLE_PARALLELISM
+            return COMPUTE_BOUND if work_s >= depth_s else TOO_LITTLE_PARALLELISM
+        return MEMORY_BOUND if transfer_s >= latency_s else TOO_LITTLE_PARALLELISM
 
 
 def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Balance:
-    r"""Return what bounds a kernel at given sizes on the device of a fitted ``work_depth`` model.
+    r"""Return what bounds a kernel, a ``TranslationUnit`` or its counts, on the device of a ``work_depth`` model.
 
-    The kernel is a Loopy ``TranslationUnit``, or its counts. The model's weights are :math:`1/C_0`, :math:`\alpha`
-    and :math:`1/\beta`.
-
-    Raises
-    ------
-    FamilyError
-        If the model is of another family.
-    FactsError
-        If the compute units or the size of a transfer are not known.
+    The model's weights are :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta`.
     """
     if model.family.name != FAMILY:
         raise FamilyError(f"the model is of the family '{model.family.name}'", f"fit the family '{FAMILY}' for this")
@@ -191,46 +142,6 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
         cores=cores(case), rate=_inverse(weights["w_operation"]), latency=weights["w_latency"],
         bandwidth=_inverse(weights["w_byte"]), transfer_bytes=line,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class WorkOptimality:
-    r"""How far a computation's additional work takes its speedup away, by section 2.2 of the paper.
-
-    Parameters
-    ----------
-    epsilon
-        :math:`\epsilon = W/W_0`, its work over the best sequential work [1]; 1 is work-optimal. So many cores it
-        takes to be as fast.
-    speedup
-        The best sequential time over that by Brent's bound, :math:`W_0/(D + (W - D)/p)` [1].
-    most
-        :math:`p/\epsilon`, which the speedup nears where :math:`W \gg p D` [1].
-
-    """
-
-    epsilon: float
-    speedup: float
-    most: float
-
-
-def work_optimality(balance: Balance, least_work: float) -> WorkOptimality:
-    r"""Return how far a computation is from work-optimal, where the best sequential one does `least_work` :math:`W_0`.
-
-    Among variants of a kernel, that is the least work of all of them.
-
-    Examples
-    --------
-    The tree of figure 2.3 does the work of a loop, 31 nodes. On 64 processors it takes 5 + 26/64 steps for 31:
-
-    >>> tree = Balance(31, 5, 1, cores=64, rate=1e9, latency=0.0, bandwidth=1e12, transfer_bytes=64)
-    >>> found = work_optimality(tree, 31)
-    >>> found.epsilon, round(found.speedup, 2), found.most
-    (1.0, 5.73, 64.0)
-    """
-    epsilon = balance.work / least_work if least_work else 1.0
-    steps = balance.depth + max(balance.work - balance.depth, 0.0) / balance.cores
-    return WorkOptimality(epsilon, least_work / steps if steps else 1.0, balance.cores / epsilon if epsilon else 0.0)
 
 
 def _inverse(cost: float) -> float:

@@ -41,22 +41,6 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 class Benefits:
     """The time of a kernel, and how much of it could be saved [s].
 
-    Parameters
-    ----------
-    compute_s, memory_s, overlap_s
-        T_comp, without launches; T_mem; and T_overlap.
-    ideal_compute_s, ideal_memory_s
-        T_fp and T_mem_min.
-    itilp_s, memlp_s
-        B_itilp and B_memlp: by more parallelism among instructions, and among memory requests.
-    fp_s
-        B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max.
-    serial_s
-        B_serial: by less serialised work.
-    most_itilp
-        ITILP_max, the instructions in flight that hide the latency of an instruction [1]. Up to 1 none has to be
-        hidden, so that B_itilp is 0 for every kernel and says nothing.
-
     Examples
     --------
     The baseline of section 4.1.2, which names no unit, with an ideal of 1000:
@@ -66,16 +50,17 @@ class Benefits:
     ('fp', 16759)
     """
 
-    compute_s: float
-    memory_s: float
-    overlap_s: float
-    ideal_compute_s: float
-    ideal_memory_s: float
-    itilp_s: float
-    memlp_s: float
-    fp_s: float
-    serial_s: float
+    compute_s: float  # T_comp, without launches
+    memory_s: float  # T_mem
+    overlap_s: float  # T_overlap
+    ideal_compute_s: float  # T_fp
+    ideal_memory_s: float  # T_mem_min
+    itilp_s: float  # B_itilp: by more parallelism among instructions
+    memlp_s: float  # B_memlp: by more parallelism among memory requests
+    fp_s: float  # B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max
+    serial_s: float  # B_serial: by less serialised work
     most_itilp: float = math.inf
+    """ITILP_max, the instructions in flight that hide an instruction's latency [1]; up to 1 B_itilp is always 0."""
 
     @property
     def seconds(self) -> float:
@@ -89,17 +74,7 @@ class Benefits:
 
 
 def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Benefits:
-    """Return the benefit metrics of a kernel at given sizes on the device of a fitted ``gpuperf`` model.
-
-    The kernel is a Loopy ``TranslationUnit``, or its counts.
-
-    Raises
-    ------
-    FamilyError
-        If the model is of another family.
-    FactsError
-        If the compute units or the size of a transaction are not known.
-    """
+    """Return the benefits of a kernel, a ``TranslationUnit`` or its counts, on the device of a ``gpuperf`` model."""
     family = find_family(FAMILY)
     if model.family.name != family.name:
         problem = f"the model is of the family '{model.family.name}'"

@@ -27,22 +27,14 @@ from perfmodel.quantities.bottleneck import QUANTITIES
 from perfmodel.store import Measurements
 
 KINDS: Mapping[str, str] = {
-    "add": "an addition",
-    "mul": "a product",
-    "div": "a division",
-    "pow": "a power",
-    "minmax": "a minimum or maximum",
-    "shift": "a shift",
-    "bitwise": "a bitwise operation",
-    "compare": "a comparison",
-    "select": "a select by a condition",
-    "special": "a function (such as sqrt)",
-}
+    "add": "an addition", "mul": "a product", "div": "a division", "pow": "a power", "minmax": "a minimum or maximum",
+    "shift": "a shift", "bitwise": "a bitwise operation", "compare": "a comparison",
+    "select": "a select by a condition", "special": "a function (such as sqrt)",
+}  # fmt: skip
 PLACES: Mapping[str, str] = {
-    "uniform": "of one cell by all lanes",
-    "indirect": "at an address that comes from data",
+    "uniform": "of one cell by all lanes", "indirect": "at an address that comes from data",
     "stride1": "of neighbouring cells by neighbouring lanes",
-}
+}  # fmt: skip
 PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thirds", "1of4": "a quarter",
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
 RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
@@ -52,20 +44,12 @@ _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
 def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
-    """Return what a weight means, as a sentence without its full stop.
-
-    The name is a feature (:mod:`perfmodel.features`), or a family's own weight ``w_*``, which may have words of
-    its own; the value is in its unit, as in ``s/access``.
+    """Return what a weight, a feature or a family's own ``w_*``, means, as a sentence without its full stop.
 
     Examples
     --------
     >>> weight_words("global_load_32_stride1", 3.2e-11, "s/access")
     'a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s'
-    >>> weight_words("op_float32_add", 2e-12, "s/operation")
-    'an addition of float32 costs 2 ps: 500 Gop/s'
-    >>> from perfmodel.models import families
-    >>> weight_words("w_sharpness", 5.0, ""), weight_words("w_bandwidth", 9.6e10, "B/s", families()["roofline"])
-    ('sharpness is 5', 'the bandwidth of global memory is 96 GB/s')
     """
     weight = next((known for known in family.weights if known.name == name and known.words), None) if family else None
     if not unit.startswith("s"):
@@ -81,31 +65,14 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
 
 
 def term_words(family: Family, term: str) -> str:
-    """Return the meaning of a term of a family's times, or its name if the family has no words.
-
-    Examples
-    --------
-    >>> from perfmodel.models import Family, families
-    >>> bottleneck, linear = families()["bottleneck"], families()["stevens_kloeckner_2016"]
-    >>> term_words(bottleneck, "issue_time"), term_words(linear, "barrier_local")
-    ('issuing instructions', 'a local barrier, for each work-item')
-    >>> term_words(Family("mine", "nowhere"), "my_part")
-    'my part'
-    """
+    """Return the meaning of a term of a family's times, or its name if the family has no words."""
     if term == HOST_LAUNCH:
         return "the launch, which the host's clock adds"
     return family.words.get(term) or _thing(term, "")[0].rstrip(",")
 
 
 def term_advice(family: Family, term: str) -> str:
-    """Return what to try where a term is the largest; empty where nothing is known.
-
-    Examples
-    --------
-    >>> from perfmodel.models import families
-    >>> term_advice(families()["bottleneck"], "special_time")
-    'Compute fewer functions: reuse their results, or replace divisions and roots by products.'
-    """
+    """Return what to try where a term is the largest; empty where nothing is known."""
     if family.advice:
         return family.advice.get(term, "")
     for beginning, sentence in _BY_FEATURE:

@@ -109,41 +109,22 @@ class ReportData:
 
 
 def report_data(
-    model: FittedModel,
-    folder: str | Path,
-    variants: Mapping[str, Any] | None = None,
-    sizes: Mapping[str, int] | None = None,
-    *,
-    level: float = 0.9,
-    uncounted: Mapping[str, str] = MappingProxyType({}),
-    timed: Measurements | None = None,
-    advance: Callable[[str], None] = lambda note: None,
-) -> ReportData:
-    """Return the data of a report.
+    model: FittedModel, folder: str | Path, variants: Mapping[str, Any] | None = None,
+    sizes: Mapping[str, int] | None = None, *, level: float = 0.9, uncounted: Mapping[str, str] = MappingProxyType({}),
+    timed: Measurements | None = None, advance: Callable[[str], None] = lambda note: None,
+) -> ReportData:  # fmt: skip
+    """Return the data of a report on a model and the folder with the measurements of its device.
 
     Parameters
     ----------
-    model
-        Weights of a device (:func:`perfmodel.load`).
-    folder
-        Folder with the measurements of the same device. Its test kernels are compared, and the families of its weights.
     variants, sizes
         A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their sizes.
-    level
-        Probability of intervals.
     uncounted
         Variants that could not be counted, by name, each with the reason.
     timed
         Runs of the variants on this device (``perfmodel time --keep``), whose times are shown with the predictions.
     advance
         Called with the name of each step at its start (:func:`steps_of` has their number).
-
-    Raises
-    ------
-    StoreError
-        If measurements are missing, or of another device than the weights.
-    SizeError, OptionError
-        If a size of the variants is left out or unknown, or the level is not between 0 and 1.
     """
     advance("reading")
     folder = Path(folder)
@@ -163,32 +144,18 @@ def report_data(
     bounding = bound_models(folder, model.device)
     facts = measured.known_facts
     return ReportData(
-        device=model.device,
-        platform=measured.rows[0].platform,
-        drivers=measured.drivers,
-        family=model.family,
-        level=level,
-        facts=fact_lines(measured.facts),
-        weights=weight_lines(model, level),
-        judged_on=judged_on,
-        comparisons=rows,
-        figures=figures,
-        verdict=judge(figures, sampled) if judged_on == TESTS else None,
-        outliers=outliers_of(rows),
-        unmeasured=_unmeasured(rows, own.unmeasured),
-        kernels=_largest_terms(model, compared, bounding, level),
-        points=_points(compared),
-        ranking=own.ranking,
+        device=model.device, platform=measured.rows[0].platform, drivers=measured.drivers, family=model.family,
+        level=level, facts=fact_lines(measured.facts), weights=weight_lines(model, level), judged_on=judged_on,
+        comparisons=rows, figures=figures, verdict=judge(figures, sampled) if judged_on == TESTS else None,
+        outliers=outliers_of(rows), unmeasured=_unmeasured(rows, own.unmeasured),
+        kernels=_largest_terms(model, compared, bounding, level), points=_points(compared), ranking=own.ranking,
         own=own.terms(bounding, timed, model),
         own_points=tuple(points_of(measured.facts, own.counts, own.sizes, own.times).values()),
-        withheld=MappingProxyType({**uncounted, **own.withheld}),
-        made=how_made(model, measured, folder),
-        simulated="simulated" in facts and bool(facts.value("simulated")),
-        roofs=roof_values(facts),
+        withheld=MappingProxyType({**uncounted, **own.withheld}), made=how_made(model, measured, folder),
+        simulated="simulated" in facts and bool(facts.value("simulated")), roofs=roof_values(facts),
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
-        bound_problems=bounding.problems,
-        scatter=own.scatter,
-    )
+        bound_problems=bounding.problems, scatter=own.scatter,
+    )  # fmt: skip
 
 
 def steps_of(folder: str | Path) -> int:
@@ -251,10 +218,8 @@ def _largest_terms(
         counts = compared.counts[row.counts_hash]
         try:
             predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
-        except UnmeasuredFeatureError:
-            continue  # its features are among the unmeasured ones
-        except PredictionError:
-            continue  # no time has these shares
+        except (UnmeasuredFeatureError, PredictionError):  # its features are among the unmeasured ones, or no time
+            continue
         bounds = bounding.bounds(counts, row.parameters)
         sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)
         kernels.append(kernel_terms(kernel, form, sizes, predicted, measured, bounds))

@@ -15,8 +15,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.store import Measurements
 
-NO_WEIGHTS = frozenset({"device.json", "recommended.json"})
-"""Documents of a device's folder other than weights."""
+NO_WEIGHTS = ("device.json", "recommended.json")  # documents of a device's folder other than weights
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,9 @@ def weights_files(folder: str | Path) -> tuple[Path, ...]:
 
 
 def family_lines(
-    model: FittedModel,
-    folder: str | Path,
-    compared: Measurements,
-    level: float = 0.9,
+    model: FittedModel, folder: str | Path, compared: Measurements, level: float = 0.9,
     advance: Callable[[str], None] = lambda note: None,
-) -> tuple[FamilyLine, ...]:
+) -> tuple[FamilyLine, ...]:  # fmt: skip
     """Return the families of a folder's weights, the one with the smallest error first, unusable ones last.
 
     `model` is used for its own family; `advance` is called with the name of each family.
@@ -113,11 +109,6 @@ class BoundModels:
         return KernelBounds(**known)
 
 
-def _is_cpu(model: FittedModel) -> bool:
-    facts = model.facts
-    return facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
-
-
 def bounds_beside(model: FittedModel) -> BoundModels:
     """Return the weights of both models in the folder of a model."""
     return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
@@ -137,7 +128,8 @@ def bound_models(folder: str | Path, device: str) -> BoundModels:
         except PerfModelError as error:
             problems.append(_one_line(error))
             continue
-        if name == "benefits" and _is_cpu(model):
+        facts = model.facts or ()
+        if name == "benefits" and "device_type" in facts and facts.value("device_type") == "cpu":
             problems.append(f"{family} supposes that work-items hide each other's waits, as on GPUs; this is a CPU")
         elif model.device == device:
             known[name] = model

@@ -30,7 +30,7 @@ from perfmodel.errors import FactsError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import together
-from perfmodel.predicting.ranking import Ranking
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, least_local_bytes
@@ -116,9 +116,8 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
     """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
 
-    Half the peak, as a fused multiply-add counts as two operations; and the peak over the lanes that compute together,
-    the fact ``vector_lanes``, else ``subgroup_size``, where one is known. Kim et al. (2012),
-    section 4.2.4: "other roofs and ridges below the peak roofline".
+    Half the peak, as a fused multiply-add counts as two operations; and the peak over the lanes that compute together.
+    Source: Kim et al. (2012), section 4.2.4.
     """
     if PEAKS[0] not in facts:
         return {}
@@ -130,18 +129,9 @@ def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
 def points_of(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], sizes: Mapping[str, int], times: Mapping[str, float]
 ) -> dict[str, KernelPoint]:
-    """Return counted kernels at their times above zero [s], below the roofs that the facts hold, by name.
-
-    There are none where the size of a transfer is not known.
-    """
-    roofs = roof_values(facts) if facts else {}
-    try:
-        return {
-            name: kernel_point(Case(counts[name], sizes, facts, "roofline"), roofs, name, "", seconds)
-            for name, seconds in times.items() if name in counts and seconds > 0
-        }  # fmt: skip
-    except FactsError:
-        return {}
+    """Return counted kernels at their times above zero [s], by name; none if the size of a transfer is not known."""
+    ranking = Ranking([RankedVariant(name, seconds) for name, seconds in times.items()], sizes=sizes)
+    return points_at(facts, counts, [ranking])[0]
 
 
 def facts_with_roofs(model: FittedModel) -> DeviceFacts:
@@ -154,10 +144,7 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
-    """Return every measured case as a point below the roofs that the measurements' facts give.
-
-    It raises FactsError if the size of a transfer is not known.
-    """
+    """Return every measured case; raise FactsError if the size of a transfer is not known."""
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
@@ -168,7 +155,7 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
 def points_at(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], rankings: Sequence[Ranking]
 ) -> tuple[dict[str, KernelPoint], ...]:
-    """Return at each of several sizes what :func:`points_of` does at one, of the variants ranked there."""
+    """Return the ranked and counted variants with times above zero by name, at each of several sizes."""
     roofs, points = roof_values(facts) if facts else {}, tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
     times: dict[str, dict[int, float]] = {}
     for place, ranking in enumerate(rankings):
@@ -188,10 +175,7 @@ def points_at(
 
 
 def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
-    """Return a counted kernel at given sizes, with its measured or predicted time [s], below roofs.
-
-    It raises FactsError if the size of a transfer is not known.
-    """
+    """Return a counted kernel with a time [s] below roofs; raise FactsError if the size of a transfer is not known."""
     operations, moved, bound_s, bound = (values.item() for values in _placed(case, roofs))
     return KernelPoint(kernel, form, in_words(case.parameters), operations, moved, seconds, bound_s, BOUNDS[bound])
 
