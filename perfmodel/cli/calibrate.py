@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.calibration/1"
 
-Folders = Annotated[
-    Path | None,
-    Option("--out", metavar="FOLDER", help="Folder for the devices' folders; by default the user's data folder."),
-]
+Folders = Annotated[Path | None, Option(
+    "--out", metavar="FOLDER", help="Folder for the devices' folders; by default the user's data folder.",
+)]  # fmt: skip
 TestKernels = Annotated[list[Path] | None, Option("--tests", help="Folder of test kernel classes; repeat for more.")]
-Probes = Annotated[
-    bool, Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap), without a fit.")
-]
+Probes = Annotated[bool, Option(
+    "--probes", help="Only probe the device again (caches, lanes, barriers, overlap), without a fit.",
+)]  # fmt: skip
 
 
 def calibrate_command(
@@ -137,16 +136,13 @@ def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any
 
 
 All = Annotated[bool, Option("--all", help="Fit every family, and write all weights files and the verdict.")]
-Out = Annotated[
-    Path | None,
-    Option(
-        "--out", "--output", "-o", metavar="FILE|FOLDER",
-        help="Weights file to write (- prints it), with --all their folder; by default the folder of the measurements.",
-    ),
-]  # fmt: skip
-Driver = Annotated[
-    str | None, Option("--driver", metavar="NAME", help="Use only measurements with this driver version.")
-]
+Out = Annotated[Path | None, Option(
+    "--out", "--output", "-o", metavar="FILE|FOLDER",
+    help="Weights file to write (- prints it), with --all their folder; by default the folder of the measurements.",
+)]  # fmt: skip
+Driver = Annotated[str | None, Option(
+    "--driver", metavar="NAME", help="Use only measurements with this driver version.",
+)]  # fmt: skip
 
 
 def fit_command(

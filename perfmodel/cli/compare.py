@@ -13,32 +13,24 @@ from perfmodel.errors import OptionError
 
 STORES = Path("fitted_weights")
 
-Folders = Annotated[
-    list[Path] | None,
-    Option(
-        "--from", metavar="FOLDER",
-        help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default the folders of "
-        "fitted_weights/ that have both, or your own, except simulated ones; for one model or --roofline the folder of "
-        "the device in use. One model also takes FOLDER/FILE.jsonl, another file with test kernels.",
-    ),
-]  # fmt: skip
-Families = Annotated[
-    list[str] | None,
-    Option("--family", help="A model family, an expression after 'expr:', or a .py file; repeat for more families."),
-]
-Protocols = Annotated[
-    list[str] | None,
-    Option(
-        "--protocol", metavar="NAME",
-        help="Judge one model by A, B, sizes, C (one cheap run of each variant), groups, kernels or variants; repeat "
-        "for more. By default A, B and sizes; the last three without test.jsonl.",
-    ),
-]  # fmt: skip
+Folders = Annotated[list[Path] | None, Option(
+    "--from", metavar="FOLDER",
+    help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default the folders of "
+    "fitted_weights/ that have both, or your own, except simulated ones; for one model or --roofline the folder of "
+    "the device in use. One model also takes FOLDER/FILE.jsonl, another file with test kernels.",
+)]  # fmt: skip
+Families = Annotated[list[str] | None, Option(
+    "--family", help="A model family, an expression after 'expr:', or a .py file; repeat for more families.",
+)]  # fmt: skip
+Protocols = Annotated[list[str] | None, Option(
+    "--protocol", metavar="NAME",
+    help="Judge one model by A, B, sizes, C (one cheap run of each variant), groups, kernels or variants; repeat "
+    "for more. By default A, B and sizes; the last three without test.jsonl.",
+)]  # fmt: skip
 Roofline = Annotated[bool, Option("--roofline", help="Compare the test kernels with the roofs of the device instead.")]
-Picture = Annotated[
-    Path | None,
-    Option("--picture", metavar="FILE.png|.svg", help="Draw the errors of the families, the times or the roofline."),
-]
+Picture = Annotated[Path | None, Option(
+    "--picture", metavar="FILE.png|.svg", help="Draw the errors of the families, the times or the roofline.",
+)]  # fmt: skip
 FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures, or the cases of one model, as CSV.")]
 
 

@@ -26,15 +26,15 @@ Values: TypeAlias = Mapping[str, Mapping[str, list[float]]]
 """The values of each feature at all points, by the variant."""
 Errors: TypeAlias = Mapping[str, PerfModelError]
 
-SubgroupSize = Annotated[
-    int, Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
-]
+SubgroupSize = Annotated[int, Option(
+    "--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.",
+)]  # fmt: skip
 DataTypes = Annotated[
     list[str] | None, Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more.")
 ]
-DeclaredFile = Annotated[
-    Path | None, Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.")
-]
+DeclaredFile = Annotated[Path | None, Option(
+    "--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.",
+)]  # fmt: skip
 
 
 def count_command(

@@ -12,24 +12,19 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.documents import json_text
 from perfmodel.io import is_standard_output, write_whole
 
-EXPORT_SCHEMA = "perfmodel.export/1"
-IMPORT_SCHEMA = "perfmodel.import/1"
-#: Refused results that are listed without ``--json``.
-SHOWN = 5
+EXPORT_SCHEMA, IMPORT_SCHEMA = "perfmodel.export/1", "perfmodel.import/1"
+SHOWN = 5  # refused results that are listed without --json
 
-Exported = Annotated[
-    Path,
-    Option(
-        "--out", "--output", "-o", metavar="FILE",
-        help="A CSV table with a line for each configuration or, if the name ends in .json, the auto-tuning "
-        "community's T4 format; - prints the table.",
-    ),
-]  # fmt: skip
+Exported = Annotated[Path, Option(
+    "--out", "--output", "-o", metavar="FILE",
+    help="A CSV table with a line for each configuration or, if the name ends in .json, the auto-tuning "
+    "community's T4 format; - prints the table.",
+)]  # fmt: skip
 Stored = Annotated[Path, Argument(metavar="STORE", help="Folder or .jsonl file with measurements.")]
 File = Annotated[Path, Argument(metavar="FILE", help="A cache file of Kernel Tuner, T4 results, or a CSV table.")]
-TunedKernel = Annotated[
-    Path, Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: kernel() and space(), or build().")
-]
+TunedKernel = Annotated[Path, Option(
+    "--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: kernel() and space(), or build().",
+)]  # fmt: skip
 Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
 Named = Annotated[str | None, Option("--device", help="Name of the device; by default the name in the file.")]
 

@@ -24,10 +24,9 @@ FACTS_SCHEMA = "perfmodel.facts/1"
 DOCTOR_SCHEMA = "perfmodel.doctor/1"
 HEADER = ("", "device", "platform", "units", "memory", "local", "max group", "sub-group")
 
-Folder = Annotated[
-    Path | None,
-    Option("--from", metavar="FOLDER", help="Print all facts of a measured device instead, with their sources."),
-]
+Folder = Annotated[Path | None, Option(
+    "--from", metavar="FOLDER", help="Print all facts of a measured device instead, with their sources.",
+)]  # fmt: skip
 
 def devices_command(folder: Folder = None) -> None:
     """List the OpenCL devices with the facts that they report and the facts that are assumed."""

@@ -26,14 +26,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.measure/1"
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
-For = Annotated[
-    Path | None,
-    Option(
-        "--for",
-        help="Measure only the features that this kernel file needs at the sizes -p and the weights lack; then fit, "
-        "and predict.",
-    ),
-]
+For = Annotated[Path | None, Option(
+    "--for",
+    help="Measure only the features that this kernel file needs at the sizes -p and the weights lack; then fit, "
+    "and predict.",
+)]  # fmt: skip
 
 
 def measure_command(

@@ -23,110 +23,75 @@ if TYPE_CHECKING:
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
-Variant = Annotated[
-    list[str] | None, Option("--variant", help="Only this variant; repeat for more. All of them by default.")
-]
-Sizes = Annotated[
-    list[str] | None,
-    Option(
-        "--size", "-p", metavar="NAME=SIZE", help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi; repeat for more."
-    ),
-]
-SizeLists = Annotated[
-    list[str] | None,
-    Option(
-        "--size", "-p", metavar="NAME=SIZES",
-        help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi (1Ki is 1024, 1k is 1000), or several sizes: "
-        "n=256..4096 (doubling), n=1000:5000:500 (in steps; ends included), n=100,200; repeat for more.",
-    ),
-]  # fmt: skip
-Paired = Annotated[
-    bool, Option("--zip", help="Pair the sizes of several -p, the first with the first; all combinations by default.")
-]
+Variant = Annotated[list[str] | None, Option(
+    "--variant", help="Only this variant; repeat for more. All of them by default.",
+)]  # fmt: skip
+Sizes = Annotated[list[str] | None, Option(
+    "--size", "-p", metavar="NAME=SIZE", help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi; repeat for more.",
+)]  # fmt: skip
+SizeLists = Annotated[list[str] | None, Option(
+    "--size", "-p", metavar="NAME=SIZES",
+    help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi (1Ki is 1024, 1k is 1000), or several sizes: n=256..4096 "
+    "(doubling), n=1000:5000:500 (in steps; ends included), n=100,200; repeat for more.",
+)]  # fmt: skip
+Paired = Annotated[bool, Option(
+    "--zip", help="Pair the sizes of several -p, the first with the first; all combinations by default.",
+)]  # fmt: skip
 Csv = Annotated[bool, Option("--csv", help="Print the table as CSV, complete.")]
-Statistics = Annotated[
-    list[str] | None,
-    Option(
-        "--statistics", "--statistic", metavar="KEY=NUMBER",
-        help="Mean trip count of a loop that depends on data (j=12.5), probability of a condition, or the range of "
-        "indices into an array that a work-item uses (x:span=1000); repeat for more.",
-    ),
-]  # fmt: skip
-
-Jobs = Annotated[
-    int | None,
-    Option(
-        "--jobs", "-j", metavar="N",
-        help="Count and predict in N processes; -1: one for each core.",
-    ),
-]  # fmt: skip
+Statistics = Annotated[list[str] | None, Option(
+    "--statistics", "--statistic", metavar="KEY=NUMBER",
+    help="Mean trip count of a loop that depends on data (j=12.5), probability of a condition, or the range of "
+    "indices into an array that a work-item uses (x:span=1000); repeat for more.",
+)]  # fmt: skip
+Jobs = Annotated[int | None, Option(
+    "--jobs", "-j", metavar="N", help="Count and predict in N processes; -1: one for each core.",
+)]  # fmt: skip
 
 # A device and what is measured on it.
 DeviceName = Annotated[str | None, Option("--device", help="Name, platform or index; PoCL by default.")]
 Kernels = Annotated[list[Path] | None, Option("--kernels", help="Folder of kernel classes; repeat for more.")]
-Classes = Annotated[
-    list[str] | None,
-    Option("--class", metavar="NAME|TAG", help="Only this class, or those with this tag; repeat for more."),
-]
+Classes = Annotated[list[str] | None, Option(
+    "--class", metavar="NAME|TAG", help="Only this class, or those with this tag; repeat for more.",
+)]  # fmt: skip
 Quick = Annotated[bool, Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
 Full = Annotated[bool, Option("--full", help="Every variant, work-group shape and size.")]
-Budget = Annotated[
-    float | None, Option("--budget", min=0, help="Start no measurement after this many seconds.")
-]
-Scheduler = Annotated[
-    str | None,
-    Option(
-        "--scheduler", metavar="ADDRESS",
-        help="Measure on the devices of this Dask scheduler's workers, which are their resources; by default on all.",
-    ),
-]  # fmt: skip
-DeviceFile = Annotated[
-    str | None,
-    Option(
-        "--facts", metavar="NAME|FILE.yaml",
-        help="Facts of a published device, or of a file, which replace the known ones. In predict, weights are "
-        "transferred to a published device.",
-    ),
-]  # fmt: skip
+Budget = Annotated[float | None, Option("--budget", min=0, help="Start no measurement after this many seconds.")]
+Scheduler = Annotated[str | None, Option(
+    "--scheduler", metavar="ADDRESS",
+    help="Measure on the devices of this Dask scheduler's workers, which are their resources; by default on all.",
+)]  # fmt: skip
+DeviceFile = Annotated[str | None, Option(
+    "--facts", metavar="NAME|FILE.yaml",
+    help="Facts of a published device, or of a file, which replace the known ones. In predict, weights are "
+    "transferred to a published device.",
+)]  # fmt: skip
 # Measurements and models.
 Source = Annotated[Path, Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements.")]
-FamilyName = Annotated[
-    str, Option("--family", help="Name of the model family, 'expr:' and a formula for the seconds, or a .py file.")
-]
-WeightsFile = Annotated[
-    Path | None,
-    Option(
-        "--weights", "-w", metavar="FILE",
-        help="File of weights that `fit` wrote; by default the device's.",
-    ),
-]  # fmt: skip
-OwnFamily = Annotated[
-    str | None,
-    Option(
-        "--family", metavar="NAME|FILE.py",
-        help="Use the weights of this family, not of the recommended one; a Python file is run.",
-    ),
-]  # fmt: skip
-Strict = Annotated[
-    bool,
-    Option("--strict", help="Refuse kernels with unmeasured features; do not take costs from related features."),
-]
-ClockName = Annotated[
-    Literal["host", "device"],
-    Option("--clock", help="Predict times by the host's clock, with the launch, or by the device's, without it."),
-]
+FamilyName = Annotated[str, Option(
+    "--family", help="Name of the model family, 'expr:' and a formula for the seconds, or a .py file.",
+)]  # fmt: skip
+WeightsFile = Annotated[Path | None, Option(
+    "--weights", "-w", metavar="FILE", help="File of weights that `fit` wrote; by default the device's.",
+)]  # fmt: skip
+OwnFamily = Annotated[str | None, Option(
+    "--family", metavar="NAME|FILE.py",
+    help="Use the weights of this family, not of the recommended one; a Python file is run.",
+)]  # fmt: skip
+Strict = Annotated[bool, Option(
+    "--strict", help="Refuse kernels with unmeasured features; do not take costs from related features.",
+)]  # fmt: skip
+ClockName = Annotated[Literal["host", "device"], Option(
+    "--clock", help="Predict times by the host's clock, with the launch, or by the device's, without it.",
+)]  # fmt: skip
 Level = Annotated[float, Option("--level", help="Probability of the intervals.")]
-Tolerance = Annotated[
-    float | None,
-    Option(
-        "--tolerance", min=0,
-        help="Largest relative difference between the outputs of variants: 1e-4 for float32, 1e-8 for float64; "
-        "inf: do not compare them.",
-    ),
-]  # fmt: skip
-Anchored = Annotated[
-    bool, Option("--anchor", help="Run each variant once at a small size, and scale its predictions by that time.")
-]
+Tolerance = Annotated[float | None, Option(
+    "--tolerance", min=0,
+    help="Largest relative difference between the outputs of variants: 1e-4 for float32, 1e-8 for float64; inf: do "
+    "not compare them.",
+)]  # fmt: skip
+Anchored = Annotated[bool, Option(
+    "--anchor", help="Run each variant once at a small size, and scale its predictions by that time.",
+)]  # fmt: skip
 
 
 @dataclass(frozen=True)

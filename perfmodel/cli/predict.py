@@ -29,13 +29,12 @@ LEVEL = 0.9  # probability of the intervals
 MANY = 8  # from this number of variants on, a bar shows the progress
 
 Why = Annotated[bool, Option("--why", help="Print what bounds each variant, and what to try.")]
-Picture = Annotated[
-    Path | None,
-    Option("--picture", metavar="FILE.png|.svg", help="Draw time against size, if -p gives several sizes."),
-]
-Crossover = Annotated[
-    str | None, Option("--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant by ranges of a size.")
-]
+Picture = Annotated[Path | None, Option(
+    "--picture", metavar="FILE.png|.svg", help="Draw time against size, if -p gives several sizes.",
+)]  # fmt: skip
+Crossover = Annotated[str | None, Option(
+    "--crossover", metavar="NAME=LOW:HIGH", help="Print the fastest variant by ranges of a size.",
+)]  # fmt: skip
 
 
 @dataclass(frozen=True)

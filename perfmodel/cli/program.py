@@ -26,14 +26,14 @@ from perfmodel.cli.supervision import tell_status
 from perfmodel.errors import PerfModelError, clipped
 from perfmodel.io import FULL, output_error
 
-#: The commands by subject, in the order of the help.
+# The commands by subject, in the order of the help.
 SUBJECTS = {
     "Predict": ("predict", "rank", "time", "tune", "count", "report"),
     "Device": ("doctor", "devices", "calibrate", "measure", "fit"),
     "Models and data": ("compare", "data"),
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
-#: Commands in another module than that of their name.
+# Commands in another module than that of their name.
 MODULES = {"rank": "predict", "doctor": "devices", "fit": "calibrate", "import": "data", "export": "data"}
 
 USER_ERROR = 2
@@ -169,14 +169,10 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _options(
-    context: typer.Context,
-    asked: CommandSettings,
-    version: Annotated[
-        bool,
-        Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
-    ] = False,
-) -> None:
+Version = Annotated[bool, Option("--version", help="Print the version.", callback=_show_version, is_eager=True)]
+
+
+def _options(context: typer.Context, asked: CommandSettings, version: Version = False) -> None:
     """Options before the name of a command."""
     context.with_resource(using(asked))
 
@@ -216,11 +212,9 @@ def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each field of its parameters that are groups of options.
+    """Return a command with an option for each field of its groups of options, and of ``CommandSettings``.
 
-    A group is a frozen dataclass whose fields are annotated for typer, such as
-    :class:`perfmodel.cli.options.KernelOptions`. Every command gets the group
-    :class:`perfmodel.cli.output.CommandSettings` too.
+    A group is a frozen dataclass whose fields are annotated for typer (:class:`perfmodel.cli.options.KernelOptions`).
     """
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}

@@ -24,17 +24,13 @@ SCHEMA = "perfmodel.report/1"
 
 Kernel = Annotated[Path | None, Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants().")]
 Page = Annotated[Path, Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
-Source = Annotated[
-    Path | None,
-    Option(
-        "--from", metavar="FOLDER",
-        help="Folder with measurements.jsonl, test.jsonl and weights; by default the folder of the device in use.",
-    ),
-]  # fmt: skip
-Named = Annotated[
-    str | None,
-    Option("--family", help="The family to show, by its name or its Python file; by default the recommended one."),
-]
+Source = Annotated[Path | None, Option(
+    "--from", metavar="FOLDER",
+    help="Folder with measurements.jsonl, test.jsonl and weights; by default the folder of the device in use.",
+)]  # fmt: skip
+Named = Annotated[str | None, Option(
+    "--family", help="The family to show, by its name or its Python file; by default the recommended one.",
+)]  # fmt: skip
 Kept = Annotated[
     Path | None,
     Option("--keep", metavar="FOLDER", help="Store of `time --keep` or `tune --keep`: show its times too."),

@@ -19,12 +19,10 @@ from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.display import Column, Table
 
 SCHEMA = "perfmodel.timing/1"
-#: Probability of the intervals.
-LEVEL = 0.9
-Keep = Annotated[
-    Path | None,
-    Option("--keep", metavar="FOLDER", help="Add records and counts to the store in this folder, which `fit` reads."),
-]
+LEVEL = 0.9  # probability of the intervals
+Keep = Annotated[Path | None, Option(
+    "--keep", metavar="FOLDER", help="Add records and counts to the store in this folder, which `fit` reads.",
+)]  # fmt: skip
 Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
 
 
@@ -84,19 +82,15 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
     """Return the result as text; `problem` is the reason for no model."""
     model, device = timing.model, timing.trials.device
     points = [point.without(timing.left_out) for point in timing.points]
-    by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
-    at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
     if not any(point.ran for point in points):
         return left_out_lines(timing)
+    by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
+    at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
     reached = (variant.reached for point in points for variant in point.variants if variant.reached)
-    table = timed_table(points).text(output.table_width())
-    lines = [f"{kernel.stem} on {device.name}{at}{by}", table, *analyses.roofline.above_lines(reached)]
-    lines += order_lines(points)
-    if len(points) == 1 and len(points[0].variants) == 1:
-        (variant,) = points[0].variants
-        if variant.predicted is not None:
-            terms = output.terms_text(variant.predicted) or "  no term has a share"
-            lines += [f"terms of {variant.name}:", terms]
+    lines = [f"{kernel.stem} on {device.name}{at}{by}", timed_table(points).text(output.table_width())]
+    lines += [*analyses.roofline.above_lines(reached), *order_lines(points)]
+    if len(points) == 1 and len(points[0].variants) == 1 and (alone := points[0].variants[0]).predicted is not None:
+        lines += [f"terms of {alone.name}:", output.terms_text(alone.predicted) or "  no term has a share"]
     notes = [*note_lines(points), *output_lines(points, timing.outputs)]
     notes += [f"{name}: {error}" for name, error in timing.withheld.items()]
     if model is None:
@@ -109,10 +103,8 @@ def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path 
 
 def left_out_lines(timing: tuning.timing.Timing) -> list[str]:
     """Return a line for each reason why variants were left out."""
-    return report.sweeps.left_out_lines({
-        variant.name: f"{variant.row.status}: {variant.row.message}"
-        for variant in timing.points[0].variants if variant.name in timing.left_out
-    })  # fmt: skip
+    variants = [variant for variant in timing.points[0].variants if variant.name in timing.left_out]
+    return report.sweeps.left_out_lines({one.name: f"{one.row.status}: {one.row.message}" for one in variants})
 
 
 def timed_table(points: Sequence[tuning.timing.TimedPoint]) -> Table:
@@ -138,11 +130,10 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint]) -> Table:
         for variant in point.variants:
             predicted = variant.predicted
             low, high = (predicted and predicted.interval) or (None, None)
-            of_terms = predicted.terms if predicted else {}
             records.append({
                 **point.sizes, **_record(variant), "flags": " ".join(variant.row.flags),
                 "predicted_s": predicted and predicted.seconds, "low_s": low, "high_s": high,
-                **{f"term.{term}": of_terms.get(term) for term in terms},
+                **{f"term.{term}": predicted.terms.get(term) if predicted else None for term in terms},
             })  # fmt: skip
     return Table(columns, records, len(names) + 1)
 

@@ -19,20 +19,16 @@ from perfmodel.io import write_whole
 
 SCHEMA = "perfmodel.tuning/1"
 
-Budget = Annotated[
-    float | None, Option("--budget", min=0, help="Start no run after this many seconds, counting included.")
-]
-Keep = Annotated[
-    Path | None,
-    Option(
-        "--keep", metavar="FOLDER",
-        help="Add all runs to the store in this folder; the same command then continues. `fit` reads it too.",
-    ),
-]  # fmt: skip
-OfRoof = Annotated[
-    float | None,
-    Option("--of-roof", metavar="SHARE", help="Stop when a variant reaches this share of the device's roof, as 0.8."),
-]
+Budget = Annotated[float | None, Option(
+    "--budget", min=0, help="Start no run after this many seconds, counting included.",
+)]  # fmt: skip
+Keep = Annotated[Path | None, Option(
+    "--keep", metavar="FOLDER",
+    help="Add all runs to the store in this folder; the same command then continues. `fit` reads it too.",
+)]  # fmt: skip
+OfRoof = Annotated[float | None, Option(
+    "--of-roof", metavar="SHARE", help="Stop when a variant reaches this share of the device's roof, as 0.8.",
+)]  # fmt: skip
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
 
 
@@ -59,8 +55,7 @@ def tune_command(
     model, loaded = by.load(with_json=True), asked.load()
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(
-        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof,
-        keep=store,
+        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
         kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
         compare=tolerance != math.inf, statistics=known, jobs=1 if jobs is None else jobs,
         progress=output.CommandBar(failures=False), watch=_step_printer(),
@@ -78,15 +73,14 @@ def tune_command(
 
 def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
     """Return a function that prints a line for the variant that ran last, after a heading."""
-    file, begun = sys.stderr if output.settings().json else sys.stdout, False
+    file = sys.stderr if output.settings().json else sys.stdout
+    heading = [" run      took  expected      best   known  variant"]
 
     def show(tuned: tuning.tuned.Tuned) -> None:
-        nonlocal begun
         if output.settings().quiet:
             return
-        if not begun:
-            output.print_text(" run      took  expected      best   known  variant", file=file)
-            begun = True
+        while heading:
+            output.print_text(heading.pop(), file=file)
         last, best = tuned.tried[-1], tuned.best
         took = display.seconds_text(last.seconds) if last.seconds else last.status
         expected = "-" if last.expected is None else display.seconds_text(last.expected)
