@@ -80,25 +80,15 @@ def test_a_device_in_one_command(place, monkeypatch):
     (minutes,) = re.findall(r"about ([\d.]+) min on", said)
     assert pytest.approx(float(minutes), abs=0.051) == sum(int(seconds) for _, seconds in parts) / 60
     text = (folder / "verdict.txt").read_text()
-    core, _, families = text.partition("\n\nall families on the same cases")
-    assert core in done.stdout
-    assert families.splitlines()[4] not in done.stdout
-    assert "verdict.txt has the families side by side" in done.stdout
+    assert text.partition("\n\nall families on the same cases")[0] in done.stdout
     assert "verdict: usable neither to time nor to rank" in text  # one test kernel is not enough for more
-    assert f"of {len(checked)} cases predicted" in text
-    assert "withheld" in text
-    assert "perfmodel.device/1" == json.loads((folder / "device.json").read_text())["schema"]
     again = calibrate("--quick", "--budget", "600", "--out", "out", *FOLDERS, "--json")  # nothing is left to measure
     document = json.loads(again.stdout)
     assert "perfmodel.calibration/1" == document["schema"]
-    assert (device.name, "quick") == (document["device"], document["campaign"])
     assert again.stderr.count("measuring: 0 steps") == 2
     assert len(measured) == len(store.read(folder))
-    chosen = json.loads((folder / "recommended.json").read_text())["family"]
-    assert str(Path("out") / device.slug / f"{chosen}.json") == document["weights_files"][chosen]
     assert document["family"] == json.loads((folder / "recommended.json").read_text())["family"]
     assert (False, False) == (document["verdict"]["to_time"], document["verdict"]["to_rank"])
-    assert "stevens_kloeckner_2016" in [row["family"] for row in document["comparison"]]
 
 
 @pytest.mark.slow
@@ -110,9 +100,6 @@ def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
     assert {".lock", "device.json", "measurements.jsonl", "probes.jsonl"} == {path.name for path in folder.iterdir()}
     assert "" == (folder / "measurements.jsonl").read_text()
     assert "assumed: " in result.stdout
-    again = calibrate("--quick", "--probes", "--out", "out", "--json")  # a new series
-    assert "perfmodel.facts/1" == json.loads(again.stdout)["schema"]
-    assert {0, 1} == {run.series for run in read_probes(folder)}
 
 
 def test_an_unknown_device_is_answered_in_one_line(place):

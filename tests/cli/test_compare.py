@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import shutil
-from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -19,17 +17,13 @@ from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import RECORDED
-from perfmodel.display import in_words
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts, published
-from perfmodel.fitting import FamilyFits
 from perfmodel.models import find_family
-from perfmodel.report import predictions_csv
-from perfmodel.store import read
-from tests.fitting import by_hand
-from tests.recorded import INTEL, POCL, SIMULATED
+from tests.recorded import POCL, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+SHORT = DATA.with_name("calibrate-quick")
 LINEAR = "stevens_kloeckner_2016"
 BOTH = ("--family", LINEAR, "--family", "roofline")
 ONE = ("--family", LINEAR)
@@ -156,16 +150,15 @@ def test_several_devices_at_once(tmp_path):
     assert a["error"] <= b["error"]
 
 
-def test_the_roofline_of_the_committed_measurements(tmp_path):
-    result = run("--roofline", "--from", str(INTEL), "--picture", str(tmp_path / "roofline.png"))
+def test_the_roofline_of_measurements(tmp_path):
+    result = run("--roofline", "--from", str(SHORT), "--picture", str(tmp_path / "roofline.png"))
     assert 0 == result.exit_code, result.stderr
     assert b"\x89PNG" == (tmp_path / "roofline.png").read_bytes()[:4]
     assert "GB/s (measured, best median of" in result.stdout
-    found = json.loads(run("--roofline", "--from", str(INTEL), "--json").stdout)
-    shares = {one["kernel"]: one["share"] for one in found["kernels"]}
-    assert {"convolution", "matmul_variants", "nbody", "stencil"} <= set(shares)
-    assert 0 < min(shares.values()) < max(shares.values()) < 1.1
-    assert len(found["kernels"]) == len(run("--roofline", "--from", str(INTEL), "--csv").stdout.splitlines()) - 1
+    found = json.loads(run("--roofline", "--from", str(SHORT), "--json").stdout)
+    shares = [one["share"] for one in found["kernels"]]
+    assert 0 < min(shares) < max(shares) < 1.2
+    assert len(shares) == len(run("--roofline", "--from", str(SHORT), "--csv").stdout.splitlines()) - 1
 
 
 @pytest.mark.parametrize(
@@ -196,40 +189,3 @@ def test_test_kernels_of_another_device_are_refused(tmp_path):
     assert (2, True) == (result.exit_code, "another" in result.stderr)
     with pytest.raises(PerfModelError, match="level is 90"):
         judge_family(DATA, find_family(CORE), level=90)
-
-
-def test_a_row_is_judged_by_other_groups_than_its_own():
-    """An interval's factor for each test row, from the errors of the other groups' rows, in plain loops."""
-    judged = judge_family(DATA, find_family(CORE), level=0.6)
-    rows = list(csv.DictReader(StringIO(predictions_csv(judged.evaluations))))
-    fits = FamilyFits(read(DATA), find_family("stevens_kloeckner_2016"), tests=read(DATA / "test.jsonl"))
-    names = [fits.refits.table.names.index(name) for name in fits.design.names]
-    errors = by_weight(fits.rows, fits.predict_without_group(), names)
-    tests = by_weight(fits.rows[len(fits.seen) :], fits.predict_tests(), names)
-    predicted = {(row.kernel, in_words(row.parameters)): own for row, own in zip(fits.tests, tests, strict=True)}
-    found, widths = [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0], set()
-    assert 16 == len(found)
-
-    @cache
-    def half_width_without(group):
-        return by_hand.half_width([one for one in errors if one is not None and one[1] != group], 0.6)
-
-    for row in found:
-        _, group, rests_on = predicted[row["kernel"], row["sizes"]]
-        half = half_width_without(group)(rests_on)
-        assert pytest.approx(float(row["predicted_s"]) * math.exp(half), rel=1e-6) == float(row["high_s"])
-        widths.add(round(half, 6))
-    assert len(widths) > 1
-    assert math.inf not in widths
-
-
-def by_weight(rows, found, names):
-    """Of each row its error of log time, group, and what it rests on; None where withheld."""
-    cases = []
-    columns = found.seconds, found.by_weight, found.lack, found.private
-    for row, seconds, parts, lack, private in zip(rows, *columns, strict=True):
-        own = [abs(float(parts[i])) for i in names]
-        shares, error = [part / sum(own) for part in own], abs(math.log(row.seconds / abs(seconds)))
-        rests_on = by_hand.columns(shares, float(lack), float(private)) if seconds > 0 else ()
-        cases.append((max(error, 1e-3), row.group, rests_on) if seconds > 0 else None)
-    return cases

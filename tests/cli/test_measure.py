@@ -94,15 +94,6 @@ def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, said
     assert said in line
 
 
-def test_a_store_of_a_newer_schema_is_one_line(tmp_path, kernels):
-    path = tmp_path / "m.jsonl"
-    path.write_text('{"schema": "perfmodel.measurement/9"}\n')
-    result = perfmodel("--quick", "--store", path, "--kernels", kernels)
-    assert 2 == result.exit_code
-    (line,) = result.stderr.splitlines()
-    assert "perfmodel.measurement/9" in line
-
-
 def test_a_device_that_cannot_build_is_one_line(tmp_path, kernels, monkeypatch):
     from perfmodel.opencl import Health, selection
 
@@ -112,16 +103,6 @@ def test_a_device_that_cannot_build_is_one_line(tmp_path, kernels, monkeypatch):
     (line,) = result.stderr.splitlines()
     assert "unknown target CPU" in line
     assert not (tmp_path / "s").exists()
-
-
-def test_no_device_at_all_is_one_line(tmp_path, kernels, monkeypatch):
-    from perfmodel.opencl import selection
-
-    monkeypatch.setattr(selection, "devices", lambda: ())
-    result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", kernels)
-    assert 2 == result.exit_code
-    (line,) = result.stderr.splitlines()
-    assert "no OpenCL device was found" in line
 
 
 def test_classes_and_tags_choose(tmp_path, kernels):
@@ -202,7 +183,7 @@ def kernel():
 '''
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sine_is_measured_fitted_and_predicted_by_one_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, family = tmp_path / "s", "stevens_kloeckner_2016.json"
@@ -226,12 +207,6 @@ def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
     result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
     assert (2, []) == (result.exit_code, campaigns.asked)
     assert "calibrate the device first (perfmodel calibrate)" in result.stderr
-
-
-def test_data_of_no_kernel_are_one_line(campaigns):
-    result = perfmodel("--statistics", "j=3")
-    assert (2, 1) == (result.exit_code, len(result.stderr.splitlines()))
-    assert "--statistics was given without --for" in result.stderr
 
 
 def test_a_budget_says_what_it_leaves_out(tmp_path, kernels):

@@ -41,7 +41,7 @@ def test_the_roofline_has_roofs_with_their_values_in_the_legend():
         plot_roofline((), new_axes())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_roofline_of_measurements_is_legible():
     _, tests = measured_folder(POCL)
     check_legible(pm.plot.roofline(tests, title=tests.device))
