@@ -192,9 +192,7 @@ class _OwnVariants:
         """The predicted time of each ranked variant by its name [s]."""
         return {variant.name: variant.seconds for variant in self.ranking}
 
-    def terms(
-        self, bounding: BoundModels, timed: Measurements | None, model: FittedModel
-    ) -> tuple[KernelTerms, ...]:
+    def terms(self, bounding: BoundModels, timed: Measurements | None, model: FittedModel) -> tuple[KernelTerms, ...]:
         """Return the terms of each ranked variant, what bounds it, and its measured time."""
         took = {
             (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)

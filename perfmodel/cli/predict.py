@@ -306,19 +306,22 @@ def _bounds(
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """Return what bounds each variant, as text and numbers."""
     model, at, words = request.model, request.points[0], report.bounds
-    if model.family.name == analyses.balance.FAMILY:
-        balances = {v.name: analyses.balance.judge_balance(model, predictions.counts[v.name], at) for v in ranking}
-        return {name: {"text": words.balance_words(found), **asdict(found)} for name, found in balances.items()}
-    if model.family.name == analyses.benefits.FAMILY:
-        saved = {v.name: analyses.benefits.potential_benefits(model, predictions.counts[v.name], at) for v in ranking}
-        return {name: {"text": words.benefits_text(found), **asdict(found)} for name, found in saved.items()}
-    others, documents = analyses.report_models.bounds_beside(model), {}
+    others, documents = analyses.report_models.bounds_beside(model), dict[str, dict[str, Any]]()
+    judges: dict[str, tuple[Any, Any]] = {
+        analyses.balance.FAMILY: (analyses.balance.judge_balance, words.balance_words),
+        analyses.benefits.FAMILY: (analyses.benefits.potential_benefits, words.benefits_text),
+    }
     for variant in ranking:
-        bounds = others.bounds(predictions.counts[variant.name], at)
-        terms = analyses.report_data.kernel_terms(variant.name, "", "", variant, None, bounds)
-        lines, advice = words.bound_words(model.family, terms, rates.get(variant.name))
+        name, counts = variant.name, predictions.counts[variant.name]
+        if model.family.name in judges:
+            judge, text_of = judges[model.family.name]
+            found = judge(model, counts, at)
+            documents[name] = {"text": text_of(found), **asdict(found)}
+            continue
+        terms = analyses.report_data.kernel_terms(name, "", "", variant, None, others.bounds(counts, at))
+        lines, advice = words.bound_words(model.family, terms, rates.get(name))
         text = "\n".join([*lines, *(f"Try: {line}" for line in advice)])
-        documents[variant.name] = {"text": text, "bounds": lines, "advice": advice}
+        documents[name] = {"text": text, "bounds": lines, "advice": advice}
     return documents
 
 

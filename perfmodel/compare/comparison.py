@@ -167,7 +167,7 @@ def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
 MOST_CASES = 1000  # that error_table shows
 
 
-def error_table(rows: Sequence[Comparison]) -> str:
+def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
     """Return a table of predicted and measured times with geometric means of the relative error.
 
     Errors below 0.1 % count as 0.1 %. More than :data:`MOST_CASES` cases show only the means.
@@ -180,7 +180,7 @@ def error_table(rows: Sequence[Comparison]) -> str:
             table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in cases]
         table.append((kernel, "geometric mean", "", "", percent(cases.error)))
     table.append(("all", "geometric mean", "", "", percent(Comparisons(rows).error)))
-    return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
+    return "\n".join([columns_text(table, 2, width), *withheld_note(rows)])
 
 
 def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 from . import bounds, drawing, evaluation, html, pictures, plots, sizes, sweeps
-from .evaluation import document, evaluation_text, figures_table, predictions_csv, predictions_table, weights_table
+from .evaluation import document, evaluation_text, figures_table, predictions_csv, weights_table
 
 __all__ = [
     "bounds", "document", "drawing", "evaluation", "evaluation_text", "figures_table", "html", "pictures", "plots",
-    "predictions_csv", "predictions_table", "sizes", "sweeps", "weights_table",
+    "predictions_csv", "sizes", "sweeps", "weights_table",
 ]  # fmt: skip

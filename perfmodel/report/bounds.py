@@ -16,12 +16,11 @@ from perfmodel.report.pictures import LOWEST
 
 SUPPORTS = {COMPUTE_BOUND: OF_COMPUTING, MEMORY_BOUND: OF_MEMORY, TOO_LITTLE_PARALLELISM: OF_WAITING}
 """The advice of a model that agrees with each verdict of work and depth."""
-LEAST = 0.01
-"""Smallest share of the time of a benefit that is shown [1]."""
+LEAST = 0.01  # smallest share of the time of a benefit that is shown
 MEANS = {
     "itilp_s": "more independent instructions, or more sub-groups at once",
     "fp_s": "fewer instructions that are not floating-point arithmetic",
-    "serial_s": "less serialised work: barriers, divergent branches, bank conflicts",
+    "serial_s": "less serialised work (barriers, divergent branches, bank conflicts)",
     "memlp_s": "more memory requests at once",
 }
 
@@ -103,15 +102,7 @@ def bound_words(
 
 def benefits_text(benefits: Benefits) -> str:
     """Return what could be saved at most, as a sentence."""
-    saved = "; ".join(
-        f"{seconds_text(max(seconds, 0.0))} by {means}"
-        for seconds, means in (
-            (benefits.itilp_s, "more independent instructions or sub-groups"),
-            (benefits.fp_s, "fewer instructions other than floating-point arithmetic"),
-            (benefits.serial_s, "less serialised work (barriers, divergence, bank conflicts)"),
-            (benefits.memlp_s, "more memory requests at once"),
-        )
-    )
+    saved = "; ".join(f"{seconds_text(max(getattr(benefits, name), 0.0))} by {means}" for name, means in MEANS.items())
     hidden = f" ITILP_max is {benefits.most_itilp:.3g}: no latency must be hidden, so the first has no meaning."
     text = f"of {seconds_text(benefits.seconds)}, at most these times could be saved: {saved}."
     return text + hidden * (benefits.most_itilp <= 1)

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from perfmodel.analyses.roofline import KernelPoint, roof_values
-from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
-from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
+from perfmodel.compare import PROTOCOLS, Evaluation, comparison
+from perfmodel.compare.comparison import error_table, unranked_note
 from perfmodel.compare.protocols import TESTLESS, Judged
 from perfmodel.display import Column, Table, columns_text, csv_text, finite, percent, rate_text
 from perfmodel.facts import KEYS, DeviceFacts
@@ -23,17 +23,16 @@ COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
 
 
 def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
-    """Return both tables and the figures of every protocol as text."""
-    tested = [family.evaluations[0] for family in judged]
-    tests = "measured" if tested[0].protocol in TESTLESS else "test"
-    where = "; ".join(f"{_where(family)}, {family.model.clock_text}" for family in judged)
-    title = f"Table 1. Times of {tests} kernels (protocol {tested[0].protocol}): {where}"
-    parts = [f"{title}\n\n{predictions_table(tested, width)}"]
+    """Return both tables of each family and device, and the figures of every protocol, as text."""
+    parts = []
     for family in judged:
-        model = family.model
+        model, tested = family.model, family.evaluations[0]
+        tests = "measured" if tested.protocol in TESTLESS else "test"
+        where = f"{model.family.name} on {model.device}"
+        title = f"Table 1. Times of {tests} kernels (protocol {tested.protocol}): {where}, {model.clock_text}"
+        parts.append(f"{title}\n\n{error_table(tested.rows, width)}")
         table = weights_table(model.weights, model.units, model.standard_errors, width)
-        notes = [f"note: {note}" for note in model.notes]
-        parts.append("\n".join([f"Table 2. Weights: {_where(family)}\n\n{table}", *notes]))
+        parts.append("\n".join([f"Table 2. Weights: {where}\n\n{table}", *(f"note: {note}" for note in model.notes)]))
     parts.append(f"Figures\n\n{figures_table([e for family in judged for e in family.evaluations], width)}")
     return "\n\n\n".join(parts)
 
@@ -49,30 +48,6 @@ def weights_table(
         cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
         rows.append((name, f"{value:.3e}", *cells, units[name]))
     return columns_text(rows, 1, width)
-
-
-def predictions_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
-    """Return Table 1: a row for each case, with the measured and the predicted time on each device.
-
-    Errors below 0.1 % count as 0.1 % in the geometric means.
-    """
-    rows = [row for evaluation in evaluations for row in evaluation.rows]
-    by_case = [{_case(row): row for row in evaluation.rows} for evaluation in evaluations]
-    several = len(evaluations) > 1
-    head = ["kernel", "variant", "sizes", *("measured", "predicted", "error") * len(evaluations)]
-    table = [head + ["all devices"] * several]
-    for kernel in sorted(kernels(rows)):
-        for case in dict.fromkeys(_case(row) for row in rows if row.kernel == kernel):
-            cells = (time_cells(cases[case]) if case in cases else ("-",) * 3 for cases in by_case)
-            table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
-        table.append(_means(kernel, [[r for r in evaluation.rows if r.kernel == kernel] for evaluation in evaluations]))
-    table.append(_means("all", [evaluation.rows for evaluation in evaluations]))
-    lines = [columns_text(table, 3, width)]
-    for place, evaluation in enumerate(evaluations, 1):
-        if several:
-            lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {evaluation.family} on {evaluation.device}")
-        lines += withheld_note(evaluation.rows)
-    return "\n".join(lines)
 
 
 FIGURES = (
@@ -139,21 +114,6 @@ def document(judged: Sequence[Judged]) -> dict[str, Any]:
 
 def _finite(record: Mapping[str, Any]) -> dict[str, Any]:
     return {key: finite(value) for key, value in record.items()}
-
-
-def _where(family: Judged) -> str:
-    return f"{family.model.family.name} on {family.model.device}"
-
-
-def _case(row: Comparison) -> tuple[str, str, str]:
-    return row.kernel, row.form, row.sizes
-
-
-def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
-    """Return the row of geometric means of each device, and over several devices."""
-    means = [cell for part in parts for cell in ("", "", percent(summarise(part).error))]
-    overall = [percent(summarise([row for part in parts for row in part]).error)] if len(parts) > 1 else []
-    return [name, "", "geometric mean", *means, *overall]
 
 
 ROOFLINE_SCHEMA = "perfmodel.roofline/1"

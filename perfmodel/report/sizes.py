@@ -66,9 +66,7 @@ def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
     return [list(group) for _, group in groupby(order, key=keys.__getitem__)]
 
 
-def panels_of(
-    rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], str], tuple[Lead, ...]]
-) -> list[Panel]:
+def panels_of(rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], str], tuple[Lead, ...]]) -> list[Panel]:
     """Return a panel for each combination of the other sizes; `leads` finds the fastest variant by ranges."""
     points = [ranking.sizes for ranking in rankings]
     across = varying(points)[0]

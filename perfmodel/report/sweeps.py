@@ -138,10 +138,7 @@ def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
     >>> noted_lines([("a", "lacks circular_32"), ("b", "lacks circular_64"), ("c", "takes 1 s"), ("d", "takes 2 s")], 4)
     ['a: lacks circular_32', 'b: lacks circular_64', 'c and d: takes 1 s']
     """
-    return [
-        str(text) if len(names) == every > 1 else f"{_listed(names)}: {text}"
-        for names, text in _by_reason(notes)
-    ]  # fmt: skip
+    return [str(text) if len(names) == every > 1 else f"{_listed(names)}: {text}" for names, text in _by_reason(notes)]
 
 
 def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], object]]:

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.counts import KernelCounts
-from perfmodel.errors import DocumentError
 from tests.cli.documents import document
 
 
@@ -161,14 +159,3 @@ def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fit
         name, *options = command
         result = perfmodel(name, "narrow.py", "--variant", variant, "-p", f"n={more}", *options)
         assert (2, True) == (result.exit_code, said in " ".join(result.stderr.split())), result.stderr
-
-
-def test_types_of_sizes_are_kept_with_the_counts_and_int32_is_not_written(perfmodel):
-    Path("narrow.py").write_text(NARROW)
-    found = document(perfmodel("count", "narrow.py", "--json"))["variants"]
-    assert [{"n": "int8"}, None, {"n": "int64"}] == [one["counts"].get("types") for one in found.values()]
-    for one in found.values():
-        counts = KernelCounts.from_json(one["counts"])
-        assert (one["counts"].get("types", {}), one["counts"]) == (counts.types, counts.to_json())
-    with pytest.raises(DocumentError, match=r"has types = \{'n': 'float32'\}"):
-        KernelCounts.from_json({**found["narrow"]["counts"], "types": {"n": "float32"}})

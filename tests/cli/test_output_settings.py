@@ -6,10 +6,8 @@ import sys
 import warnings
 
 import pytest
-import typer
 from loopy.diagnostic import WriteRaceConditionWarning
 
-from perfmodel.cli import program as commands
 from perfmodel.cli.output import (
     NARROWEST,
     CommandBar,
@@ -24,15 +22,6 @@ from perfmodel.cli.output import (
 from perfmodel.errors import OptionError, OutputError, PerfModelError, SetAsideWarning, underlined
 from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
-
-GROUP = typer.main.get_group(commands.application()).commands
-
-
-@pytest.mark.parametrize("name", [name for name in commands.COMMANDS if name != "data"])
-def test_every_command_has_them(name):
-    parameters = GROUP[name].get_params(typer.Context(GROUP[name]))
-    options = {option for parameter in parameters for option in parameter.opts}
-    assert {"--json", "--quiet", "-q", "--verbose", "-v"} <= options
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])

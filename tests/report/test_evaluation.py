@@ -14,7 +14,7 @@ from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import Comparison, Evaluation
 from perfmodel.compare.protocols import Judged
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.report import document, figures_table, predictions_csv, predictions_table
+from perfmodel.report import document, figures_table, predictions_csv
 from perfmodel.report.evaluation import evaluation_text, roofline_document, roofline_text
 from tests.fitting.test_family_fits_weights import measurements
 from tests.fitting.test_throughput_roofs import facts, measured
@@ -28,30 +28,6 @@ FIRST = Evaluation(
         Comparison("sum", {"n": 1}, 2e-3, None, ("launches", "work_groups")),
     ),
 )  # fmt: skip
-SECOND = replace(FIRST, device="second", rows=(Comparison("copy", {"n": 2}, 4.0, 4.1, variant={"w": [8, 4]}),))
-
-
-def test_table_one_of_one_device():
-    expected = """\
-kernel  variant  sizes           measured  predicted   error
-copy    w=8x4    n=1                  1 s      1.1 s  10.0 %
-copy    w=8x4    n=2                  1 s     600 ms  40.0 %
-copy             geometric mean                       20.0 %
-sum              n=1                 2 ms   withheld       -
-sum              geometric mean                            -
-all              geometric mean                       20.0 %
-1 of 3 predictions withheld; never measured: launches, work_groups"""
-    assert expected == predictions_table([FIRST])
-
-
-def test_table_one_of_two_devices():
-    lines = predictions_table([FIRST, SECOND]).splitlines()
-    cells = [line.split() for line in lines]
-    assert ["copy", "w=8x4", "n=1", "1", "s", "1.1", "s", "10.0", "%", "-", "-", "-"] == cells[1]
-    # (0.1 * 0.4 * 0.025) ** (1/3) is 0.1
-    assert ["20.0", "%", "2.5", "%", "10.0", "%"] == cells[3][3:]
-    assert ["20.0", "%", "2.5", "%", "10.0", "%"] == cells[6][3:]
-    assert "columns 7 to 9: family on second" == lines[-1]
 
 
 def test_the_predictions_as_csv():
