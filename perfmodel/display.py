@@ -103,13 +103,7 @@ def bytes_text(size: float) -> str:
 
 
 def percent(error: float | None) -> str:
-    """Return a share in per cent, or a dash for None and NaN.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(None), percent(float("inf"))
-    ('12.3 %', '-', 'inf')
-    """
+    """Return a share in per cent, or a dash for None and NaN."""
     if error is None or math.isnan(error):
         return NONE
     return f"{100 * error:.1f} %" if math.isfinite(error) else "inf"
@@ -144,11 +138,6 @@ def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable
 
     The first row is the heading. The middle of more than :data:`MOST_ROWS` other rows is replaced by one row.
     The first `left` columns are aligned left.
-
-    Examples
-    --------
-    >>> html_table([("n", "time"), ("<8", "1 s")])
-    '<table><tr><th style="text-align:left">n</th><th>time</th></tr><tr><td style="text-align:left">&lt;8</td>...
     """
     head, *body = rows
     if len(body) > MOST_ROWS:
@@ -167,13 +156,7 @@ def _row(cells: Sequence[str], tag: str, left: int) -> str:
 
 
 def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> DataFrame:
-    """Return records as a pandas ``DataFrame``, with these columns even without a record.
-
-    Raises
-    ------
-    MissingExtraError
-        pandas is not installed.
-    """
+    """Return records as a pandas ``DataFrame``, with these columns even without a record."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -220,15 +203,7 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None
 
 
 def wrapped_text(text: str, width: int | None = None) -> str:
-    r"""Return a text whose long lines are broken between words.
-
-    Examples
-    --------
-    >>> print(wrapped_text("a  b\nnote: this line is long", 16))
-    a  b
-    note: this line
-      is long
-    """
+    """Return a text whose long lines are broken between words."""
     if width is None:
         return text
     return "\n".join(
@@ -254,11 +229,7 @@ def _total(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _cut(cell: str, most: int) -> str:
-    """Return a cell without its middle.
-
-    >>> _cut("global_load_32_stride1", 12)
-    'globa...ide1'
-    """
+    """Return a cell without its middle."""
     if len(cell) <= most:
         return cell
     head = (most - 2) // 2
@@ -291,17 +262,6 @@ class Table:
     """Records that are shown as text and HTML (the columns) and as CSV (all keys).
 
     A value that is None, NaN or missing shows a dash.
-
-    Examples
-    --------
-    >>> table = Table([Column("kernel", "kernel"), Column("time", "seconds", seconds_text)],
-    ...               [{"kernel": "axpy", "seconds": 0.001, "visits": 3}])
-    >>> print(table.text())
-    kernel  time
-    axpy    1 ms
-    >>> print(table.csv(), end="")
-    kernel,seconds,visits
-    axpy,0.001,3
     """
 
     columns: Sequence[Column]

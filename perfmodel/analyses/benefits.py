@@ -39,16 +39,7 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 
 @dataclass(frozen=True)
 class Benefits:
-    """The time of a kernel, and how much of it could be saved [s].
-
-    Examples
-    --------
-    The baseline of section 4.1.2, which names no unit, with an ideal of 1000:
-
-    >>> baseline = Benefits(16759, 500, 500, 1000, 200, itilp_s=6068, memlp_s=0, fp_s=9691, serial_s=0)
-    >>> baseline.largest, baseline.seconds
-    ('fp', 16759)
-    """
+    """The time of a kernel, and how much of it could be saved [s]."""
 
     compute_s: float  # T_comp, without launches
     memory_s: float  # T_mem

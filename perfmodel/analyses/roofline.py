@@ -214,13 +214,7 @@ ABOVE = "a higher clock than for the roofs, data kept in a cache, or too short a
 
 
 def above_lines(points: Iterable[KernelPoint]) -> list[str]:
-    """Return a line on the kernels that are above a roof, where some are.
-
-    Examples
-    --------
-    >>> above_lines([KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.21, "memory")])
-    ['above 100 % of the roof (axpy): a higher clock than for the roofs, data kept in a cache, or too short a time']
-    """
+    """Return a line on the kernels that are above a roof, where some are."""
     names = dict.fromkeys(point.kernel for point in points if point.share > 1)
     return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []
 

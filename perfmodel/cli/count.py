@@ -111,13 +111,7 @@ def _features_at(counts: KernelCounts, points: Points) -> dict[str, list[float]]
 
 
 def dtypes(given: Iterable[str] | None) -> dict[str, str]:
-    """Return the types in ``--dtype`` options.
-
-    Examples
-    --------
-    >>> dtypes(["a=float32", "b = int8"])
-    {'a': 'float32', 'b': 'int8'}
-    """
+    """Return the types in ``--dtype`` options."""
     types = {}
     for text in given or ():
         name, _, value = (part.strip() for part in text.partition("="))

@@ -29,13 +29,7 @@ _NUMBER = re.compile(rf"(\d+(?:_\d+)*(?:\.\d*)?)(?:[eE](\d{{1,2}}))?({'|'.join(S
 
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
-    """Return the sizes of ``-p`` options, one for each name.
-
-    Examples
-    --------
-    >>> sizes(["n=1Ki", "m = 8"])
-    {'n': 1024, 'm': 8}
-    """
+    """Return the sizes of ``-p`` options, one for each name."""
     lists = size_lists(options)
     for name, values in lists.items():
         if len(values) > 1:
@@ -79,13 +73,7 @@ def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[di
 
 
 def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
-    """Return the sizes of each name in one option.
-
-    Examples
-    --------
-    >>> parse_sizes("n=1Ki,2**11"), parse_sizes("n=256..1500, m = 1000:2000:500")
-    ({'n': (1024, 2048)}, {'n': (256, 512, 1024, 1500), 'm': (1000, 1500, 2000)})
-    """
+    """Return the sizes of each name in one option."""
     lists: dict[str, list[int]] = {}
     name = ""
     try:
@@ -105,13 +93,7 @@ def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def parse_span(text: str, option: str) -> tuple[str, int, int]:
-    """Return the name and both ends of ``n=16:4096``.
-
-    Examples
-    --------
-    >>> parse_span("n=16:4Ki", "--crossover")
-    ('n', 16, 4096)
-    """
+    """Return the name and both ends of ``n=16:4096``."""
     try:
         name, low, high = (part.strip() for part in re.split("[=:]", _short(text)))
         span = _size(low), _size(high)

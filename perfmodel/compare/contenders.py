@@ -17,7 +17,6 @@ from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, fol
 from perfmodel.display import columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
-from perfmodel.facts import Fact
 from perfmodel.fitting.design import evaluate_rows, fit_to_design
 from perfmodel.fitting.device_folder import recorded_folder, samples_of
 from perfmodel.fitting.family_fits import FamilyFits
@@ -37,37 +36,22 @@ COLUMNS = (
     "fit_s", "predict_s", "withheld", "problem",
 )  # fmt: skip
 """Keys of :func:`records`."""
-#: Protocols by which families are compared where there are test kernels; the third one needs a fit for each size.
-COMPARED = ("A", "B")
-LEVEL = 0.9
-"""Level of the intervals without test kernels."""
+COMPARED = ("A", "B")  # the protocols where there are test kernels; "sizes" would need a fit for each size
+LEVEL = 0.9  # of the intervals without test kernels
 
 
 @dataclass(frozen=True, repr=False)
 class Contender(FrozenValue):
-    """The figures of a family on a device, on the cases that all families predict.
-
-    Parameters
-    ----------
-    fit_s, predict_s
-        Time of one fit to all measurement kernels, and of one prediction of a counted kernel [s].
-    evaluations
-        One for each of :data:`COMPARED`, and without test kernels one for each of
-        :data:`~perfmodel.compare.protocols.RECORDED`, with the cases that every contender predicts.
-    withheld
-        Cases that this family withheld, by the first of these protocols.
-    problem
-        Reason why it could not be fitted.
-    """
+    """The figures of a family on a device, on the cases that all families predict."""
 
     family: str
     device: str
     weights: int = 0  # number of fitted weights
-    fit_s: float = float("nan")
-    predict_s: float = float("nan")
-    evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
-    withheld: int = 0
-    problem: str = ""
+    fit_s: float = float("nan")  # of one fit to all measurement kernels
+    predict_s: float = float("nan")  # of one prediction of a counted kernel
+    evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)  # by A and B, or the RECORDED protocols
+    withheld: int = 0  # cases that this family withheld, by the first of these protocols
+    problem: str = ""  # why it could not be fitted
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -221,32 +205,17 @@ def _case(row: Comparison) -> tuple[str, str, str]:
 
 
 def contenders(
-    folder: Path,
-    names: tuple[str, ...] = (),
-    given_facts: bool = False,
-    progress: Progress | None = None,
+    folder: Path, names: tuple[str, ...] = (), progress: Progress | None = None,
     made: Mapping[str, FamilyFits] = MappingProxyType({}),
-    given: Mapping[str, Fact] | None = None,
-) -> Contenders:
-    """Fit families to a folder's measurements and judge them on the same cases.
+) -> Contenders:  # fmt: skip
+    """Fit families, all by default, to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged twice: with the
-    weight fitted, and as ``<name> (measured)`` with the derived weight.
-
-    Parameters
-    ----------
-    names
-        Names of the families; all by default.
-    given_facts
-        Whether a family that needs an unknown fact of the device is left out; by default the fact is fitted.
-    made
-        Existing fits of families to the folder, by name.
-    given
-        Facts of the device, by key, that replace the known ones.
+    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has existing fits to the folder by name.
     """
-    chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
+    chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=True)
     first, bar = next(iter(made.values()), None), progress or Silent()
-    plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False, given)
+    plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False)
     samples = first.samples if first else samples_of(folder, plain)
 
     def fits_of(family: Family, known: Measurements) -> FamilyFits:

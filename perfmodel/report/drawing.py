@@ -79,12 +79,12 @@ class Grid:
         return min((row[column] for row in self.values if math.isfinite(row[column])), default=math.nan)
 
 
-def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
+def empty_figure(width: float, height: float) -> Figure:
     """Return a figure of a width and height in inches, which needs no window and no ``pyplot``."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout=layout)
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -184,25 +184,13 @@ RANGE = (0.05, 5.0)
 
 
 def style(place: int) -> tuple[str, str]:
-    """Return the colour's name and the marker of the kernel with this number.
-
-    Examples
-    --------
-    >>> style(0), style(7)[0] == style(0)[0], len({style(place) for place in range(56)})
-    (('blue', 'o'), True, 56)
-    """
+    """Return the colour's name and the marker of the kernel with this number."""
     names = ("blue", "vermilion", "green", "purple", "orange", "sky", "black")
     return names[place % len(names)], MARKERS[place % len(MARKERS)]
 
 
 def ink(red: float, green: float, blue: float) -> str:
-    """Return the colour of text on a background with parts from 0 to 1: black or white, by the contrast of WCAG 2.
-
-    Examples
-    --------
-    >>> ink(1, 1, 0.9), ink(0.4, 0.15, 0.02)
-    ('black', 'white')
-    """
+    """Return the colour of text on a background with parts from 0 to 1: black or white, by the contrast of WCAG 2."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"

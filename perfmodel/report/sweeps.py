@@ -72,14 +72,7 @@ Ties: TypeAlias = Mapping[int, Sequence[str]]
 
 
 def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
-    """Return a line for each lead; neighbouring leads are one line if their variants tie at all ends.
-
-    Examples
-    --------
-    >>> both = ["a", "b"]
-    >>> leads_lines([Lead("a", 8, 15), Lead("b", 16, 31)], "n", {8: both, 15: both, 16: both, 31: both})
-    ['n from 8 to 31: a or b, which cannot be distinguished (a to 15, then b)']
-    """
+    """Return a line for each lead; neighbouring leads are one line if their variants tie at all ends."""
     lines, place = [], 0
     while place < len(leads):
         end = place + 1
@@ -152,11 +145,7 @@ def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], obj
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; of many or long names only the first.
-
-    >>> _listed([f"width=16 height={2**k} tile=local" for k in range(9)])
-    'width=16 height=1 tile=local, width=16 height=2 tile=local and 7 more'
-    """
+    """Return names as ``a, b and c``; of many or long names only the first."""
     most = min(len(names), MOST_NAMES)
     while most > 2 and len(", ".join(names[:most])) > LONGEST:
         most -= 1

@@ -45,7 +45,7 @@ class Folder(Rows):
 def told(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
-    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts, given=None: (measured, tests))
+    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts: (measured, tests))
     monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows.with_facts(FOUND))
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
@@ -63,13 +63,6 @@ def test_a_family_whose_weight_was_measured_is_judged_twice(told):
     assert ("families on stand-in", 4) == said[0][:2]
     assert ["plain", "waiting", "waiting (measured)"] == [note for note in said[1:] if ":" not in note]
     assert any(note.startswith("needy: ") and "unheard_of" in note for note in said[1:])
-
-
-def test_without_fitted_facts_only_the_measured_one_is_judged(told):
-    found = {one.family: one for one in contenders(Path("d"), ("waiting",), given_facts=True)}
-    assert "launch_s" in found["waiting"].problem
-    assert () == found["waiting"].evaluations
-    assert "" == found["waiting (measured)"].problem
 
 
 def test_a_family_that_does_not_exist(tmp_path):
@@ -121,7 +114,7 @@ def test_facts_are_chosen_by_samples_too_as_evaluate_chooses_them(monkeypatch):
     alike = [row for row, crowd in zip(truth.rows, crowds, strict=True) if crowd == common]
     rows = tuple(replace(row, group=f"g{i % 2}") for i, row in enumerate(alike))
     measured, tests = replace(truth, rows=rows, facts=told), replace(truth, rows=truth.rows[::3], facts=told)
-    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts, given=None: (measured, tests))
+    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts: (measured, tests))
     monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows)
     monkeypatch.setattr(module, "find_family", {"toy": CHOOSING}.__getitem__)
 

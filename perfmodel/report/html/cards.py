@@ -90,14 +90,7 @@ def kernel_card(
 
 
 def caution_words(family: Family, caution: Caution) -> str:
-    """Return a caution about a prediction at one size in words.
-
-    Examples
-    --------
-    >>> from perfmodel.models import families
-    >>> caution_words(families()["bottleneck"], FarOutside("power", (1e9, 1e9), (10, 1000)))
-    'Far outside of the measurements: a power occurs 1e+09 times, measured were 10 to 1e+03.'
-    """
+    """Return a caution about a prediction at one size in words."""
     if not isinstance(caution, FarOutside) or caution.sizes or not math.isfinite(caution.values[0]):
         return str(caution)
     numbers = (caution.values[0], *caution.measured)

@@ -116,15 +116,7 @@ def _trace(one: Series) -> dict[str, Any]:
 
 
 def plotly_text(text: str, width: int = WIDTH) -> str:
-    """Return a text for plotly: escaped, and broken into lines.
-
-    Examples
-    --------
-    >>> plotly_text("<script>1 & 2</script>")
-    '&lt;script&gt;1 &amp; 2&lt;/script&gt;'
-    >>> plotly_text("one two three", 8)
-    'one two<br>three'
-    """
+    """Return a text for plotly: escaped, and broken into lines."""
     return "<br>".join(escape(line, quote=False) for line in wrap(text, width))
 
 

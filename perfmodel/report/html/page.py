@@ -124,13 +124,7 @@ def policy(scripts: tuple[str, ...]) -> str:
 
 
 def json_text(value: Any) -> str:
-    r"""Return JSON for an HTML script element: no character begins a tag.
-
-    Examples
-    --------
-    >>> json_text({"a": "</script>&"})
-    '{"a":"\\u003c/script\\u003e\\u0026"}'
-    """
+    """Return JSON for an HTML script element: no character begins a tag."""
     text = documents.json_text(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
