@@ -98,7 +98,8 @@ def test_measured_beside_predicted(here):
         assert pytest.approx(row["predicted"]["seconds"] / row["seconds"]) == row["factor"]
         low, high = row["predicted"]["interval"]
         assert (low <= row["seconds"] <= (high or row["seconds"])) == row["inside"]
-        assert pytest.approx(row["predicted"]["seconds"]) == sum(row["predicted"]["terms"].values())
+        terms = row["predicted"]["terms"].values()
+        assert pytest.approx(row["predicted"]["seconds"]) == sum(term["seconds"] for term in terms)
     assert sorted(rows, key=lambda name: rows[name]["seconds"]) == point["order_measured"]
     assert ["large", "small"] == point["order_predicted"]
     assert pytest.approx(rows["large"]["seconds"] / min(row["seconds"] for row in rows.values()) - 1) == point["regret"]
