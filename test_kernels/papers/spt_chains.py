@@ -7,8 +7,8 @@ oversubscription and instruction-level parallelism, as in figure 4.3.
 
 from __future__ import annotations
 
+from measurement_kernels.spt_throughput import WIDTH, chains, chains_reference
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.chains import WIDTH, chains, chains_reference
 
 MAGNITUDES = (0, 2, 4, 6)
 

@@ -73,6 +73,8 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
         return self.of_form({expr.name: 1})
 
     def map_constant(self, expr: Any) -> isl.PwAff:
+        if int(expr) != expr:
+            raise TypeError(f"{expr} is not an integer")
         return self.pw_zero + int(expr)
 
     def map_min(self, expr: p.Min | p.Max) -> isl.PwAff:
@@ -375,7 +377,7 @@ class Domains:
     def _restrict(self, points: isl.Set, condition: Condition) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
         """Return the points under a condition, its probability, and why they are not exact."""
         expr, truth = condition
-        where = None if _is_fractional(expr) else condition_to_set(points.get_space(), expr)
+        where = condition_to_set(points.get_space(), expr)
         if where is not None:
             part = points.intersect(where) if truth else points.subtract(where)
             return part.coalesce(), Fraction(1), ()
@@ -437,17 +439,6 @@ def constants(kernel: lp.LoopKernel) -> dict[str, int]:
         if not others and isinstance(first, lp.Assignment) and not first.predicates
         and isinstance(first.expression, (int, np.integer)) and isinstance(first.assignee, p.Variable)
     }  # fmt: skip
-
-
-def _is_fractional(expr: object) -> bool:
-    """Whether there is a fraction in a test, such as 0.5*i < 1, which Loopy's sets round to an integer."""
-    if isinstance(expr, (float, np.floating)):
-        return not float(expr).is_integer()
-    if isinstance(expr, p.Comparison):
-        return _is_fractional(expr.left) or _is_fractional(expr.right)
-    if isinstance(expr, (p.Sum, p.Product, p.LogicalAnd, p.LogicalOr, p.Min, p.Max)):
-        return any(map(_is_fractional, expr.children))
-    return isinstance(expr, p.Quotient) or (isinstance(expr, p.LogicalNot) and _is_fractional(expr.child))
 
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:

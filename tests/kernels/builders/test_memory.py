@@ -6,11 +6,11 @@ import loopy as lp
 import numpy as np
 import pytest
 
+from measurement_kernels.spt_throughput import WIDTH, chains, chains_reference
 from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.features import stride_class
 from perfmodel.kernels.builders.arithmetic import CHAINS, chain_kernel
-from perfmodel.kernels.builders.chains import WIDTH, chains, chains_reference
 from perfmodel.kernels.builders.memory import copied, strided, tile_copy
 
 
