@@ -107,8 +107,6 @@ def _assumed(probe: str, facts: DeviceFacts) -> str:
     return "what the system reports, else usual numbers"
 
 
-# {{{ impossible times
-
 def disturbed(run: ProbeRun) -> str:
     """Return what is impossible among the times of a visit; "" if nothing is.
 
@@ -177,9 +175,6 @@ _CHECKS: Mapping[str, Callable[[ProbeRun], Iterator[str]]] = MappingProxyType({
     probed.BARRIERS: _barriers, probed.OVERLAP: _overlap,
 })  # fmt: skip
 
-# }}}
-
-# {{{ contradictions
 
 @dataclass(frozen=True)
 class _Witness:
@@ -265,5 +260,3 @@ def _rates(facts: DeviceFacts) -> Iterator[_Property]:
         if bandwidth.value < least:
             bound = _Witness("one load at a time gives", least)
             yield "the bandwidth of memory", [bandwidth, bound], [], "a kernel streams as those did"
-
-# }}}

@@ -137,8 +137,6 @@ def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     return {key: fact for rule in rules for key, fact in rule(runs).items()}
 
 
-# {{{ caches
-
 @dataclass(frozen=True)
 class CurveStep:
     """One step of a curve: the measured positions around its middle, and the heights of the plateaus around it."""
@@ -323,10 +321,6 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
         last += 1
     return float(grid[first] + grid[last]) / 2
 
-# }}}
-
-
-# {{{ execution
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
     """Return the lanes that run in step; 0 unless the ratios fall from about 2 to about 1, or are about 1 always."""
@@ -466,5 +460,3 @@ def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     bound = " or more" if p == MOST else " or less" if p == LEAST else ""
     source = f"measured, {len(usable)} kernels with memory, arithmetic and both: {p:.3g}{bound}"
     return {"overlap_exponent": Fact(p, "", source)}
-
-# }}}

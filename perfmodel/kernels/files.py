@@ -179,12 +179,11 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
     wanted = "a dict of each parameter's name to a tuple of its values"
     if not isinstance(values, dict):
         raise _wrong_type(path, "space()", values, wanted)
-    plain = dict(dict.items(values))
-    for name, one in plain.items():
+    for name, one in values.items():
         if not isinstance(name, str) or not isinstance(one, list | tuple | range):
             raise _wrong_type(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
     allowed = names.get("allowed")
-    return Space(build, plain, [_surrounded(path, allowed)] if callable(allowed) else [])
+    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
 
 
 def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -225,16 +224,13 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
             raise _wrong_type(path, "kernel()", value, "a loopy.TranslationUnit")
         return {"kernel": value}
     allowed = "a non-empty dict of name to loopy.TranslationUnit"
-    if not isinstance(value, dict) or not dict.__len__(value):
+    if not isinstance(value, dict) or not value:
         raise _wrong_type(path, "variants()", "an empty dict" if isinstance(value, dict) else value, allowed)
-    plain = dict(dict.items(value))  # the methods of a subclass are the user's own
-    for key, unit in plain.items():
+    for key, unit in value.items():
         if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
             raise _wrong_type(path, "variants()", f"{key!r}: {type(unit).__name__}", allowed)
-    return {str.__str__(key): unit for key, unit in plain.items()}
+    return dict(value)
 
-
-# {{{ running a file
 
 _neighbours: dict[str, Path] = {}  # folders of the modules next to kernel files, by their names
 
@@ -366,10 +362,6 @@ def _is_in(folder: Path, module: ModuleType | None) -> bool:
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and folder in Path(file).parents
 
-# }}}
-
-
-# {{{ to other processes
 
 #: Every process has these modules in the same versions, so their definitions are pickled by name.
 _EVERYWHERE = frozenset({"builtins", "perfmodel", *sys.stdlib_module_names})
@@ -440,5 +432,3 @@ def _functions(value: Any) -> Iterator[Callable[..., Any]]:
     elif isinstance(value, tuple | list) or hasattr(value, "items"):
         for item in value if isinstance(value, tuple | list) else value.values():
             yield from _functions(item)
-
-# }}}

@@ -147,7 +147,7 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
     if math.prod(counts.values()) > MOST:
         product = " * ".join(f"{count} of {name}" for name, count in counts.items())
         raise SpaceError(f"the space has more than {MOST} configurations ({product} values)", "give fewer values")
-    tuples = {str.__str__(name): tuple(values) for name, values in given.items()}
+    tuples = {name: tuple(values) for name, values in given.items()}
     for name, values in tuples.items():
         if (twice := _twice(values)) is not None:
             raise SpaceError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")

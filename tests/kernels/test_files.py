@@ -31,25 +31,6 @@ def test_variants_keep_their_names_and_win_over_kernel(file):
     assert ["b", "a"] == list(load_file(path))
 
 
-def test_subclasses_of_text_and_dict_are_made_plain(file):
-    path = file(KERNEL + """
-
-class Name(str):
-    def __str__(self):
-        raise ValueError
-    __hash__ = str.__hash__
-
-class Odd(dict):
-    def items(self):
-        raise ValueError
-
-def variants():
-    return Odd({Name("a/b"): kernel()})
-""")
-    (name,) = load_file(path)
-    assert (str, "a/b") == (type(name), name)
-
-
 def test_what_a_file_prints_stays_off_standard_output(file, capsys):
     load_file(file("print('hello')\n" + KERNEL))
     assert "" == capsys.readouterr().out

@@ -97,8 +97,6 @@ class Walk(Mapper):  # type: ignore[misc]
             self.operand = values.text_of(expr)
         return dtype
 
-    # {{{ accesses
-
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
     ) -> Type[Any]:
@@ -229,10 +227,6 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_sub_array_ref(self, expr: lp.symbolic.SubArrayRef, scope: Scope) -> Type[Any]:
         return values.memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
 
-    # }}}
-
-    # {{{ literals and casts
-
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
         if isinstance(expr, np.integer):  # Loopy writes u if it is unsigned, and l if its type holds more than an int
             limits = np.iinfo(expr.dtype)
@@ -254,10 +248,6 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_type_cast(self, expr: lp.symbolic.TypeCast, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope)
         return np.dtype(expr.type.numpy_dtype)
-
-    # }}}
-
-    # {{{ arithmetic
 
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
@@ -407,10 +397,6 @@ class Walk(Mapper):  # type: ignore[misc]
         self.note(dtype, "bitwise", scope, (self.operand,))
         return dtype
 
-    # }}}
-
-    # {{{ tests, branches and calls
-
     def test(self, expr: Any, scope: Scope) -> None:
         """Walk a test; one of inames and integer arguments is index arithmetic."""
         if isinstance(expr, p.LogicalNot):
@@ -497,8 +483,6 @@ class Walk(Mapper):  # type: ignore[misc]
             problem = f"the call {values.text_of(expr)} is not a call of a scalar function"
             raise CountError(problem, "write it as assignments, or leave it out with within=")
         return name
-
-    # }}}
 
 
 class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]

@@ -24,8 +24,6 @@ from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, 
 from perfmodel.documents import shortened
 from perfmodel.errors import CountError, listed
 
-# {{{ the dataflow
-
 Leaf = tuple[str, Cell, list[OpKind]]  # a value that is read, and the operations above it so far
 
 
@@ -158,9 +156,6 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
         return None
     return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
 
-# }}}
-
-# {{{ vectors
 
 Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and where
 
@@ -221,9 +216,6 @@ def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.
             tests.append(p.Comparison(p.Variable(name), "<=", upper - last))
     return tuple(tests)
 
-# }}}
-
-# {{{ C instructions, whose code is opaque to Loopy
 
 Operations = Mapping[tuple[str, str], int]
 Declared = Mapping[str, Mapping[str, Mapping[Any, Any]]]  # by instruction, as {"operations": ..., "loads": {"a[i]": 1}}
@@ -340,5 +332,3 @@ def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) ->
 def _is_array(kernel: lp.LoopKernel, name: str) -> bool:
     variable = kernel.temporary_variables.get(name) or kernel.arg_dict.get(name)
     return variable is not None and values.in_memory(variable)
-
-# }}}

@@ -27,7 +27,6 @@ from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import memory_type, offset_of
 from perfmodel.errors import CountError, KernelError, PerfModelError, listed
 
-# {{{ scheduling
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit as one preprocessed and linearized kernel, or refuse it."""
@@ -127,9 +126,6 @@ def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
     atomics = (entry.var_name for instruction in instructions for entry in getattr(instruction, "atomicity", ()))
     return tuple(dict.fromkeys(atomics))
 
-# }}}
-
-# {{{ Loopy's refusals: the reason in one line, and the advice that fits
 
 TYPES = "give the variable that it names a type, with loopy.add_dtypes"
 ORDER = """let all instructions agree on the order of their loops: change loopy.prioritize_loops or the dependences, or
@@ -218,9 +214,6 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
     kernels = [t_unit[entry] for entry in sorted(t_unit.entrypoints)]
     return tuple(argument.name for kernel in kernels for argument in kernel.args if argument.dtype is None)
 
-# }}}
-
-# {{{ whether a kernel can be built
 
 @dataclass(frozen=True)
 class BuildCheck:
@@ -339,5 +332,3 @@ class _Flat(IdentityMapper):  # type: ignore[misc]
         if expr.aggregate.name in self.cells:
             return p.Subscript(expr.aggregate, (self.rec(expr.index),))
         return super().map_linear_subscript(expr)
-
-# }}}
