@@ -209,20 +209,6 @@ def test_a_stride_on_which_only_lines_depend_is_a_parameter() -> None:
     assert ("n", "pitch") == type(counts).from_json(counts.to_json()).parameters
 
 
-def test_the_extent_of_an_indirectly_accessed_array_is_a_parameter() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "out[i] = a[where[i]]",
-        [
-            lp.GlobalArg("a", np.float32, shape="total"), lp.GlobalArg("where", np.int32, shape="n"),
-            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n, total", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=LANGUAGE,
-    )
-    counts = count(t_unit)
-    assert ("n", "total") == counts.parameters
-    assert not counts.footprint("a").exact
-
-
 # }}}
 
 # {{{ parts of a kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import loopy as lp
 import numpy as np
@@ -88,3 +89,93 @@ def test_paths_to_the_result() -> None:
     assert {"a": [load, mul, add], "b": [load, mul, add], "c": [load, add]} == {
         name: path for name, _, path in walk.leaves
     }
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i]*a[i] + b[0]", ["a load", "a load", "b load", "out store"]),
+    ("out[i] = out[i] + 1", ["out load", "out store"]),
+    ("out[i] = n*a[i] + i", ["a load", "out store"]),  # neither arguments passed by value nor inames lie in memory
+    ("out[i] = a[where[i]]", ["where load", "a load", "out store"]),  # the index first
+    ("out[where[i]] = a[i]", ["a load", "where load", "out store"]),
+    ("out[i] = 3", ["out store"]),
+    ("<> t = a[i]", ["a load"]),  # a private scalar is a register
+])  # fmt: skip
+def test_order_of_accesses(code: str, expected: list[str]) -> None:
+    walk = walked(code, where=np.int32)
+    assert expected == [f"{event.array} {event.direction}" for event in walk.accesses]
+
+
+COMPLEX = {"out": np.complex64, "a": np.complex64, "b": np.complex64}
+INTEGERS = {"out": np.int32, "a": np.int32, "b": np.int32}
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    # (a + bi)/(c + di): the denominator's square (2 mul, 1 add), four products, two sums and two quotients, as
+    # pyopencl's header writes it: 3 div, 4 mul, 3 add
+    ("out[i] = a[i] / b[i]", {"div": 3, "mul": 4, "add": 3}),
+    ("out[i] = a[i] / x[i]", {"div": 2}),  # each part by a real number
+    ("out[i] = x[i] / a[i]", {"div": 3, "mul": 3, "add": 1}),
+    ("out[i] = a[i] + b[i]", {"add": 2}),
+    ("out[i] = a[i] + x[i]", {"add": 1}),  # to the real part only
+    ("out[i] = a[i]**2", {"mul": 4, "add": 2}),
+    ("out[i] = a[i]**4", {"mul": 12, "add": 6}),  # three products
+    ("out[i] = a[i]*x[i]*b[i]", {"mul": 2 + 4, "add": 2}),
+    ("out[i] = a[i]*(x[i]*x[i])", {"mul": 1 + 2}),  # cfloat_rmul(x * x, a)
+    ("out[i] = x[i]*(x[i]*a[i])", {"mul": 2 + 2}),  # cfloat_rmul(x, cfloat_rmul(x, a))
+    ("out[i] = -a[i]", {}),
+    ("out[i] = -1*a[i]*x[i]", {"mul": 2}),  # cfloat_rmul(-1.0f * x, a)
+])  # fmt: skip
+def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
+    assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walked(code, **COMPLEX))
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i] << 2", {("int32", "shift"): 1}),
+    ("out[i] = (a[i] & b[i]) | ~a[i]", {("int32", "bitwise"): 3}),
+    ("out[i] = a[i] // 3 + b[i] % 3", {("int32", "div"): 2, ("int32", "add"): 1}),
+    ("out[i] = a[i]*2*b[i]", {("int32", "mul"): 2}),
+    ("out[i] = 2*(3*a[i])", {("int32", "mul"): 2}),  # 2 * 3 * a[i]
+    ("out[i] = i*(2*a[i])", {("int32", "mul"): 2}),
+    ("out[i] = a[i] + i/4", {("int32", "add"): 1, ("int32", "div"): 1}),
+    ("out[i] = 7*(2*i)**2", {("int32", "mul"): 4}),  # 7 * 2 * i * 2 * i
+])  # fmt: skip
+def test_integers_that_are_stored_are_no_index_arithmetic(code: str, expected: dict[tuple[str, str], int]) -> None:
+    assert expected == amounts(walked(code, **INTEGERS))
+
+
+@pytest.mark.parametrize(("code", "types", "expected"), [
+    ("out[i] = a[i] + b[i]", {"a": np.float64}, {("float64", "add"): 1}),
+    # from left to right: the first sum is of floats, the second of doubles
+    ("out[i] = a[i] + b[i] + c[i]", {"c": np.float64}, {("float32", "add"): 1, ("float64", "add"): 1}),
+    ("out[i] = c[i] + a[i] + b[i]", {"c": np.float64}, {("float64", "add"): 2}),
+    ("out[i] = a[i]*i", {}, {("float32", "mul"): 1}),  # the index becomes a float
+    ("out[i] = a[i]*(i + 1)", {}, {("float32", "mul"): 1, ("float32", "add"): 1}),  # the code is a[i] * (i + 1.0f)
+    ("out[i] = a[i]**0 + a[i]**1", {}, {("float32", "add"): 1}),
+    ("out[i] = a[i]**2.5", {}, {("float32", "pow"): 1}),
+    ("out[i] = a[i]**b[i]", {"a": np.int32, "b": np.uint32, "out": np.int64}, {("int64", "pow"): 1}),
+    ("out[i] = a[i]**b[i]", {"b": np.int32, "out": np.float64}, {("float32", "pow"): 1}),  # loopy_pow_float32_int32
+    # -1.0 is a double where the result is one, and so are the product with it and the sum: a + -1.0 * b
+    ("out[i] = a[i] - b[i]", {"out": np.float64}, {("float64", "add"): 1}),
+    ("out[i] = -1*a[i]*b[i]", {"out": np.float64}, {("float64", "mul"): 1}),
+    # Loopy gives a product of an integer and a complex64 the type complex128
+    ("out[i] = a[i]*b[i]", {"a": np.int32, "b": np.complex64, "out": np.complex128}, {("float64", "mul"): 2}),
+    ("out[i] = a[i]*3", {"a": np.int32, "out": np.int64}, {("int32", "mul"): 1}),  # C takes 3 for an int
+    ("out[i] = abs(a[i]) + fabs(b[i])", {}, {("float32", "fabs"): 2, ("float32", "add"): 1}),
+    ("out[i] = (a[i] + b[i])**2", {}, {("float32", "add"): 2, ("float32", "mul"): 1}),  # the base twice
+    ("out[i] = fmin(a[i], fmin(b[i], c[i]))", {}, {("float32", "minmax"): 2}),
+])  # fmt: skip
+def test_types_of_operands(code: str, types: dict[str, Any], expected: dict[tuple[str, str], int]) -> None:
+    assert expected == amounts(walked(code, **types))
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i]*b[i] + c[i]", {"madd": 1}),
+    ("out[i] = c[i] + a[i]*b[i]*d[i]", {"mul": 1, "madd": 1}),  # the outer product is added
+    ("out[i] = a[i]*b[i] + c[i] + d[i]", {"madd": 1, "add": 1}),
+    ("out[i] = (a[i] + b[i])*c[i]", {"add": 1, "mul": 1}),  # the sum comes first
+    ("out[i] = a[i]*b[i] - c[i]*d[i]", {"mul": 1, "madd": 1}),
+    ("out[i] = (a[i] + b[i])*c[i] + (a[i] + d[i])*d[i]", {"add": 2, "mul": 1, "madd": 1}),  # not the inner sums
+])  # fmt: skip
+def test_products_that_are_added_at_once(code: str, expected: dict[str, int]) -> None:
+    walk = walked(code, Options(group_multiply_add=True))
+    assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walk)

@@ -12,9 +12,7 @@ import pytest
 from loopy.diagnostic import LoopyError, TypeInferenceFailure
 
 from perfmodel.counts import count
-from perfmodel.counts.program.program import DeviceKernel, Loop, Run, Wait
 from perfmodel.counts.reading.schedule import refusal, refusals, refuse_unbounded
-from perfmodel.counts.reading.statements import schedule_tree
 from perfmodel.errors import CountError, KernelError
 
 
@@ -63,30 +61,6 @@ def test_a_schedule_that_is_there_is_used(monkeypatch: pytest.MonkeyPatch) -> No
     assert expected == count(made, cache=False).hash
     with pytest.raises(KernelError, match="has a schedule"):
         count(unit, cache=False)
-
-
-def test_a_schedule_becomes_a_tree(scheduled):
-    kernel = scheduled(
-        "{ [i, k, l]: 0 <= i < n and 0 <= k < 5 and 0 <= l < 16 }",
-        """
-        for i
-            tile[l] = a[16*i + l] {id=fill}
-            ... lbarrier {id=wait, dep=fill}
-            <> s = 0 {id=start, dep=wait}
-            for k
-                s = s + tile[k] {id=add, dep=start}
-            end
-            out[i] = s {id=end, dep=add}
-        end
-        """,
-        lp.GlobalArg("a", np.float32, shape="16*n"), lp.GlobalArg("out", np.float32, shape="n"),
-        lp.TemporaryVariable("tile", np.float32, (16,), address_space=lp.AddressSpace.LOCAL),
-    )
-    (launch,) = schedule_tree(iter(kernel.linearization))
-    assert isinstance(launch, DeviceKernel)
-    (outer,) = launch.body
-    inner = Loop("l", (Run("fill"),))
-    assert Loop("i", (inner, Wait("local"), Run("start"), Loop("k", (Run("add"),)), Run("end"))) == outer
 
 
 def test_a_callee_that_loopy_makes_two_versions_of_is_inlined_twice() -> None:

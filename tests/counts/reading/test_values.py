@@ -6,11 +6,10 @@ import re
 
 import loopy as lp
 import numpy as np
-import pymbolic.primitives as p
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.values import in_memory, promote, text_of
+from perfmodel.counts.reading.values import promote
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -25,14 +24,6 @@ from perfmodel.counts.reading.values import in_memory, promote, text_of
 def test_promotion(left: str, right: str, expected: str) -> None:
     assert np.dtype(expected) == promote(np.dtype(left), np.dtype(right))
     assert np.dtype(expected) == promote(np.dtype(right), np.dtype(left))
-
-
-def test_what_lies_in_memory() -> None:
-    private = {"shape": (), "address_space": lp.AddressSpace.PRIVATE}
-    variables = (
-        lp.ValueArg("n"), lp.TemporaryVariable("t", **private), lp.TemporaryVariable("t", base_storage="s", **private)
-    )
-    assert [False, False, True] == [in_memory(variable) for variable in variables]
 
 
 TESTS = (
@@ -59,10 +50,3 @@ def test_the_note_shows_the_key(test):
     assert keys
     assert all(key.isascii() and key.isprintable() for key in keys)
     assert count(kernel(test), statistics=dict.fromkeys(keys, 0.25)).operations().exact
-
-
-def test_casts_and_annotations():
-    x = p.Variable("x")
-    assert "cast(float32, x[i])" == text_of(lp.symbolic.TypeCast(np.float32, x[p.Variable("i")]))
-    assert "1 + x" == text_of(p.Sum((1, lp.symbolic.TypeAnnotation(np.float32, x))))
-    assert "f(x) > y[i]" == text_of(p.Comparison(p.Variable("f")(x[0]), ">", p.Variable("y")[p.Variable("i")]), {"x"})
