@@ -108,13 +108,7 @@ def _assumed(probe: str, facts: DeviceFacts) -> str:
 
 
 def disturbed(run: ProbeRun) -> str:
-    """Return what is impossible among the times of a visit; "" if nothing is.
-
-    >>> from perfmodel.facts.probed import Point
-    >>> points = (Point({"bytes": 64}, 1000, (1e-9,)), Point({"bytes": 128}, 1000, (2e-6,)))
-    >>> disturbed(ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, points))
-    'a load takes 1e-12 s, and can take 5e-11 to 1e-05 s'
-    """
+    """Return what is impossible among the times of a visit; "" if nothing is."""
     check = _CHECKS.get(run.probe)
     return next(check(run), "") if check else ""
 
@@ -189,11 +183,6 @@ def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
     Compared are caches, pages and lanes of vectors by probes and as the system reports them; the measured peak of
     operations with the most that units, lanes and clock allow; and the measured bandwidth with the least that one load
     at a time gives.
-
-    >>> facts = DeviceFacts("a", "b", "1", (("l1_bytes", Fact(8192, "B", "measured, pointer chase")),
-    ...                     ("l1_told_bytes", Fact(32768, "B", "told by the operating system: index0"))))
-    >>> [(each.key, each.assumed, each.other) for each in contradictions(facts)]
-    [('l1_bytes', 8192.0, 32768.0)]
     """
     return tuple(_contradictions(facts))
 

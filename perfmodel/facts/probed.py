@@ -111,10 +111,6 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
     """Return the least seconds of all visits for a unit of work, by the values of the named settings.
 
     Only configurations with the settings `where` and a time above zero count.
-
-    >>> run = ProbeRun("chase", "quick", 0, 0, "d", "p", "1", {}, "", 1.0, 0, (Point({"bytes": 64}, 10, (2e-8,)),))
-    >>> dict(times([run], "bytes"))
-    {(64,): 2e-09}
     """
     lowest: dict[tuple[Setting, ...], float] = {}
     for run in runs:
@@ -250,12 +246,7 @@ def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
 
 
 def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
-    """Return the steps of a curve, from the left; positions must rise, and all numbers be positive.
-
-    >>> found = steps([1, 2, 4, 8, 16, 32, 64], [1, 1, 1, 4, 4, 4, 4])
-    >>> [(step.last, step.first, step.before, step.after) for step in found]
-    [(4, 8, 1.0, 4.0)]
-    """
+    """Return the steps of a curve, from the left; positions must rise, and all numbers be positive."""
     if len(positions) < 3:
         return ()
     x, y = np.log2(np.asarray(positions, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))
@@ -281,11 +272,7 @@ def smooth(heights: Floats) -> Floats:
 
 
 def monotone(heights: Floats) -> Floats:
-    """Return the non-decreasing curve with the least absolute error: blocks that fall are pooled to their median.
-
-    >>> monotone(np.array([1.0, 9.0, 2.0, 3.0])).tolist()
-    [1.0, 3.0, 3.0, 3.0]
-    """
+    """Return the non-decreasing curve with the least absolute error: blocks that fall are pooled to their median."""
     blocks: list[list[float]] = []
     for height in heights.tolist():
         blocks.append([height])
@@ -416,11 +403,7 @@ def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
 
 
 def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
-    r"""Return the p in [1, 16] that fits the times (A, B, T) best: the least sum of :math:`\log^2(T_p/T)`.
-
-    >>> round(exponent([(3.0, 4.0, 5.0)]), 3), exponent([(1.0, 1.0, 2.5)]), exponent([(1.0, 2.0, 1.9)])
-    (2.0, 1.0, 16.0)
-    """
+    r"""Return the p in [1, 16] that fits the times (A, B, T) best: the least sum of :math:`\log^2(T_p/T)`."""
 
     def error(reciprocal: float) -> float:
         return sum(log(together(a, b, 1 / reciprocal) / t) ** 2 for a, b, t in triples)

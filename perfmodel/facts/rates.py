@@ -82,11 +82,6 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 def known_rate(name: str, *devices: DeviceFacts) -> str:
-    """Return the name of a rate, or of its replacement where a device lacks a fact.
-
-    >>> from perfmodel.facts import published
-    >>> known_rate("launch", published("titan-v")), known_rate("launch", published("titan-v"), published("h100"))
-    ('launch', 'same')
-    """
+    """Return the name of a rate, or of its replacement where a device lacks a fact."""
     other = RATES[name].otherwise
     return other if other and any(RATES[name].lacking(device) for device in devices) else name

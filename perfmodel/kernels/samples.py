@@ -76,25 +76,6 @@ def code_hash(generated: Any) -> str:
     return "-".join(digests)
 
 
-def kept_document(
-    generated: Any, counts: KernelCounts, sizes: Parameters, grow: tuple[str, ...], near: Mapping[str, int]
-) -> dict[str, Any]:
-    """Return the document of a kernel with its smallest sizes and the sizes that grow.
-
-    `near` maps an index array to the largest distance of its entries from their own position [cells]; 0 is anywhere.
-    """
-    from loopy.kernel.array import ArrayBase, get_strides
-
-    arrays = [
-        [a.name, a.dtype.numpy_dtype.name, [*map(str, a.shape)], [*map(str, get_strides(a))]]
-        for a in generated.kernel.args if isinstance(a, ArrayBase)
-    ]
-    return {
-        "schema": SCHEMA, "name": generated.kernel.name, "code": generated.text, "host": [*generated.host_function],
-        "arrays": arrays, "sizes": dict(sizes), "grow": [*grow], "near": dict(near), "counts": counts.to_json(),
-    }  # fmt: skip
-
-
 def sample_class(document: Mapping[str, Any]) -> KernelClass:
     """Return the kernel class of a sample, which is its own group and has no reference output."""
     kept = KeptKernel(document)

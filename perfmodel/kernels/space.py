@@ -140,7 +140,7 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
         if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
             kind = type(values).__name__
             raise SpaceError(f"the values of parameter '{name}' are of type {kind}", "give a tuple, a list or a range")
-    counts = {name: _length(values) for name, values in given.items()}
+    counts = {name: len(values) for name, values in given.items()}
     for name, count in counts.items():
         if not count:
             raise SpaceError(f"parameter '{name}' has no values", "give at least one")
@@ -152,13 +152,6 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
         if (twice := _twice(values)) is not None:
             raise SpaceError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")
     return tuples
-
-
-def _length(values: Collection[Any]) -> int:
-    try:
-        return len(values)
-    except OverflowError:  # a range of more than 2**63 numbers
-        return MOST + 1
 
 
 def _twice(values: Sequence[Any]) -> tuple[Any] | None:

@@ -74,7 +74,6 @@ def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than
         ({"tile": 8}, (), "the values of parameter 'tile' are of type int; give a tuple, a list or a range"),
         ({"tile": "abc"}, (), "the values of parameter 'tile' are of type str"),
         ({"tile": range(10**18)}, (), "the space has more than 10000000 configurations (1000000000000000000 of tile"),
-        ({"tile": range(10**30)}, (), "the space has more than 10000000 configurations"),
         ({"a": range(10**4), "b": range(10**4)}, (), "(10000 of a * 10000 of b values); give fewer values"),
         ({"tile": range(10**6 + 1)}, (), "more than 1000000 configurations satisfy all restrictions"),
         ({"tile": ([1], [2], [1])}, (), "parameter 'tile' has the value [1] twice"),

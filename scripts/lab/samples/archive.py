@@ -11,16 +11,17 @@ import json
 import lzma
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count as numbers
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 from perfmodel import features
-from perfmodel.counts import count
+from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels.samples import KeptKernel, kept_document, sample_class
+from perfmodel.kernels.kernel_class import Parameters
+from perfmodel.kernels.samples import SCHEMA, KeptKernel, sample_class
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import SAMPLES
 from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject
@@ -36,6 +37,25 @@ SHORTEST_S, LONGEST_S = 5e-5, 1.3e-3
 MOST_EVALUATION_S = 0.25
 #: Most bytes of a work-group's tiles.
 MOST_LOCAL = 32768
+
+
+def kept_document(
+    generated: Any, counts: KernelCounts, sizes: Parameters, grow: tuple[str, ...], near: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the document of a kernel with its smallest sizes and the sizes that grow.
+
+    `near` maps an index array to the largest distance of its entries from their own position [cells]; 0 is anywhere.
+    """
+    from loopy.kernel.array import ArrayBase, get_strides
+
+    arrays = [
+        [a.name, a.dtype.numpy_dtype.name, [*map(str, a.shape)], [*map(str, get_strides(a))]]
+        for a in generated.kernel.args if isinstance(a, ArrayBase)
+    ]
+    return {
+        "schema": SCHEMA, "name": generated.kernel.name, "code": generated.text, "host": [*generated.host_function],
+        "arrays": arrays, "sizes": dict(sizes), "grow": [*grow], "near": dict(near), "counts": counts.to_json(),
+    }  # fmt: skip
 
 
 def document(drawn: DrawnKernel) -> dict[str, Any]:
