@@ -1,7 +1,6 @@
 """Measure how fast perfmodel is, next to the library that it replaces and next to running kernels.
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
-`predict` times predictions on one core, next to the measured times of 30 runs, or of a weights file at new sizes.
 `scale` times the ranking of many variants in several processes, next to a plain loop (an hour on two idle cores).
 `repeatability` measures a sample of a device's kernels twice and shows how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
@@ -27,9 +26,6 @@ def main(argv: list[str] | None = None) -> int:
     counts.add_argument("--repeats", type=int, default=3, help="cold runs of each side")
     counts.add_argument("--add", action="append", default=[], help="a module: its kernels() gives names and builders")
     counts.add_argument("--captured", action="append", type=Path, default=[], help="a folder of captured kernels")
-    predict = commands.add_parser("predict", help="time predictions")
-    predict.add_argument("--from", dest="folder", type=Path, default="docs/data/quickstart", help="a device's folder")
-    predict.add_argument("--weights", type=Path, help="time this model instead, at sizes that it has not seen")
     tuner = commands.add_parser("tuner", help="compare ways to search a space of configurations")
     tuner.add_argument("--from", dest="folder", type=Path, default="docs/data/tuner", help="measured spaces")
     tuner.add_argument("--measure", action="append", default=[], help="first measure this space (matmul, stencil)")
@@ -53,11 +49,11 @@ def main(argv: list[str] | None = None) -> int:
     gallery.add_argument("--device", required=True, help="part of the device's name")
     gallery.add_argument("--kernels", type=Path, default="docs/lab/gallery", help="folder of their files")
     gallery.add_argument("--out", type=Path, default="docs/data/gallery", help="folder of the devices' stores")
-    for command in (counts, predict, tuner, recorded, scale, repeat, gallery):
+    for command in (counts, tuner, recorded, scale, repeat, gallery):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
-    commands_by_name = {"counts": _counts, "predict": _predict, "repeatability": _repeatability, "scale": _scale}
+    commands_by_name = {"counts": _counts, "repeatability": _repeatability, "scale": _scale}
     commands_by_name |= {"tuner": _tuner, "recorded": _recorded, "gallery": _gallery}
     result, text = commands_by_name[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
@@ -75,17 +71,6 @@ def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> t
             parser.error(f"no kernel is called {error}; measurement_kernels and test_kernels hold them")
         result = counts.measure(kernels, arguments.repeats, sys.stderr)
     return result, table.table(result)
-
-
-def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
-    from perfmodel.errors import PerfModelError
-    from scripts.benchmarks import new_sizes, prediction
-    kind, given = (new_sizes, [arguments.weights]) if arguments.weights else (prediction, [])
-    try:
-        result = kind.measure(arguments.folder, *given)
-    except PerfModelError as error:
-        parser.error(str(error))
-    return result, kind.table(result)
 
 
 def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:

@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
-        apart = [] if options.device else simulated_folders(ROOT / "fitted_weights")
-        every = contenders_of_devices([*folders, *apart], tuple(options.family))
+        simulated_found = [] if options.device else simulated_folders(ROOT / "fitted_weights")
+        every = contenders_of_devices([*folders, *simulated_found], tuple(options.family))
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = studies()
     parser = argparse.ArgumentParser(prog="scripts/papers", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"experiments ({', '.join(known)}); all by default")
-    parser.add_argument("--list", action="store_true", help="say what each experiment is, and run none")
+    parser.add_argument("--list", action="store_true", help="list the experiments and run none")
     parser.add_argument("--device", help="measure on this device (part of its name or platform); it needs weights")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and shorter runs: under 10 minutes for all")
     parser.add_argument("--from", dest="slugs", action="append", default=[], help="a device measured before; all")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from perfmodel.cli.output import CommandBar
 from perfmodel.errors import PerfModelError
-from scripts.lab.commits import commit_name, tags
 from scripts.lab.scoreboard import board as scores
 from scripts.lab.scoreboard.scoring import SCORED, Stamp
 
@@ -34,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folders", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the page and its data")
     given, bar = parser.parse_args(argv), CommandBar()
-    board, commit = scores.Board.below(given.out), commit_name()
+    board, commit = scores.Board.below(given.out), scores.commit_name()
     try:
-        reason = scores.reason_to_score(given.paper_kernels, tags(), commit)
+        reason = scores.reason_to_score(given.paper_kernels, scores.git("tag", "--points-at", "HEAD"), commit)
         ideas = scores.wanted_ideas(given.ideas, given.idea, given.trees, given.model)
         folders = [] if given.redraw else scores.wanted_folders(given.folders, given.device)
         if given.importances:
@@ -45,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         stamp, protocols = Stamp(date.today().isoformat(), commit), () if given.groups_only else SCORED
         if folders:
             scores.score_folders(board, folders, ideas, stamp, protocols=protocols, reason=reason, progress=bar)
-        board.draw()
+        board.draw([idea.name for idea in ideas])
         print(f"wrote {board.table}, {board.page} and {board.picture}{f', {board.log}' * bool(reason)}")
     except PerfModelError as error:
         print(f"scoreboard: error: {error}", file=sys.stderr)

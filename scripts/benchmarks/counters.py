@@ -22,8 +22,8 @@ def ours(unit: lp.TranslationUnit, cache: bool) -> KernelCounts:
     """Count what the peer's four counters also give.
 
     The peer gives accesses by work-item where neighbouring lanes' addresses differ, and by
-    sub-group in local memory and where they are the same; ours is asked for both. Of scalars and
-    arrays that a work-item keeps to itself it gives no footprint.
+    sub-group in local memory and where they are the same; ours is asked for both. It has no footprint of scalars and
+    private arrays.
     """
     counts = count(unit, SUBGROUP_SIZE, cache=cache)
     for row in counts.access_table:

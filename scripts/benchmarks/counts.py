@@ -8,7 +8,7 @@ the same unit, caches on; disk is the first call in a process after another has 
 clock is the process's CPU time: neither side waits for anything.
 
 ``loopy`` is what Loopy takes to preprocess and schedule the kernel, ``count`` is ``pm.count`` of the
-scheduled unit: perfmodel's own share. ``check`` is what ``pm.count(..., check=True)`` takes beside that the first time.
+scheduled unit: perfmodel's own share. ``check`` is what ``pm.count(..., check=True)`` takes in addition the first time.
 ``ours`` is that and all that the peer's four counters give too,
 footprints included; the peer, too, starts from the scheduled unit. ``total`` is the same from the unit
 as its author wrote it. ``all`` adds the other granularities, idle lanes, the lines of every array for

@@ -41,35 +41,19 @@ SHARE_GOAL, MEMORY_GOAL = 0.6, 500e6
 
 @dataclass(frozen=True)
 class Run:
-    """One way to rank so many variants, timed.
+    """One way to rank so many variants, timed."""
 
-    Parameters
-    ----------
-    way, workers, variants
-        What was done.
-    seconds
-        Times of all runs [s].
-    peaks
-        Of each run the largest peak of a process that counts [B].
-    callers
-        Of each run the peak of the process that asks [B]; in a plain loop it counts, too.
-    growth
-        By how much the process of a plain loop grew for each variant [B]; None of other ways.
-    processes
-        Of each run the number of processes that counted: more than workers where some were replaced.
-    rankings
-        A hash of each run's ranking.
-    """
-
+    # way, workers, variants: what was done.
     way: str
     workers: int
     variants: int
-    seconds: tuple[float, ...]
-    peaks: tuple[int, ...]
-    callers: tuple[int, ...]
-    growth: float | None
+    seconds: tuple[float, ...]  # times of all runs [s]
+    peaks: tuple[int, ...]  # of each run the largest peak of a process that counts [B]
+    callers: tuple[int, ...]  # of each run the peak of the process that asks [B]; in a plain loop it counts, too
+    growth: float | None  # by how much the process of a plain loop grew for each variant [B]; None of other ways
+    # Of each run the number of processes that counted: more than workers where some were replaced.
     processes: tuple[int, ...]
-    rankings: tuple[str, ...]
+    rankings: tuple[str, ...]  # a hash of each run's ranking
 
     @property
     def median_s(self) -> float:
@@ -188,18 +172,10 @@ def _cluster(way: str, workers: int) -> Iterator[None]:
 
 @dataclass
 class Watched:
-    """The memory of a process and of all below it, by their numbers [B].
+    """The memory of a process and of all below it, by their numbers [B]."""
 
-    Parameters
-    ----------
-    peaks
-        Peaks.
-    commands
-        What each runs.
-    """
-
-    peaks: dict[int, int] = field(default_factory=dict)
-    commands: dict[int, str] = field(default_factory=dict)
+    peaks: dict[int, int] = field(default_factory=dict)  # peaks
+    commands: dict[int, str] = field(default_factory=dict)  # what each runs
 
     def look(self, root: int) -> None:
         """Look at all processes now."""

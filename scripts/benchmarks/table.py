@@ -19,7 +19,7 @@ WORST = 10  # kernels named
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the table of kernels, the peer's failures, and each goal with what was reached."""
+    """Return the table of kernels, the peer's failures, and each goal with its result."""
     lines = [_line([name for name, _ in COLUMNS])]
     for row in result["kernels"]:
         lines.append(_line([_cell(form, value) for (_, form), value in zip(COLUMNS, _values(row), strict=True)]))
@@ -28,7 +28,7 @@ def table(result: dict[str, Any]) -> str:
     rows = result["kernels"]
     lines += [f"{name}: perfmodel refuses it: {why}" for name, why in result["refused"].items()]
     for text, state in (("scheduled before", "cold"), ("in total", "total")):
-        lines.append(f"the {WORST} slowest beside the peer, {text}: {', '.join(_slowest(rows, state))}")
+        lines.append(f"the {WORST} slowest relative to the peer, {text}: {', '.join(_slowest(rows, state))}")
     without = sum(ratio(row, "total") is None for row in rows)
     lines.append(f"{len(rows)} kernels were timed, the peer cannot count {without} of them; {len(result['refused'])} "
                  "are refused")
@@ -80,7 +80,7 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def goals(rows: list[dict[str, Any]]) -> list[tuple[str, bool]]:
-    """Return each goal as a sentence with what was reached, and whether that is enough."""
+    """Return each goal as a sentence with its result, and whether it is reached."""
     cold, total, warm = (
         {row["kernel"]: found for row in rows if (found := ratio(row, state))} for state in ("cold", "total", "warm")
     )
@@ -93,9 +93,9 @@ def goals(rows: list[dict[str, Any]]) -> list[tuple[str, bool]]:
         _goal("cold, scheduled before, geometric mean {:.1f} times faster (goal 4)", geometric_mean(cold.values()), 4),
         _goal("count's own share, geometric mean 1/{:.1f} of Loopy's (goal 1/4)", 1 / geometric_mean(shares), 4),
         _goal("in total, geometric mean {:.1f} times faster (goal 1)", geometric_mean(total.values()), 1),
-        _worst("in total, slowest beside the peer: {:.2f} times ({}; goal 1/1.05)", total, min, 1 / 1.05),
+        _worst("in total, slowest relative to the peer: {:.2f} times ({}; goal 1/1.05)", total, min, 1 / 1.05),
         _goal("warm, geometric mean {:.0f} times faster (goal 20)", geometric_mean(warm.values()), 20),
-        _worst("warm, slowest beside the peer: {:.2f} times ({}; goal 1)", warm, min, 1),
+        _worst("warm, slowest relative to the peer: {:.2f} times ({}; goal 1)", warm, min, 1),
         _worst("everything cold, slowest {:.3f} s ({}; goal 0.5)", whole, max, 0.5),
         _worst("peak memory {:.0f} MB ({}; goal 500)", memory, max, 500),
         _worst("vectorised, slowest count {:.2e} evaluations/s ({}; goal 1e6)", rates, min, 1e6),

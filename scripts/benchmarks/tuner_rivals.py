@@ -4,7 +4,7 @@ Kernel Tuner runs in its simulation mode, on a cache file that is made of the me
 they are, with their own defaults, and each configuration costs what it cost when it was measured. A strategy that ends
 before it has found a configuration near the best begins again with another seed, and what it knows by then costs
 nothing again; so do people. Random search is without Kernel Tuner: an order of all configurations, drawn anew each
-time. Values that are no numbers are numbered, which helps strategies that move along an axis.
+time. Values other than numbers are numbered, which helps strategies that move along an axis.
 """
 
 from __future__ import annotations
@@ -55,21 +55,11 @@ class Point:
 
 @dataclass(frozen=True)
 class SpaceTable:
-    """A space that was measured in full.
+    """A space that was measured in full."""
 
-    Parameters
-    ----------
-    name
-        Of the space.
-    values
-        The values of each parameter, in their order.
-    points
-        Each valid configuration.
-    """
-
-    name: str
-    values: Mapping[str, Sequence[Any]]
-    points: tuple[Point, ...]
+    name: str  # of the space
+    values: Mapping[str, Sequence[Any]]  # the values of each parameter, in their order
+    points: tuple[Point, ...]  # each valid configuration
 
     @property
     def best_s(self) -> float:
@@ -102,28 +92,16 @@ class SpaceTable:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a tuner until a configuration is near the best.
+    """One run of a tuner until a configuration is near the best."""
 
-    Parameters
-    ----------
-    tuner, seed
-        What ran.
-    evaluations
-        Configurations that were tried, each once; None if none was near the best after so many restarts.
-    seconds
-        What these cost when they were measured [s].
-    restarts
-        How often the tuner ended before and began again.
-    problem
-        What it raised, if it did.
-    """
-
+    # tuner, seed: what ran.
     tuner: str
     seed: int
+    # Configurations that were tried, each once; None if none was near the best after so many restarts.
     evaluations: int | None
-    seconds: float | None
-    restarts: int = 0
-    problem: str = ""
+    seconds: float | None  # what these cost when they were measured [s]
+    restarts: int = 0  # how often the tuner ended before and began again
+    problem: str = ""  # what it raised, if it did
 
 
 def space_table(name: str, values: Mapping[str, Sequence[Any]], rows: Iterable[Any]) -> SpaceTable:
@@ -139,7 +117,7 @@ def rivals(
     within: float = 1.05,
     repeats: int = 30,
     strategies: Iterable[str] = STRATEGIES,
-    tell: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> list[Run]:
     """Run random search and each strategy of Kernel Tuner, each `repeats` times; what is not random runs once.
 
@@ -153,7 +131,7 @@ def rivals(
         Runs of each tuner, with the seeds 0, 1, ...
     strategies
         Of Kernel Tuner; none of them needs it installed if there are none.
-    tell
+    report
         Is given a line for each tuner.
 
     Returns
@@ -164,7 +142,7 @@ def rivals(
     with tempfile.TemporaryDirectory(prefix="rivals-") as folder:
         cache = write_cache(table, Path(folder) / "space.json") if (names := tuple(strategies)) else None
         for name in names:
-            tell(name)
+            report(name)
 
             def tries(table: SpaceTable, seed: int, name: str = name) -> Iterator[Point]:
                 return simulated(table, seed, cache, name)

@@ -125,7 +125,7 @@ def curve_of(points: Iterable[Point], slowest: float, best: float, most: int) ->
 
 
 def raced(table: Table, points: Sequence[Point]) -> Iterator[Point]:
-    """Yield points in the order of perfmodel's search, which goes on after it would have told the best."""
+    """Yield points in the order of perfmodel's search, which continues after it would have named the best."""
     space = space_of(table)
     where = {tuple(values.values()): place for place, values in enumerate(space.configurations)}
     known = [place for place, row in enumerate(table.rows) if row.predicted is not None]
@@ -163,11 +163,11 @@ def compared(table: Table, repeats: int, strategies: Iterable[str] = STRATEGIES)
         "space": table.space, "device": table.device, "configurations": len(seconds),
         "failed": len(seconds) - len(times), "slower": float(np.median(times) / best), "budget": most,
         "near": sum(time <= WITHIN * best for time in times),
-        "tuners": {name: _told(runs, seconds, best) for name, runs in curves.items()},
+        "tuners": {name: _scores(runs, seconds, best) for name, runs in curves.items()},
     }  # fmt: skip
 
 
-def _told(runs: Sequence[Sequence[float]], seconds: Sequence[float], best: float) -> dict[str, Any]:
+def _scores(runs: Sequence[Sequence[float]], seconds: Sequence[float], best: float) -> dict[str, Any]:
     middle = median(until_near(run, best) or math.inf for run in runs)
     evaluations = middle if middle < math.inf else None
     return {"runs": len(runs), "evaluations": evaluations, "score": round(score(runs, seconds), 3)}
@@ -178,7 +178,7 @@ def search(
 ) -> dict[str, Any]:
     """Search the tables of a folder, by default all, and return what was found with the results of earlier searches.
 
-    What other tuners needed on the same times is kept until they search again: they know no prediction.
+    What other tuners needed on the same times is kept until they search again, as they do not use predictions.
     """
     path = folder / RESULTS
     found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
@@ -212,9 +212,9 @@ def lines(found: Mapping[str, Any], figure: str) -> Iterator[tuple[str, ...]]:
         yield (f"{name} of {len(whole)}", "", "", *(_cell(figure, mean(of)) for of in over))
 
 
-def _by_tuner(told: Mapping[str, Any], figure: str) -> dict[str, float | None]:
+def _by_tuner(scores: Mapping[str, Any], figure: str) -> dict[str, float | None]:
     """Return a figure of each tuner, and of the best of Kernel Tuner's strategies where any has searched."""
-    found = {tuner: one[figure] for tuner, one in told.items()}
+    found = {tuner: one[figure] for tuner, one in scores.items()}
     known = [found[name] for name in STRATEGIES if found.get(name) is not None]
     return {**found, BEST: max(known) if figure == "score" else min(known)} if known else found
 

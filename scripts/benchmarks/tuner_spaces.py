@@ -26,7 +26,7 @@ DEPTHS = (8, 32)
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A kernel to tune: its space, its sizes, and the values of arguments that are no sizes."""
+    """A kernel to tune: its space, its sizes, and the values of other arguments than sizes."""
 
     name: str
     space: Space

@@ -33,36 +33,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration of a space.
+    """One configuration of a space."""
 
-    Parameters
-    ----------
-    values
-        Its parameters.
-    status, message
-        Of its measurement.
-    times_s
-        Its time in each pass over the whole space [s]; empty where it failed.
-    predicted, terms
-        Of its prediction [s]; None where it has none.
-    build_s, count_s
-        Making the kernel by Loopy's transformations; counting and predicting it [CPU s].
-    code_s
-        Writing its OpenCL code [CPU s].
-    run_s
-        Compiling, checking and running it [s].
-    """
-
-    values: Mapping[str, Any] = field(hash=False)
+    values: Mapping[str, Any] = field(hash=False)  # its parameters
+    # status, message: of its measurement.
     status: str
-    times_s: tuple[float, ...] = ()
+    times_s: tuple[float, ...] = ()  # its time in each pass over the whole space [s]; empty where it failed
     message: str = ""
+    # predicted, terms: of its prediction [s]; None where it has none.
     predicted: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    # build_s, count_s: making the kernel by Loopy's transformations; counting and predicting it [CPU s].
     build_s: float = 0.0
     count_s: float = 0.0
-    code_s: float = 0.0
-    run_s: float = 0.0
+    code_s: float = 0.0  # writing its OpenCL code [CPU s]
+    run_s: float = 0.0  # compiling, checking and running it [s]
 
     @property
     def seconds(self) -> float | None:
@@ -77,27 +62,18 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Table:
-    """A space that was measured in full on one device.
+    """A space that was measured in full on one device."""
 
-    Parameters
-    ----------
-    space, sizes
-        Name of the space, and the sizes of the kernel.
-    device, family
-        Name of the device, and of the family of models that predicted.
-    scatter
-        How that model errs between variants of other kernels
-        (:class:`perfmodel.fitting.selection.Scatter`); None if its weights do not give it.
-    rows
-        Its configurations.
-    """
-
+    # space, sizes: name of the space, and the sizes of the kernel.
     space: str
     sizes: Mapping[str, int] = field(hash=False)
+    # device, family: name of the device, and of the family of models that predicted.
     device: str
     family: str
+    # How that model errs between variants of other kernels (:class:`perfmodel.fitting.selection.Scatter`); None if its
+    # weights do not give it.
     scatter: Mapping[str, Any] | None = field(hash=False)
-    rows: tuple[Configuration, ...]
+    rows: tuple[Configuration, ...]  # its configurations
 
     def after(self, before: Table) -> Table:
         """Return the table with the times of an earlier pass before its own; all else is of this pass."""
@@ -155,7 +131,7 @@ def _rows(
         known: dict[str, dict[str, Any]] = {}
         for name in units:
             known[name] = _predicted(partial(trials.count, name), model, name, sizes)
-            _, code_s = _timed(partial(trials.code, name))
+            _, code_s = _timed(partial(_code, trials, name))
             known[name]["code_s"] = code_s
             _tell("counted", len(known), len(units))
         for place, (values, name) in enumerate(zip(space.configurations, units, strict=True)):
@@ -169,10 +145,14 @@ def _rows(
             )  # fmt: skip
 
 
+def _code(trials: Trials, name: str) -> str:
+    return trials.kernel.subject(name).generated.text
+
+
 def _predicted(
     counted: Callable[[], KernelCounts], model: FittedModel, what: object, sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Count and predict a kernel; say why, where that is not possible."""
+    """Count and predict a kernel; return the reason if that fails."""
     try:
         found, count_s = _timed(lambda: model.predict(counted(), sizes, allow_unmeasured=True))
     except PerfModelError as error:

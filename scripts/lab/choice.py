@@ -1,7 +1,7 @@
-r"""The choice of what to measure next: the row that says most about the other rows, for each second it costs.
+r"""The choice of the next measurement: the row with the highest information on the other rows per second.
 
 A row of a relative fit is :math:`z_i = x_i / t_i`, the features divided by the time. The fitted equation
-is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are those of the model. They are correlated within a
+is :math:`1 = z_i^T w + d_i + e_i`. The model errors :math:`d` are correlated within a
 kernel class, more strongly within a variant, and less between rows of very different times:
 
 .. math:: B_{ij} = \left(c^2 [\text{class}] + v^2 [\text{variant}] + a^2\right)
@@ -59,25 +59,16 @@ DECADES = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Configurations that could be measured.
+    """Configurations that could be measured."""
 
-    Parameters
-    ----------
-    matrix
-        Feature values, shape (n_rows, n_features).
-    kernels, variants
-        Names of each row's class and variant, length n_rows.
-    cost
-        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
-    expected
-        Times of trials of the rows [s], shape (n_rows,). None without trials: times are then predicted by fits to the
-        rows measured so far.
-    """
-
-    matrix: Floats
+    matrix: Floats  # feature values, shape (n_rows, n_features)
+    # kernels, variants: names of each row's class and variant, length n_rows.
     kernels: Sequence[str]
     variants: Sequence[str]
+    # Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
     cost: Callable[[Floats], Floats] = np.array
+    # Times of trials of the rows [s], shape (n_rows,). None without trials: times are then predicted by fits to the
+    # rows measured so far.
     expected: Floats | None = None
 
 

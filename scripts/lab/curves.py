@@ -21,49 +21,28 @@ NAME_INCHES = 0.16
 
 @dataclass(frozen=True)
 class Series:
-    """One line or row of points.
+    """One line or row of points."""
 
-    Parameters
-    ----------
-    label
-        Its name in the legend; one name for what is measured and predicted is drawn in one colour.
-    x, y
-        Its points, of the same number.
-    kind
-        "measured" gives points joined by a thin line, "predicted" a dashed line without points, "fit" a grey line,
-        and "points" only points.
-    """
-
-    label: str
+    label: str  # its name in the legend; one name for what is measured and predicted is drawn in one colour
+    # x, y: its points, of the same number.
     x: Sequence[float]
     y: Sequence[float]
+    # "measured" gives points joined by a thin line, "predicted" a dashed line without points, "fit" a grey line, and
+    # "points" only points.
     kind: str = "measured"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One pair of axes."""
 
-    Parameters
-    ----------
-    series
-        What is drawn.
-    x, y
-        Names of the axes, with units.
-    title
-        Above the axes.
-    scales
-        Scale of each axis, ``"linear"`` or ``"log"``.
-    names
-        The labels at x = 0, 1, ... in place of numbers; the panel is as wide as they need.
-    """
-
-    series: tuple[Series, ...]
+    series: tuple[Series, ...]  # what is drawn
+    # x, y: names of the axes, with units.
     x: str
     y: str
-    title: str = ""
-    scales: tuple[str, str] = ("linear", "linear")
-    names: tuple[str, ...] = ()
+    title: str = ""  # above the axes
+    scales: tuple[str, str] = ("linear", "linear")  # scale of each axis, ``"linear"`` or ``"log"``
+    names: tuple[str, ...] = ()  # the labels at x = 0, 1, ... in place of numbers; the panel is as wide as they need.
 
 
 def curves_figure(panels: Sequence[Panel], title: str = "") -> Figure:
@@ -77,7 +56,7 @@ def curves_figure(panels: Sequence[Panel], title: str = "") -> Figure:
             _draw(axes, one, labels.index(one.label) if one.label in labels else 0)
         axes.set(xlabel=panel.x, ylabel=panel.y, xscale=panel.scales[0], yscale=panel.scales[1])
         axes.set_title(panel.title, fontsize="small")
-        _few_ticks(axes, panel)
+        _label_few_points(axes, panel)
         if panel.names:
             axes.set_xticks(range(len(panel.names)), panel.names, rotation=90, fontsize="x-small")
         quiet_grid(axes)
@@ -99,12 +78,24 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
     axes.plot(series.x, series.y, markersize=5, markeredgecolor="white", markeredgewidth=0.4, **looks[series.kind])
 
 
-def _few_ticks(axes: Axes, panel: Panel) -> None:
-    """Name the points of a logarithmic axis where they are few: within a decade or two its own names overlap."""
+def _label_few_points(axes: Axes, panel: Panel) -> None:
+    """Label the points of a logarithmic axis of sizes if they are few: the default labels of a decade or two overlap.
+
+    Times and other values that are not integers have labels at 1, 2 and 5 within two decades.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     points = sorted({float(x) for one in panel.series for x in one.x if one.kind != "fit"})
-    if panel.scales[0] == "log" and 1 < len(points) <= MOST_TICKS:
-        axes.set_xticks(points, [size_text(x) for x in points])
-        axes.set_xticks([], minor=True)
+    if panel.scales[0] != "log" or len(points) < 2:
+        return
+    if all(point.is_integer() for point in points):
+        if len(points) <= MOST_TICKS:
+            axes.set_xticks(points, [size_text(x) for x in points])
+            axes.set_xticks([], minor=True)
+    elif 0 < points[0] and points[-1] <= 100 * points[0]:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _one_legend(every: Sequence[Axes]) -> None:

@@ -15,8 +15,8 @@ def families_page(
     page: str, devices: Iterable[Sequence[Contender]], simulated: Iterable[Sequence[Contender]] = ()
 ) -> str:
     """Put one table for each device after the marker of `page`, simulated devices at the end."""
-    apart = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_section, simulated)]
-    return below_marker(page, BEGIN, [*map(_section, devices), *(apart if len(apart) > 1 else [])])
+    below = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_section, simulated)]
+    return below_marker(page, BEGIN, [*map(_section, devices), *(below if len(below) > 1 else [])])
 
 
 def _section(contenders: Sequence[Contender]) -> str:

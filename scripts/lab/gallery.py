@@ -232,7 +232,7 @@ def predicted(
     """Predict each variant at sizes; what was never measured costs nothing."""
     every = counted(model.fitted.subgroup_size)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # sizes outside of what was measured: intervals say so
+        warnings.simplefilter("ignore")  # on sizes outside the measured ones: the intervals show that
         return {name: model.predict(counts, sizes, allow_unmeasured=True) for name, counts in every.items()}
 
 

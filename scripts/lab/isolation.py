@@ -3,7 +3,7 @@
 A kernel class names the feature that dominates its time (``isolates``), the size parameter that doubles
 this feature's count (``doubles``), and the fraction by which the time must rise then (``raises``). If
 the time does not rise, the compiler removed the work or something else dominates, and the fitted weight
-is not that of the feature. ``python -m scripts.lab.isolation`` runs the tests; docs/lab/isolation.md shows results.
+is not the one of the feature. ``python -m scripts.lab.isolation`` runs the tests; docs/lab/isolation.md shows results.
 """
 
 from __future__ import annotations

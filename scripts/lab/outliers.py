@@ -1,4 +1,4 @@
-r"""Predictions whose error is far from that of the others, and which terms of a model disagree with the measured time.
+r"""Predictions whose error is far from the other errors, and the terms of a model disagree with the measured time.
 
 A prediction is computed from terms: features times their weights, or parts of an expression. Let t be the time of an
 outlier and :math:`T(\tau_1, \tau_2, \ldots)` the model. Term m could *explain* it if some factor
@@ -49,29 +49,15 @@ SPOILED = 0.5
 
 @dataclass(frozen=True)
 class TermInOutlier:
-    """A term of an outlier, next to the same term in cases that are predicted well.
+    """A term of an outlier, next to the same term in cases that are predicted well."""
 
-    Parameters
-    ----------
-    term
-        Its name.
-    seconds
-        What it takes in the prediction of the outlier [s].
-    share
-        That over the predicted time [1]; NaN where that is not above zero.
-    usual_share
-        Median of its shares in the others [1]; NaN where there are none.
-    factor
-        How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
-    spoiled
-        Share of the others that this cost would take out of the fences [1]; None without a factor or others.
-    """
-
-    term: str
-    seconds: float
-    share: float
-    usual_share: float
+    term: str  # its name
+    seconds: float  # what it takes in the prediction of the outlier [s]
+    share: float  # that over the predicted time [1]; NaN where that is not above zero
+    usual_share: float  # median of its shares in the others [1]; NaN where there are none
+    # How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
     factor: float | None
+    # Share of the others that this cost would take out of the fences [1]; None without a factor or others.
     spoiled: float | None
 
     @property
@@ -82,25 +68,14 @@ class TermInOutlier:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A case whose measured time is far from the predicted one.
+    """A case whose measured time is far from the predicted one."""
 
-    Parameters
-    ----------
-    case
-        Its kernel, variant, sizes and times.
-    terms
-        Its terms: those that could explain it first, the ones that spoil least and change least before others; then
-        the rest, the largest first.
-    others
-        How many well predicted cases they are held against.
-    same_kernel
-        Whether these are of the same kernel.
-    """
-
-    case: Comparison
+    case: Comparison  # its kernel, variant, sizes and times
+    # Its terms: those that could explain it first, the ones that spoil least and change least before others; then the
+    # rest, the largest first.
     terms: tuple[TermInOutlier, ...]
-    others: int
-    same_kernel: bool
+    others: int  # how many well predicted cases they are held against
+    same_kernel: bool  # whether these are of the same kernel
 
     @property
     def factor(self) -> float:
@@ -115,21 +90,11 @@ class Outlier:
 
 @dataclass(frozen=True)
 class Outliers:
-    """The outliers of a model among measured cases, the worst first.
+    """The outliers of a model among measured cases, the worst first."""
 
-    Parameters
-    ----------
-    found
-        The outliers.
-    cases
-        All cases, predicted or withheld.
-    between
-        The errors log(p/t) outside of which a case is an outlier.
-    """
-
-    found: tuple[Outlier, ...]
-    cases: Comparisons
-    between: tuple[float, float]
+    found: tuple[Outlier, ...]  # the outliers
+    cases: Comparisons  # all cases, predicted or withheld
+    between: tuple[float, float]  # the errors log(p/t) outside of which a case is an outlier
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Draws docs/packages.svg: the packages of perfmodel on floors, from their imports.
 
-A package stands one floor above the highest package that it imports. An arrow leads from a package to one that it
+A package is drawn one level above the highest package that it imports. An arrow leads from a package to one that it
 imports; an import that other arrows imply is left out. A module of the top level counts as a package.
 """
 
@@ -89,7 +89,7 @@ def floors(graph: Graph) -> dict[str, int]:
 
 
 def without_implied(graph: Graph) -> dict[str, frozenset[str]]:
-    """Return the transitive reduction: no import of what another imported package needs anyway.
+    """Return the transitive reduction: no import of a package that another imported package imports.
 
     >>> graph = {"cli": frozenset({"counts", "errors"}), "counts": frozenset({"errors"}), "errors": frozenset()}
     >>> sorted(without_implied(graph)["cli"])

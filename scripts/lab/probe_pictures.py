@@ -33,7 +33,7 @@ def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: st
 def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) -> Figure:
     """Return a panel for each probe, with the facts that it gives in its title.
 
-    The chase also shows the capacities that the operating system tells, where `facts` hold them.
+    The chase also shows the capacities that the operating system reports, where `facts` hold them.
     """
     figure = drawing.empty_figure(15.0, 8.4)
     panels = figure.subplot_mosaic([["chase", "chase", "line", "ways"], ["lanes", "nests", "barriers", "overlap"]])
@@ -56,9 +56,9 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
 def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
     values = {key: fact.value for key, fact in probed.probed_facts(runs).items() if key in keys}
-    told = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
+    values_text = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
             for key in keys if key in values]  # fmt: skip
-    axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="small", loc="left")
+    axes.set_title(f"{what}\n{', '.join(values_text) or 'not clear: no fact'}", fontsize="small", loc="left")
 
 
 def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
@@ -75,7 +75,7 @@ def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None)
     for level in probed.LEVELS:
         if facts is not None and f"{level}_told_bytes" in facts:
             axes.axvline(facts.value(f"{level}_told_bytes"), color="0.3", linestyle=":", linewidth=1)
-    axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="told by the operating system")
+    axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="from the operating system")
     axes.set(xscale="log", yscale="log", xlabel="footprint", ylabel="time of a dependent load [ns]")
     places = [2**power for power in range(12, 29, 2)]
     axes.set_xticks(places, [bytes_text(place) for place in places])

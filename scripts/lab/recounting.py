@@ -109,7 +109,7 @@ class Recount:
 
     @property
     def writable(self) -> bool:
-        """Whether the new counts are those of what was measured, and others than the stored ones."""
+        """Whether the new counts are of the measured kernel, and differ from the stored ones."""
         return self.status in ("rewritten", "changed")
 
 
@@ -133,7 +133,7 @@ def recount(
 
 
 def write(recounts: Iterable[Recount]) -> int:
-    """Let stores name the new counts, where they are those of what was measured; return the records changed.
+    """Use the new counts in stores, if they are of the measured kernels; return the changed records.
 
     Packed counts are packed again.
     """

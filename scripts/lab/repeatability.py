@@ -30,7 +30,7 @@ WORST = 5
 
 @dataclass(frozen=True)
 class Repeatability:
-    """Two records of each configuration, taken far apart.
+    """Two records of each configuration, from two campaigns.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def measure_twice(
 
 
 def _measured(planned: Session, path: Path, order: list[Configuration]) -> dict[Key, Measurement]:
-    """Run a campaign of its own, with a store of its own, on what was planned."""
+    """Run a separate campaign, with its own store, on the planned configurations."""
     session = Session(planned.bench, path, planned.progress, planned.timekeeper)
     session.measure(order)
     return session.rows

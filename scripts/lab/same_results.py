@@ -121,7 +121,7 @@ def _lines_moved(counts: pm.KernelCounts, order: str, capacity: int, part: str, 
 
 
 def _answer(question: Question, sizes: Mapping[str, int]) -> Any:
-    """Return a number, None, or which error there is; a bound says so."""
+    """Return a number, None, or the name of an error; a bound is marked."""
     try:
         count = question()
         value = _plain(count(**sizes) if callable(count) else count)

@@ -25,29 +25,17 @@ SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Point:
-    """One share of the measurements.
+    """One share of the measurements."""
 
-    Parameters
-    ----------
-    share, rows
-        Share of the configurations [1], and number of chosen ones: at least the number of features.
-    time
-        Time of measuring the chosen rows over the time of measuring all [1].
-    chosen, blind
-        Errors of the fit to the chosen rows: with times from trials, and with predicted times.
-    random
-        Errors of fits to as many random rows, sorted; infinite where a fit predicts nothing.
-    withheld
-        Mean share of test cases that fits to random rows do not predict [1].
-    """
-
+    # share, rows: share of the configurations [1], and number of chosen ones: at least the number of features.
     share: float
     rows: int
-    time: float
+    time: float  # time of measuring the chosen rows over the time of measuring all [1]
+    # chosen, blind: errors of the fit to the chosen rows: with times from trials, and with predicted times.
     chosen: float
     blind: float
-    random: tuple[float, ...]
-    withheld: float
+    random: tuple[float, ...]  # errors of fits to as many random rows, sorted; infinite where a fit predicts nothing
+    withheld: float  # mean share of test cases that fits to random rows do not predict [1]
 
     def quantile(self, level: float) -> float:
         """Quantile of the errors of random shares."""
@@ -56,24 +44,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Shares:
-    """A device's points, and the errors of the model on its measurement kernels.
-
-    Parameters
-    ----------
-    rows, tests
-        Numbers of measurements and of test cases.
-    points
-        One for each share; the last one is of all measurements.
-    deviations
-        Square roots of mean products of the relative residuals of the fit to all rows [1]: of single rows less
-        their variant's mean, and of pairs of rows of one variant, of one class but two variants, and of two
-        classes, where the times of a pair differ by less than a factor of two.
-    """
+    """A device's points, and the errors of the model on its measurement kernels."""
 
     device: str
+    # rows, tests: numbers of measurements and of test cases.
     rows: int
     tests: int
-    points: tuple[Point, ...]
+    points: tuple[Point, ...]  # one for each share; the last one is of all measurements
+    # Square roots of mean products of the relative residuals of the fit to all rows [1]: of single rows less their
+    # variant's mean, and of pairs of rows of one variant, of one class but two variants, and of two classes, where the
+    # times of a pair differ by less than a factor of two.
     deviations: Mapping[str, float]
 
     @property
@@ -94,18 +74,8 @@ def shares(
 ) -> Shares:
     """Choose shares of existing measurements, and draw as many rows at random.
 
-    Parameters
-    ----------
-    measured, tests
-        Measurement kernels and test kernels on one device.
-    trials
-        Time of a trial of each measured case, by the key of its record [s]; by default the measured time.
-    family
-        The family to fit, with the default options.
-    wanted
-        The shares, in (0, 1); that of all measurements is added.
-    draws, seed
-        Number of random shares of each size, and their seed.
+    `trials` are the times of trial runs by the key of a record [s], by default the measured times. The `wanted` shares
+    lie in (0, 1); all measurements are added. `draws` is the number of random shares of each size.
     """
     chosen, rows = find_family(family), tuple(measured)
     table = FamilyFits(measured, chosen, tests=tests).refits.table

@@ -44,17 +44,14 @@ def measured_devices(docs: Path) -> list[str]:
 
 
 def examined(docs: Path, slug: str, studies: Iterable[Study]) -> list[Study]:
-    """Return those of the studies that were run on a device."""
+    """Return the studies that were run on a device."""
     return [one for one in studies if (data_folder(docs, slug) / f"{_file(one, 'claims')}.csv").is_file()]
 
 
 def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings) -> str:
     """Write a study's tables, claims, skipped configurations and pictures, and its page; return what was written.
 
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
+    Raises OutputError if a file cannot be written.
     """
     folder, pictures = data_folder(docs, slug), page_folder(docs) / slug
     tables = {name: list(records) for name, records in found.tables.items()}

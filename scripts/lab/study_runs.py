@@ -35,12 +35,9 @@ def kernels_of(study: Study) -> tuple[KernelClass, ...]:
 
 
 def weights_folder(slug: str, device: str | None = None) -> Path:
-    """Return the folder with a device's weights: the project's own of that name, or where those of a device are found.
+    """Return the folder with a device's weights: the project's own of that name, or else the user's.
 
-    Raises
-    ------
-    WeightsError
-        If there is none.
+    Raises WeightsError if there is none.
     """
     own = Path(__file__).parents[2] / FOLDER / slug
     return own if recommended_weights(own) else find_weights(device).folder
@@ -71,14 +68,14 @@ def store_of(study: Study, folder: Path) -> Path:
 
 
 def facts_of(weights: Path) -> DeviceFacts:
-    """Return what is known of the device of a folder, with what can be read off its measurements; it takes seconds."""
+    """Return the facts of the device of a folder, with those that its measurements give; it takes seconds."""
     return with_measured_facts(read(weights)).known_facts
 
 
 def study_data(study: Study, folder: Path, weights: Path, facts: DeviceFacts | None = None) -> StudyData:
     """Return what a study looks at: its measurements in a folder, and the models of a device's folder.
 
-    `facts` are those of the device (:func:`facts_of`), where they are known already.
+    `facts` are of the device, by default from :func:`facts_of`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Weights of one card on another by facts, held against recorded times: the predictions, their errors, and a table.
 
 Times: whole search spaces of Kernel Tuner's users (``test_kernels/recorded``), an equal number of rows of each space on
-the TITAN V, and the simulated GTX 480. Weights are those of the TITAN V; on the TITAN V those of the simulated card.
+the TITAN V, and the simulated GTX 480. Weights are of the TITAN V, and on the TITAN V of the simulated card.
 No time of a card helps to predict that card. :func:`predict_cards` is slow, since it counts the kernels; all else works
 from the rows that it returns, which ``docs/data/transfers.csv.gz`` keeps.
 """
@@ -44,7 +44,7 @@ FOLDERS: Mapping[str, str] = {TITAN_V: "nvidia-titan-v", GTX_480: "gpgpu-sim-gtx
 SAMPLED = 100  # configurations of each space
 FEW = 4  # rows of each space on the TITAN V
 TABLE = "table of "
-QUANTILES = 25  # of the errors on each card, that stand for all
+QUANTILES = 25  # of the errors on each card
 
 #: A fact of the simulated card that its own fits do without: its float64 kernels run faster.
 SIMULATED: Mapping[str, Fact] = {
@@ -150,7 +150,7 @@ def models_for(card: str, folders: Path, families: Iterable[str] = FAMILIES) -> 
 
 def predict_cards(
     folders: Path, wanted: Iterable[str] | None = None, most: int = SAMPLED, families: Iterable[str] = FAMILIES,
-    tell: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield all rows with each family's predictions; `folders` are the devices' folders."""
     models = {card: models_for(card, folders, families) for card in (cards() if wanted is None else wanted)}
@@ -158,7 +158,7 @@ def predict_cards(
     kernels.sort(key=lambda kernel: (kernel.row.space, kernel.row.configuration))  # one is counted for several cards
     for number, kernel in enumerate(kernels):
         if number % 100 == 0:
-            tell(f"{number} of {len(kernels)} kernels are predicted")
+            report(f"{number} of {len(kernels)} kernels are predicted")
         yield replace(kernel.row, predicted=_predicted(kernel, models[kernel.row.card]))
 
 

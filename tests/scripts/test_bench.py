@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import loopy as lp
-import numpy as np
-import pytest
 
 from perfmodel.counts import count
 from scripts.benchmarks.forked import forked
@@ -122,55 +120,6 @@ def test_an_unknown_kernel_is_answered_in_one_line() -> None:
     ran = bench("counts", "no_such_kernel")
     assert (2, "") == (ran.returncode, ran.stdout)
     assert "no kernel is called 'no_such_kernel'" in ran.stderr.splitlines()[-1]
-
-
-# }}}
-
-
-# {{{ predictions
-
-
-def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts.benchmarks import prediction
-
-    monkeypatch.setattr(prediction, "CALLS", 2)
-    monkeypatch.setattr(prediction, "SIZES", 10)
-    found = prediction.measure(Path(__file__).parents[2] / "docs" / "data" / "quickstart")
-    assert ["convolution", "matmul_skinny", "nbody", "stencil"] == [row["kernel"] for row in found["kernels"]]
-    for row in found["kernels"]:
-        assert pytest.approx(row["thirty_runs_s"] / row["one_us"] * 1e6) == row["ratio"]
-    lines = prediction.table(found).splitlines()
-    assert lines[-2].split("  ")[0] in ("met ", "met", "MISSED")
-    assert "a million sizes" in lines[-1]
-
-
-def test_predictions_at_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfmodel.predicting.model import FittedModel
-    from scripts.benchmarks import new_sizes
-    from scripts.benchmarks.prediction import shortest
-
-    asked: list[tuple[int, Any]] = []
-    predict = FittedModel.predict
-
-    def noted(model: FittedModel, counts: Any, at: Any, **options: Any) -> Any:
-        asked.extend((id(counts), tuple(point)) for point in zip(*map(np.atleast_1d, at.values()), strict=True))
-        return predict(model, counts, at, **options)
-
-    monkeypatch.setattr(new_sizes, "shortest", lambda tests: dict(list(shortest(tests).items())[::6]))
-    monkeypatch.setattr(new_sizes, "BATCH", 2)
-    monkeypatch.setattr(new_sizes, "REPEATS", 2)
-    monkeypatch.setattr(FittedModel, "predict", noted)
-    folder = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
-    found = new_sizes.measure(folder, folder / "bottleneck.json")
-    assert "bottleneck" == found["family"]
-    # of each kernel: the measured size, two batches of two new sizes, each twice, and two arrays of two more
-    number = len(found["kernels"])
-    assert number * (1 + 2 * 2 * 2 + 2 * 2) == len(asked)
-    assert number * (1 + 2 * 2 + 2 * 2) == len(set(asked))
-    assert all(row[kind] > 0 for row in found["kernels"] for kind in new_sizes.KINDS)
-    lines = new_sizes.table(found).splitlines()
-    assert lines[-3].startswith("median")
-    assert lines[-1].startswith(("met ", "MISSED"))
 
 
 # }}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts import scoreboard
-from scripts.lab import commits
+from scripts.lab.scoreboard import board
 from scripts.lab.scoreboard.log import read_log, read_scoreboard
 from tests.recorded import INTEL
 
@@ -15,7 +15,7 @@ def run(tmp_path, *arguments: str) -> int:
 
 
 def test_the_papers_kernels_are_refused_at_a_commit_without_a_tag(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(commits, "git", lambda *asked: {"describe": ["abc1234"]}.get(asked[0], []))
+    monkeypatch.setattr(board, "git", lambda *asked: {"describe": ["abc1234"]}.get(asked[0], []))
     assert 2 == run(tmp_path, "--paper-kernels")
     assert capsys.readouterr().err.startswith("scoreboard: error: the 2016 paper's test kernels are scored at tagged")
     assert [] == list(tmp_path.iterdir())
@@ -23,15 +23,15 @@ def test_the_papers_kernels_are_refused_at_a_commit_without_a_tag(tmp_path, monk
 
 def test_changed_files_show_in_the_name_of_the_commit(monkeypatch):
     known = {"describe": ["abc1234"], "status": ["M", "perfmodel/predicting/model.py"]}
-    monkeypatch.setattr(commits, "git", lambda *asked: known[asked[0]])
-    assert "abc1234-dirty" == commits.commit_name()
+    monkeypatch.setattr(board, "git", lambda *asked: known[asked[0]])
+    assert "abc1234-dirty" == board.commit_name()
     known["status"] = []
-    assert "abc1234" == commits.commit_name()
+    assert "abc1234" == board.commit_name()
 
 
 @pytest.mark.slow
 def test_one_model_on_a_committed_device(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(commits, "git", lambda *asked: {"status": []}.get(asked[0], ["v1"]))
+    monkeypatch.setattr(board, "git", lambda *asked: {"status": []}.get(asked[0], ["v1"]))
     (tmp_path / "devices").mkdir()
     (tmp_path / "devices" / INTEL.name).symlink_to(INTEL)
     wanted = ("--folders", str(tmp_path / "devices"), "--model", "threaded_manycore_linear", "--paper-kernels")
@@ -55,4 +55,4 @@ def test_what_is_not_there(tmp_path, wanted, capsys):
 
 
 def test_git_is_asked():
-    assert 1 == len(commits.git("rev-parse", "HEAD"))
+    assert 1 == len(board.git("rev-parse", "HEAD"))

@@ -31,7 +31,7 @@ def examine(data: StudyData) -> Findings:
         Series(f"level and line, r² = {bent.r_squared:.4f}", ends, [bent.at(one) for one in ends], "predicted"),
     )
 
-    def beside(curves: Curves, at: At, axis: str) -> tuple[Panel, ...]:
+    def two_panels(curves: Curves, at: At, axis: str) -> tuple[Panel, ...]:
         by = {"level and line": lambda one: bent.at(one.ratio), own.FAMILY: lambda one: one.at(own.FAMILY)}
         return tuple(_panel(curves, at, axis, title, time) for title, time in by.items())
 
@@ -43,9 +43,9 @@ def examine(data: StudyData) -> Findings:
                 Panel((Series("f_sched", *own.zigzag(held, SHOWN), "fit"),), "requested groups B_r", "f_sched", title)
                 for held, title in ((UNITS, "GTX 480, B_a = 1"), (places, f"{data.facts.name}, {places:g} places"))]),
             "fig2": curves_figure([Panel((*_points(sizes, lambda one: one.ratio), *fits), ROOT, TIME)]),
-            "fig3": curves_figure(beside(sizes, lambda one: one.threads, THREADS)),
-            "fig4": curves_figure(beside(threads, lambda one: one.requested, "requested groups B_r")),
-            "fig5": curves_figure(beside(memory, lambda one: one.threads, THREADS)),
+            "fig3": curves_figure(two_panels(sizes, lambda one: one.threads, THREADS)),
+            "fig4": curves_figure(two_panels(threads, lambda one: one.requested, "requested groups B_r")),
+            "fig5": curves_figure(two_panels(memory, lambda one: one.threads, THREADS)),
         },
     )  # fmt: skip
 

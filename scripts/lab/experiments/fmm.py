@@ -53,8 +53,8 @@ def _named(values: Mapping[str, Sequence[float]], names: Iterable[str], y: str, 
 
 
 def _costs(line: Sequence[own.Combination], title: str) -> Panel:
-    told = [(name, one.benefits) for name, one in zip(own.step_names(line), line, strict=True) if one.benefits]
-    points = [Series(name, *own.costs(of), "measured") for name, of in told]
+    benefits = [(name, one.benefits) for name, one in zip(own.step_names(line), line, strict=True) if one.benefits]
+    points = [Series(name, *own.costs(of), "measured") for name, of in benefits]
     most = max((max(one.x[0], one.y[0]) for one in points), default=1.0)
     return Panel((*points, Series("equal", [0, most], [0, most], "fit")), "memory [ms]", "computation [ms]", title)
 

@@ -47,7 +47,7 @@ def examine(data: StudyData) -> Findings:
 
 
 def _pictures(prefix: str, points: Sequence[Point], families: Sequence[str], device: str) -> dict[str, Figure]:
-    """Return the times and errors of launches, over those of a unit, or over those that it runs at a time."""
+    """Return the times and errors of launches, by the warps of a unit, in total or at a time."""
     if not points and prefix:
         return {}
     return {

@@ -53,13 +53,9 @@ class ActiveLanes:
 def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]) -> tuple[ActiveLanes | None, ...]:
     """Return the active lanes of each node of a kernel's graph; None of a node without operations and accesses.
 
-    Where a test depends on data, `statistics` say how many work-items pass and not which: each sub-group is taken to
+    Where a test depends on data, `statistics` give the number of work-items that pass, not which: each sub-group is to
     execute what is under it, so that the utilisation is at least what is returned. What such a loop holds is not known.
-
-    Raises
-    ------
-    SizeError
-        If a size is missing or breaks the assumptions.
+    Raises SizeError if a size is missing or breaks the assumptions.
 
     Examples
     --------

@@ -230,7 +230,7 @@ def traced_hit_rates(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int 
 
 
 def _sites(launch: Trace, several: bool) -> tuple[str, ...]:
-    """Return the names of a launch's accesses, with that of the launch where there are several."""
+    """Return the names of a launch's accesses; if there are several launches, with the launch's name."""
     return tuple(f"{launch.launch}: {name}" for name in launch.sites) if several else launch.sites
 
 

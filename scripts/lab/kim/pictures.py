@@ -17,7 +17,7 @@ from scripts.lab.kim.memory_hierarchy import HitRates
 from scripts.lab.kim.work_flow import Timeline, WorkFlow, WorkNode
 
 GRAPH_FORMATS = (".png", ".svg", ".dot")
-WIDTH = 3.0  # of a node's box, where rows are 1 apart
+WIDTH = 3.0  # of a node's box, if the distance of rows is 1
 _FILL = {
     "entry": "#f2f2f2", "exit": "#f2f2f2", "barrier": "#f3d9ec", "global": "#fbdcc4", "local": "#fdf1bd",
     "compute": "#d3e6f5",
@@ -90,9 +90,9 @@ def work_flow_figure(graph: WorkFlow, time: Timeline | None = None, lanes: NodeL
     the active lanes of the nodes (:func:`~scripts.lab.kim.active_lanes.active_lanes`) a heat map
     has a cell for each lane of a sub-group, the darker the more often the lane is active.
     """
-    beside = (time is not None) + bool(lanes)
-    figure = drawing.empty_figure(8.0 + 3.0 * beside, 1.3 + 0.62 * len(graph.nodes))
-    panels = figure.subplots(1, 1 + beside, sharey=True, width_ratios=(3, *(1,) * beside), squeeze=False)[0]
+    more = (time is not None) + bool(lanes)
+    figure = drawing.empty_figure(8.0 + 3.0 * more, 1.3 + 0.62 * len(graph.nodes))
+    panels = figure.subplots(1, 1 + more, sharey=True, width_ratios=(3, *(1,) * more), squeeze=False)[0]
     figure.suptitle(f"work flow graph of {graph.name}, an average sub-group")
     _draw_graph(panels[0], graph, time)
     if time is not None:

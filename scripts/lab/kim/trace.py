@@ -36,7 +36,7 @@ SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Ints = NDArray[np.int64]
 MOST = 20_000_000  # points looked at for one set
 PAGE = 4096  # bytes; every array begins on a page
-BARRIER = -1  # stands for an array where a row is a barrier
+BARRIER = -1  # the array of a row that is a barrier
 
 
 def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
@@ -86,8 +86,8 @@ def drawn_addresses(
 ) -> Ints:  # fmt: skip
     """Return addresses drawn evenly from the whole array, or from as many neighbours as its span has.
 
-    `along` is where each of the `count` accesses stands among all work-items, from 0 to 1: the neighbours move on with
-    it from the first cells to the last.
+    `along` is the position of each of the `count` accesses among all work-items, from 0 to 1: the neighbours move on
+    with it from the first cells to the last.
     """
     extents = _extents(access, sizes)
     if extents is None:

@@ -4,9 +4,9 @@ A node is a step of the schedule, as an average sub-group executes it: accesses 
 barrier, or the operations of a statement. Transition arcs lead from a node to the node that is executed next;
 data-dependence arcs lead from a load, or a result, to its use.
 
-:func:`timeline` tells when such a sub-group, alone on a compute unit, executes each node. With the latencies of a
-device a transition takes the time to issue its source, and a dependence the time from the source's start to the
-value's arrival. Instructions are issued in order; an instruction that needs a value waits for it. Up to three
+:func:`timeline` gives the time at which such a sub-group, alone on a compute unit, executes each node. With the
+latencies of a device a transition takes the time to issue its source, and a dependence the time from the source's start
+to the value's arrival. Instructions are issued in order; an instruction that needs a value waits for it. Up to three
 iterations of each loop are followed; the last one represents all that remain.
 """
 
@@ -87,12 +87,8 @@ def work_flow(
 ) -> WorkFlow:
     """Return the work flow graph of an average sub-group at the sizes.
 
-    One transaction with global memory is of `line_bytes`; local memory has so many `banks`.
-
-    Raises
-    ------
-    SizeError
-        If a size is missing or breaks the assumptions.
+    One transaction with global memory is of `line_bytes`; local memory has so many `banks`. Raises SizeError if a size
+    is missing or breaks the assumptions.
 
     Examples
     --------
@@ -239,29 +235,17 @@ class _Building:
 
 @dataclass(frozen=True)
 class Latencies:
-    """The latencies of a device [s]: the time from the start of an act to its result.
+    """The latencies of a device [s]: the time from the start of an act to its result."""
 
-    Parameters
-    ----------
-    issue_s
-        Time to issue an instruction of a sub-group.
-    arithmetic_s, special_s
-        Latency of an operation, and of a special function.
-    memory_s, local_s
-        Latency of a load from global memory, and from local memory.
-    barrier_s
-        Latency of a barrier.
-    departure_s
-        Time between two transactions of one access to global memory.
-    """
-
-    issue_s: float
+    issue_s: float  # time to issue an instruction of a sub-group
+    # arithmetic_s, special_s: latency of an operation, and of a special function.
     arithmetic_s: float
     special_s: float
+    # memory_s, local_s: latency of a load from global memory, and from local memory.
     memory_s: float
     local_s: float
-    barrier_s: float
-    departure_s: float
+    barrier_s: float  # latency of a barrier
+    departure_s: float  # time between two transactions of one access to global memory
 
     @classmethod
     def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:

@@ -1,4 +1,4 @@
-"""Pictures of how families choose among recorded rows, and of what their errors go with."""
+"""Pictures of the choices of families among recorded rows, and of correlations of their errors."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def transforms_figure(recorded: Recorded) -> Figure:
 
 
 def misses_figure(recorded: Recorded) -> Figure:
-    """Return a map of how each trait of a launch goes with what each family misses."""
+    """Return a map of the correlations of traits of a launch with the errors of each family."""
     judged = recorded.judged
     found = [missed(one.by(STRICT).rows, recorded.traits) for one in judged]
     names = list(found[0])

@@ -55,7 +55,7 @@ class Recorded:
 
     @property
     def random(self) -> Figures:
-        """Figures of the common cases, for those of a random choice."""
+        """Figures of the common cases, and of a random choice."""
         return self.judged[0].figures(STRICT)
 
 
@@ -102,12 +102,12 @@ def _read_once(folder: Path) -> None:
 
 
 def key_of(row: Comparison) -> CaseKey:
-    """Return what tells a case from all others."""
+    """Return the key of a case."""
     return row.kernel, row.form, row.sizes
 
 
 def traits_of(case: Case) -> dict[str, float]:
-    """Return traits of a launch; those of a warp and of a unit are as Wang and Lou (2017) count them."""
+    """Return traits of a launch; warps and units are counted as by Wang and Lou (2017)."""
     counts, launch = case.counts, case.counts.launch
     warp, (items, subgroups) = families()["mwp_cwp"].values(case), launched(case)
     accesses = sum(case.value(counts.accesses(array=name, granularity="subgroup")) for name in _local_arrays(case))
@@ -144,7 +144,7 @@ def by_space(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def by_transform(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
-    """Return rows by what their kernel's name has before the colon."""
+    """Return rows by the part of their kernel's name before the colon."""
     transforms: dict[str, list[Comparison]] = {}
     for row in sorted(rows, key=lambda row: row.kernel):
         transforms.setdefault(row.kernel.partition(":")[0], []).append(row)

@@ -1,7 +1,7 @@
 """The grammar of random kernels: loop nests, accesses, expressions, bodies and transformations, drawn by a seed.
 
 A drawn kernel is text for Loopy with the transformations of it. What a loop does not change would be moved out of it by
-any compiler, and its counts would not be those of what runs. So each load in a loop names the variables of all loops,
+any compiler, and its counts would not be the executed ones. So each load in a loop names the variables of all loops,
 and no operation has constants only.
 """
 

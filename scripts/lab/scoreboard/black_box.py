@@ -6,8 +6,8 @@ family. Trees cannot extrapolate: without the *basis* b they would predict for a
 measured one. The basis is the total work (operations, accesses and launches together), or the prediction of the family
 itself, fitted to the same rows. All groups of kernels weigh the same.
 
-What the trees predict better than the family, the family's form leaves on the table. They are no family: no weight
-has a meaning, no term a share, and no command predicts with them.
+If the trees predict better than the family, the family's form misses something. They are not a family: weights have
+no meaning, and no command predicts with them.
 """
 
 from __future__ import annotations
@@ -45,18 +45,10 @@ a rate of 0.1 err about as much or more, and so does a squared loss of the logar
 
 @dataclass(frozen=True, eq=False)
 class BlackBoxFits(FamilyFits):
-    """The black box on the features and quantities of a family, fitted and judged as a family is.
+    """The black box on the features and quantities of a family, fitted and judged as a family is."""
 
-    Parameters
-    ----------
-    setting
-        How trees are grown.
-    readable
-        The fits of the family itself to the same rows.
-    """
-
-    setting: Trees = field(kw_only=True)
-    readable: FamilyFits = field(kw_only=True)
+    setting: Trees = field(kw_only=True)  # how trees are grown
+    readable: FamilyFits = field(kw_only=True)  # the fits of the family itself to the same rows
 
     @cached_property
     def known(self) -> Measurements:
@@ -118,20 +110,15 @@ def group_error(fits: FamilyFits) -> float:
 
 def _group_mean(fits: FamilyFits, found: Unseen) -> float:
     known = found.known & (found.seconds > 0)
-    apart = np.abs(np.log(fits.design.times[known] / found.seconds[known]))
+    errors = np.abs(np.log(fits.design.times[known] / found.seconds[known]))
     groups = np.array([row.group for row in fits.measured])[known]
-    return float(np.mean([apart[groups == group].mean() for group in np.unique(groups)])) if known.any() else np.inf
+    return float(np.mean([errors[groups == group].mean() for group in np.unique(groups)])) if known.any() else np.inf
 
 
 def importances(fits: BlackBoxFits, repeats: int = 3) -> Mapping[str, float]:
-    """Return by how much :func:`group_error` rises where a column has the values of random rows, largest first.
+    """Return by how much :func:`group_error` rises if a column has the values of random rows, largest first.
 
-    Parameters
-    ----------
-    fits
-        The black box on measured rows.
-    repeats
-        How often each column is drawn anew; the rise is the mean.
+    It is the mean over `repeats` draws.
     """
     groups = np.array([row.group for row in fits.measured])
     plain, random = group_error(fits), np.random.default_rng(fits.setting.seed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import subprocess
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -12,38 +13,31 @@ from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folders, recorded_folders
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
+from perfmodel.models import families
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import TESTS_FILE
 from scripts.lab.scoreboard.black_box import choose_black_box, group_error, importances
-from scripts.lab.scoreboard.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins
+from scripts.lab.scoreboard.ideas import BLACK_BOX, MEASURED_FACTS, Idea, every_idea, read_ideas, with_measured_twins
 from scripts.lab.scoreboard.log import log_csv, read_log, read_scoreboard, scoreboard_csv
 from scripts.lab.scoreboard.page import scoreboard_page
 from scripts.lab.scoreboard.picture import picture_scoreboard
 from scripts.lab.scoreboard.scored_device import ScoredDevice, read_scored
 from scripts.lab.scoreboard.scoring import SCORED, Scoring, Stamp, score
 
+ROOT = Path(__file__).resolve().parents[3]
 DIRTY = "-dirty"
-"""With this ends the name of a commit, if files were changed since."""
+"""End of the name of a commit, if files were changed since."""
 UNKNOWN_S = 10.0
 """Time that scoring a model takes where none was scored before [s]."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The files of the scoreboard.
+    """The files of the scoreboard."""
 
-    Parameters
-    ----------
-    table
-        Every scoring, as CSV.
-    log
-        Every scoring of the 2016 paper's test kernels, with its reason, as CSV.
-    page, picture
-        What is drawn from both.
-    """
-
-    table: Path
-    log: Path
+    table: Path  # every scoring, as CSV
+    log: Path  # every scoring of the 2016 paper's test kernels, with its reason, as CSV
+    # page, picture: what is drawn from both.
     page: Path
     picture: Path
 
@@ -61,9 +55,17 @@ class Board:
         """Add scorings of the paper's kernels to the log."""
         write_whole(self.log, log_csv([*read_log(self.log), *((reason, one) for one in rows)]).encode())
 
-    def draw(self) -> None:
-        """Draw the page and the picture from the table and the log."""
-        rows, text = read_scoreboard(self.table), self.page.read_text("utf-8") if self.page.is_file() else ""
+    def draw(self, names: Collection[str] = ()) -> None:
+        """Draw the page and the picture from the table and the log: families, black boxes, and ideas with these names.
+
+        Ideas that were removed have rows in the table only.
+        """
+        text = self.page.read_text("utf-8") if self.page.is_file() else ""
+        names = {*families(), *names}
+        rows = [
+            row for row in read_scoreboard(self.table)
+            if row.model.startswith(BLACK_BOX) or row.model.removesuffix(MEASURED_FACTS) in names
+        ]  # fmt: skip
         picture_scoreboard(rows, self.picture)
         write_whole(self.page, scoreboard_page(text, rows, read_log(self.log)).encode())
 
@@ -71,10 +73,7 @@ class Board:
 def wanted_ideas(path: Path, files: Sequence[str], trees: Sequence[str], parts: Sequence[str]) -> tuple[Idea, ...]:
     """Return every family, the ideas of a file if it is there, and those of :func:`every_idea`, by parts of the name.
 
-    Raises
-    ------
-    OptionError
-        If a part is of no name.
+    Raises OptionError if a part is of no name.
     """
     every = every_idea(read_ideas(path) if path.is_file() else (), files, trees)
     for part in parts:
@@ -87,10 +86,7 @@ def wanted_ideas(path: Path, files: Sequence[str], trees: Sequence[str], parts: 
 def wanted_folders(root: Path, parts: Sequence[str]) -> list[Path]:
     """Return the folders of devices below a root, simulated and recorded ones too, by parts of their names.
 
-    Raises
-    ------
-    OptionError
-        If a part is of no name, or nothing was measured.
+    Raises OptionError if a part is of no name, or nothing was measured.
     """
     every = [path.parent.name for path in root.glob(f"*/{TESTS_FILE}")]
     return measured_folders(root, tuple(parts or (*every, *(path.name for path in recorded_folders(root)))))
@@ -114,8 +110,19 @@ def reason_to_score(reason: str | None, tags: Sequence[str], commit: str) -> str
     if tags and not commit.endswith(DIRTY):
         return f"tag {', '.join(tags)}"
     problem = "has changes that are not committed" if tags else "has no tag"
-    advice = "commit and tag (git tag NAME) what is to be scored, or say why it is: --paper-kernels REASON"
+    advice = "commit and tag (git tag NAME), or give a reason: --paper-kernels REASON"
     raise OptionError(f"the 2016 paper's test kernels are scored at tagged commits, and {commit} {problem}", advice)
+
+
+def commit_name() -> str:
+    """Return the tag or hash of the commit, and whether files were changed since; pages in docs/ do not count."""
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!docs")
+    return "".join(git("describe", "--always")) + DIRTY * bool(changed)
+
+
+def git(*arguments: str) -> list[str]:
+    """Return the words that a git command prints."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 
 
 def score_folders(
@@ -124,20 +131,9 @@ def score_folders(
 ) -> tuple[Scoring, ...]:  # fmt: skip
     """Score models on devices' folders, and add the figures to the board, a model at a time.
 
-    Parameters
-    ----------
-    board
-        Where figures are added; nothing is drawn.
-    folders, ideas
-        What is scored on what; an idea with a weight that the measurements give is scored once more with that.
-    stamp
-        When, and of which commit.
-    protocols
-        How test kernels are predicted.
-    reason
-        Why the paper's test kernels are scored too, and logged; they are not where it is empty.
-    progress
-        Listener; it is told before how long everything takes, from what earlier scorings took.
+    An idea with a weight that the measurements give is scored a second time with that. Test kernels are predicted by
+    `protocols`; the paper's test kernels are scored too, and logged, if there is a `reason`. The expected duration
+    comes from earlier scorings. Nothing is drawn.
     """
     bar, devices = progress or Silent(), [read_scored(folder) for folder in folders]
     jobs = {one.name: with_measured_twins(ideas, one.plain, one.known) for one in devices}

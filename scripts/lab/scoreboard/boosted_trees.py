@@ -14,21 +14,13 @@ from perfmodel.fitting.family_fits import Refits
 
 @dataclass(frozen=True)
 class Trees:
-    """Settings of the black box.
+    """Settings of the black box."""
 
-    Parameters
-    ----------
-    basis
-        What times are divided by: the total ``work``, or what the readable ``family`` predicts.
-    depth
-        Depth of each tree: how many features may act together.
-    trees, rate, share, least, seed
-        Number of trees, the share of each that counts, the share of rows and of columns that each sees, the least
-        rows in a leaf, and the seed of their choice.
-    """
-
+    # What times are divided by: the total ``work``, or what the readable ``family`` predicts.
     basis: Literal["work", "family"] = "work"
-    depth: int = 2
+    depth: int = 2  # depth of each tree: how many features may act together
+    # trees, rate, share, least, seed: number of trees, the share of each that counts, the share of rows and of columns
+    # that each sees, the least rows in a leaf, and the seed of their choice.
     trees: int = 100
     rate: float = 0.05
     share: float = 0.5
@@ -44,16 +36,7 @@ class Trees:
 class TreeRefits(Refits):
     """Trees grown on some rows of a design, each time once, and their predictions of other rows.
 
-    Parameters
-    ----------
-    readable
-        The readable family's fits: its design, what it withholds, and a basis.
-    setting
-        How trees are grown.
-    work
-        Total work of each row of the design, shape (n_rows,).
-    balance
-        How much each row counts, shape (n_rows,).
+    `work` is the total work of each row of the design, `balance` its weight, both of shape (n_rows,).
     """
 
     def __init__(self, readable: Refits, setting: Trees, work: Floats, balance: Floats) -> None:

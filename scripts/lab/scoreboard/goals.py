@@ -13,38 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Goals:
-    """Limits of figures by one protocol, over all test kernels of a device.
+    """Limits of figures by one protocol, over all test kernels of a device."""
 
-    Parameters
-    ----------
-    error
-        Largest geometric-mean relative error [1]; where that is more, `oracle_times` what oracle factors leave.
-    oracle_times
-        See there [1].
-    factor
-        Largest geometric mean of max(p/t, t/p), less one [1].
-    regret
-        Largest time of the chosen variant over the best one's [1].
-    top1
-        Least share of choices where the chosen variant is a best one, ties within the noise included [1].
-    tau
-        Least mean of Kendall's tau [1].
-    inside
-        Least and largest share of measured times in their 90 % interval [1].
-    width
-        The median of upper over lower bound stays below it [1].
-    fit_s, predict_s
-        A fit, and the prediction of a counted kernel, stay below these [s].
-    """
-
+    # Largest geometric-mean relative error [1]; where that is more, `oracle_times` what oracle factors leave.
     error: float = 0.12
-    oracle_times: float = 1.5
-    factor: float = 0.15
-    regret: float = 1.05
+    oracle_times: float = 1.5  # see there [1]
+    factor: float = 0.15  # largest geometric mean of max(p/t, t/p), less one [1]
+    regret: float = 1.05  # largest time of the chosen variant over the best one's [1]
+    # Least share of choices where the chosen variant is a best one, ties within the noise included [1].
     top1: float = 0.7
-    tau: float = 0.8
-    inside: tuple[float, float] = (0.85, 0.95)
-    width: float = 2.0
+    tau: float = 0.8  # least mean of Kendall's tau [1]
+    inside: tuple[float, float] = (0.85, 0.95)  # least and largest share of measured times in their 90 % interval [1]
+    width: float = 2.0  # the median of upper over lower bound stays below it [1]
+    # fit_s, predict_s: a fit, and the prediction of a counted kernel, stay below these [s].
     fit_s: float = 30.0
     predict_s: float = 1e-4
 
@@ -57,46 +38,21 @@ SIMULATED = Goals(regret=1.1, tau=0.7)
 
 @dataclass(frozen=True)
 class Held:
-    """A figure held against its goal.
+    """A figure held against its goal."""
 
-    Parameters
-    ----------
-    name
-        What was judged.
-    found
-        The figure; NaN where there is none, which meets no goal.
-    goal
-        The limit in words.
-    met
-        Whether the figure keeps it.
-    """
-
-    name: str
-    found: float
-    goal: str
-    met: bool
+    name: str  # what was judged
+    found: float  # the figure; NaN if there is none, and then no goal is reached
+    goal: str  # the limit in words
+    met: bool  # whether the figure keeps it
 
 
 def hold(
     scored: Scoring, groups: Scoring | None = None, floor: float = math.nan, goals: Goals = MEASURED
 ) -> tuple[Held, ...]:
-    """Hold a scoring's figures against goals.
+    """Compare a scoring's figures on test kernels with goals, and the intervals of `groups`, the measured ones.
 
-    Parameters
-    ----------
-    scored
-        A model on a device by one protocol, over test kernels.
-    groups
-        The same model on measurement groups left out, whose intervals are held against the goals too.
-    floor
-        What oracle factors leave of the error on this device [1]; NaN where that is not known.
-    goals
-        The limits.
-
-    Returns
-    -------
-    tuple of Held
-        One for each figure that the scoring is meant to have: where nothing was chosen, none for choices.
+    `floor` is the error that oracle factors leave on this device [1]; NaN if it is unknown. Without choices there are
+    no figures of them.
     """
     intervals = [] if groups is None else [*_hold_intervals(groups, goals, ", groups")]
     return (*_hold_errors(scored, goals, _most_error(goals, floor)), *_hold_intervals(scored, goals), *intervals,

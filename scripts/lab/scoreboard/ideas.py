@@ -22,32 +22,20 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 BLACK_BOX = "black box"
-"""With this the names of black boxes begin."""
+"""Start of the names of black boxes."""
+MEASURED_FACTS = " (measured)"
+"""End of the names of models with facts that are fixed by measurements."""
 
 
 @dataclass(frozen=True)
 class Idea:
-    """A model to be scored.
+    """A model to be scored."""
 
-    Parameters
-    ----------
-    name
-        What tables call it.
-    family
-        Its family, or the one whose features a black box sees.
-    options
-        How it is fitted.
-    measured_facts
-        Whether facts that can be read off the measurements are fixed instead of fitted.
-    black_box
-        Whether trees predict, in place of the family.
-    """
-
-    name: str
-    family: Family
-    options: FitOptions = field(default_factory=FitOptions)
-    measured_facts: bool = False
-    black_box: bool = False
+    name: str  # what tables call it
+    family: Family  # its family, or the one whose features a black box sees
+    options: FitOptions = field(default_factory=FitOptions)  # how it is fitted
+    measured_facts: bool = False  # whether facts that can be read off the measurements are fixed instead of fitted
+    black_box: bool = False  # whether trees predict, in place of the family
 
     def fits(self, measured: Measurements) -> FamilyFits:
         """Return its fits to measured rows of a device."""
@@ -74,8 +62,8 @@ class WrittenIdeas(BaseModel):
 def read_ideas(path: Path) -> tuple[Idea, ...]:
     """Return the ideas of a JSON file, in its order.
 
-    The file is ``{"ideas": {"robust": {"family": "gpuperf", "options": {"loss": "huber"}}}}``; options are the fields
-    of :class:`~perfmodel.fitting.FitOptions`.
+    It is like ``{"ideas": {"signed": {"family": "gpuperf", "options": {"nonnegative": false}}}}``; options are the
+    fields of :class:`~perfmodel.fitting.FitOptions`.
 
     Raises
     ------
@@ -87,7 +75,7 @@ def read_ideas(path: Path) -> tuple[Idea, ...]:
     try:
         found = value_of(WrittenIdeas, read_file(path)).ideas
     except DocumentError as error:
-        advice = 'mend it; it is to be like {"ideas": {"NAME": {"family": "gpuperf", "options": {"loss": "huber"}}}}'
+        advice = 'write it as {"ideas": {"NAME": {"family": "gpuperf", "options": {"nonnegative": false}}}}'
         raise OptionError(f"the file of ideas '{path}' {error.problem}", advice) from error
     for name, one in found.items():
         if one.family.endswith(".py"):
@@ -121,5 +109,5 @@ def with_measured_twins(ideas: Iterable[Idea], plain: Measurements, known: Measu
     for idea in ideas:
         found.append(idea)
         if not idea.measured_facts and not idea.black_box and has_measured_weight(idea.family, plain, known):
-            found.append(replace(idea, name=f"{idea.name} (measured)", measured_facts=True))
+            found.append(replace(idea, name=idea.name + MEASURED_FACTS, measured_facts=True))
     return tuple(found)

@@ -34,12 +34,9 @@ def log_csv(rows: Iterable[tuple[str, Scoring]]) -> str:
 
 
 def read_scoreboard(path: Path) -> tuple[Scoring, ...]:
-    """Return the scorings of a CSV file; none where there is no file.
+    """Return the scorings of a CSV file; none without the file.
 
-    Raises
-    ------
-    StoreError
-        If a line is none of :func:`scoreboard_csv`.
+    Raises StoreError if a line is none of :func:`scoreboard_csv`.
     """
     return tuple(one for _, one in _read(path, COLUMNS))
 
@@ -89,7 +86,7 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[tuple[str, Scoring], ...]
     except (csv.Error, ValueError, TypeError) as error:
         if isinstance(error, StoreError):
             raise
-        raise wrong_line(path, lines.line_num, f"is no row of a scoreboard ({error})") from error
+        raise wrong_line(path, lines.line_num, f"is not a row of a scoreboard ({error})") from error
 
 
 def _scoring(cells: Mapping[str, str]) -> Scoring:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REACHED, MISSED, PLAIN, GOAL = "#0072B2", "#D55E00", "0.25", "0.35"
-"""Two colours of Okabe and Ito's palette, told apart by all (markers differ too), and two greys."""
+"""Two colours of Okabe and Ito's palette, which colour-blind readers distinguish, and two greys."""
 KEY = (
     "dashed: goal;  blue circle: reaches it;  orange diamond: does not;  dark square: has no goal;  hollow: earlier "
     "scorings, joined to the last one"

@@ -20,24 +20,14 @@ SIMULATED = "simulated"
 
 @dataclass(frozen=True, eq=False)
 class ScoredDevice:
-    """What is measured on a device.
+    """What is measured on a device."""
 
-    Parameters
-    ----------
-    name
-        Name of its folder.
-    plain, known
-        Measurement kernels without and with the facts that can be read off them.
-    tests
-        Test kernels.
-    recorded
-        Whether others recorded the times: variants of measured kernels are alternatives, and there are no tests.
-    """
-
-    name: str
+    name: str  # name of its folder
+    # plain, known: measurement kernels without and with the facts that can be read off them.
     plain: Measurements
     known: Measurements
-    tests: Measurements
+    tests: Measurements  # test kernels
+    # Whether others recorded the times: variants of measured kernels are alternatives, and it has no tests.
     recorded: bool = False
 
     @property

@@ -35,42 +35,21 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A model on a device by one protocol; NaN where there is no such figure.
+    """A model on a device by one protocol; NaN where there is no such figure."""
 
-    Parameters
-    ----------
-    date, commit
-        When it was scored (ISO 8601), and of which commit.
-    device, simulated
-        Name of the device's folder, and whether it is a simulation.
-    model
-        Name of a family, an idea or a black box.
-    protocol
-        One of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`GROUPS`.
-    kernels
-        Which kernels were predicted: ``tests`` (test kernels that are not the 2016 paper's), ``paper`` (that paper's
-        four), ``all`` (both), ``measured`` (measurement kernels) or ``recorded`` (by others).
-    cases, withheld, error, factor, choices, regret, top1, tau, inside, width
-        As of :class:`~perfmodel.compare.Figures`.
-    top1_tied
-        As `top1`, where ties within the noise count (:func:`~scripts.lab.scoreboard.top_choices.top1_within_noise`).
-    oracle
-        Error that one factor for each variant leaves [1] (:func:`~scripts.lab.scoreboard.oracle.oracle_error`).
-    weights, fit_s, predict_s
-        Number of fitted weights, and seconds of one fit and of one prediction of a counted kernel.
-    score_s
-        Seconds that all scorings of this model on this device took together.
-    problem
-        Reason why it could not be fitted; it has no figures then.
-    """
-
+    # date, commit: when it was scored (ISO 8601), and of which commit.
     date: str
     commit: str
+    # device, simulated: name of the device's folder, and whether it is a simulation.
     device: str
     simulated: bool
-    model: str
-    protocol: str = ""
+    model: str  # name of a family, an idea or a black box
+    protocol: str = ""  # one of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`GROUPS`
+    # Which kernels were predicted: ``tests`` (test kernels that are not the 2016 paper's), ``paper`` (that paper's
+    # four), ``all`` (both), ``measured`` (measurement kernels) or ``recorded`` (by others).
     kernels: str = ""
+    # cases, withheld, error, factor, choices, regret, top1, tau, inside, width: as of
+    # :class:`~perfmodel.compare.Figures`.
     cases: int = 0
     withheld: int = 0
     error: float = math.nan
@@ -78,16 +57,20 @@ class Scoring:
     choices: int = 0
     regret: float = math.nan
     top1: float = math.nan
+    # As `top1`, where ties within the noise count (:func:`~scripts.lab.scoreboard.top_choices.top1_within_noise`).
     top1_tied: float = math.nan
     tau: float = math.nan
     inside: float = math.nan
     width: float = math.nan
+    # Error that one factor for each variant leaves [1] (:func:`~scripts.lab.scoreboard.oracle.oracle_error`).
     oracle: float = math.nan
+    # weights, fit_s, predict_s: number of fitted weights, and seconds of one fit and of one prediction of a counted
+    # kernel.
     weights: int = 0
     fit_s: float = math.nan
     predict_s: float = math.nan
-    score_s: float = math.nan
-    problem: str = ""
+    score_s: float = math.nan  # seconds that all scorings of this model on this device took together
+    problem: str = ""  # reason why it could not be fitted; it has no figures then
 
 
 def score(
@@ -98,16 +81,8 @@ def score(
     Without `paper`, no fit, interval or figure sees a time of the paper's test kernels. A model that cannot be fitted
     has one row with its problem.
 
-    Parameters
-    ----------
-    device, idea
-        What is scored on what.
-    stamp
-        When, and of which commit.
-    protocols
-        How test kernels are predicted; without any, only measurement kernels are, and test kernels are not looked at.
-    paper
-        Whether the paper's test kernels are predicted, and all test kernels, instead of the others.
+    Test kernels are predicted by `protocols`; without any only measurement kernels are used. With `paper` the paper's
+    test kernels and all test kernels are predicted, instead of the others.
     """
     own = Scoring(stamp.date, stamp.commit, device.name, device.simulated, idea.name)
     begin = perf_counter()
@@ -160,5 +135,5 @@ def _row(own: Scoring, kernels: str, judged: Evaluation, noise: Mapping[Case, fl
 
 
 def _without_choices(one: Scoring) -> Scoring:
-    """Return a row without figures of choices: measurement kernels are no alternatives for one job."""
+    """Return a row without figures of choices: measurement kernels are not alternatives for one job."""
     return replace(one, choices=0, regret=math.nan, top1=math.nan, top1_tied=math.nan, tau=math.nan)

@@ -31,9 +31,9 @@ def noise_of(tests: Measurements) -> Mapping[Case, float]:
     rows = tuple(tests)
     known = [row.disagreement for row in rows if not math.isnan(row.disagreement)]
     typical = median(known) if known else 0.0
-    apart = (typical if math.isnan(row.disagreement) else max(row.disagreement, typical) for row in rows)
+    noises = (typical if math.isnan(row.disagreement) else max(row.disagreement, typical) for row in rows)
     cases = ((row.kernel, in_words(row.variant), in_words(row.parameters)) for row in rows)
-    return dict(zip(cases, apart, strict=True))
+    return dict(zip(cases, noises, strict=True))
 
 
 def top1_within_noise(rows: Iterable[Comparison], noise: Mapping[Case, float]) -> float:

@@ -44,44 +44,19 @@ LINEAR = 0.95
 
 @dataclass(frozen=True)
 class Configuration:
-    r"""A measured configuration of the kernel.
+    r"""A measured configuration of the kernel."""
 
-    Parameters
-    ----------
-    n
-        Vertices of the graph.
-    sub_block
-        :math:`S_D`, rows of a sub-block.
-    items
-        :math:`T_r`, work-items of a group.
-    extra_local
-        Local memory that is asked for and not used [B].
-    local_bytes
-        Local memory of a group, with that [B].
-    requested
-        :math:`B_r`, work-groups.
-    active
-        :math:`B_a`, work-groups that a compute unit holds at once.
-    threads
-        :math:`\mathcal{T}`, work-items that a lane holds at once.
-    schedule
-        :math:`f_{sched}` of Eq. 3.
-    seconds
-        Measured time [s].
-    predicted
-        Predicted times [s] by the family's name; a prediction that was withheld is left out.
-    """
-
-    n: int
-    sub_block: int
-    items: int
-    extra_local: int
-    local_bytes: int
-    requested: float
-    active: float
-    threads: float
-    schedule: float
-    seconds: float
+    n: int  # vertices of the graph
+    sub_block: int  # :math:`S_D`, rows of a sub-block
+    items: int  # :math:`T_r`, work-items of a group
+    extra_local: int  # local memory that is asked for and not used [B]
+    local_bytes: int  # local memory of a group, with that [B]
+    requested: float  # :math:`B_r`, work-groups
+    active: float  # :math:`B_a`, work-groups that a compute unit holds at once
+    threads: float  # :math:`\mathcal{T}`, work-items that a lane holds at once
+    schedule: float  # :math:`f_{sched}` of Eq. 3.
+    seconds: float  # measured time [s]
+    # Predicted times [s] by the family's name; a prediction that was withheld is left out.
     predicted: Mapping[str, float]
 
     @property
@@ -103,12 +78,8 @@ class Configuration:
 def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Configuration, ...]:
     """Return the configurations that ran, at the largest size that most of them have, with families' predictions.
 
-    Families without weights in the device's folder are left out.
-
-    Raises
-    ------
-    FactsError
-        If the device's limits on work-groups and work-items are not known.
+    Families without weights in the device's folder are left out. Raises FactsError if the device's limits on
+    work-groups and work-items are not known.
     """
     if data.measured is None:
         return ()
@@ -147,23 +118,12 @@ class Bend:
 
     It is Eq. 13 and 14 in one, with :math:`x = \sqrt{B_r}/\mathcal{T}`; with the bend at the lowest x it is the line of
     Eq. 15, whose :math:`a_0 = l - a_1 b`.
-
-    Parameters
-    ----------
-    level
-        l, the time where computing bounds it [s].
-    slope
-        :math:`a_1` [s].
-    bend
-        b, from which x on memory bounds it [1].
-    r_squared
-        Share of the times' variance that it explains [1]; NaN where there is nothing to explain.
     """
 
-    level: float
-    slope: float
-    bend: float
-    r_squared: float
+    level: float  # l, the time where computing bounds it [s]
+    slope: float  # :math:`a_1` [s]
+    bend: float  # b, from which x on memory bounds it [1]
+    r_squared: float  # share of the times' variance that it explains [1]; NaN where there is nothing to explain
 
     def at(self, x: float) -> float:
         """Return the time [s]."""
@@ -247,7 +207,7 @@ def by_threads(found: Iterable[Configuration]) -> dict[float, tuple[Configuratio
 
 
 def by_memory(found: Iterable[Configuration]) -> dict[int, tuple[Configuration, ...]]:
-    """Return the curves of figure 5: of each extra memory [B] those of the sub-blocks that were measured with some."""
+    """Return the curves of figure 5: the configurations of the sub-blocks with extra memory, by that memory [B]."""
     forced = {one.sub_block for one in found if one.extra_local}
     chosen = ((one.extra_local, one) for one in found if one.sub_block in forced)
     return _grouped(chosen, lambda one: one.threads)

@@ -36,7 +36,7 @@ def claims(
 ) -> tuple[Claim, ...]:
     """Return all claims; `cases` are the predictions of the paper's `family` next to the measured times.
 
-    Figures 2 to 5 and section V argue with work-items that hide latency, which those of a CPU do not.
+    Figures 2 to 5 and section V argue with work-items that hide latency, which work-items of a CPU do not.
     """
     measured: tuple[Claim, ...] = (
         line_claim(found), level_claim(found), sub_block_claim(found), groups_claim(found), memory_claim(found),

@@ -1,7 +1,7 @@
-r"""The numbered formulas of Ma, Chamberlain and Agrawal (ASAP 2014) as they stand, for all-pairs shortest paths.
+r"""The numbered formulas of Ma, Chamberlain and Agrawal (ASAP 2014) as printed, for all-pairs shortest paths.
 
 The model family ``threaded_manycore`` has Eq. 1, 3, 4 and 6 to 8 for any kernel. Here are those that the family does
-without (2 and 5) and those of the one program (10 to 14). Symbols are the paper's: n vertices, sub-blocks of
+without (2 and 5) and of the one program (10 to 14). Symbols are the paper's: n vertices, sub-blocks of
 :math:`S_D` by :math:`S_D` elements, :math:`B_r = (n/S_D)^2` requested groups, :math:`\mathcal{T}` work-items of a core,
 L steps for a transaction of C elements. Times are proportional to what the functions return.
 """

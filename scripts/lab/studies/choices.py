@@ -19,8 +19,8 @@ def choice_records(data: StudyData) -> list[dict[str, Any]]:
     """Return a record for each family of the device's folder: how well it chooses among the study's variants.
 
     A choice is between all variants of one kernel class that ran at the same sizes and that the family predicts.
-    ``regret`` is the geometric mean over choices of the measured time of the variant predicted fastest over that of the
-    fastest one [1]; ``rank`` the mean place of the truly fastest one in the order of the predictions, 1 where the
+    ``regret`` is the geometric mean over choices of the measured time of the variant predicted fastest over the time of
+    the fastest one [1]; ``rank`` the mean place of the truly fastest one in the order of the predictions, 1 where the
     family would choose it; ``tau`` the mean of Kendall's tau-b; ``withheld`` the cases without a prediction, which are
     left out of the choices.
     """

@@ -12,31 +12,18 @@ AGREES, DIFFERS, UNSHOWN, SLIP = VERDICTS = "agrees", "does not agree", "cannot 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper, and what was found here; the paper's own model judges it, whichever family is recommended.
+    """One claim of a paper, and the finding here, which is judged by the paper's own model."""
 
-    Parameters
-    ----------
-    source
-        Where the paper says so: its figure, table, equation or section.
-    paper
-        What it says, with its numbers.
-    found
-        What was found here, with the numbers that decide.
-    agrees
-        Whether that agrees. None where it cannot be shown here, and `found` says why: the argument needs warps, a
-        parameter means nothing on this device, or what decides was not printed or not measured.
-    slip
-        Whether the paper contradicts itself: what it prints does not follow from its own formulas or numbers.
-    measured
-        Whether the device's measured times decide. Without them the paper's formulas and numbers do, on every device
-        alike.
-    """
-
-    source: str
-    paper: str
-    found: str
+    source: str  # the figure, table, equation or section of the paper
+    paper: str  # what it says, with its numbers
+    found: str  # what was found here, with the numbers that decide
+    # Whether that agrees. None where it cannot be shown here, and `found` has the reason: the argument needs warps, a
+    # parameter means nothing on this device, or what decides was not printed or not measured.
     agrees: bool | None
+    # Whether the paper contradicts itself: what it prints does not follow from its own formulas or numbers.
     slip: bool = False
+    # Whether the device's measured times decide. Without them the paper's formulas and numbers do, on every device
+    # alike.
     measured: bool = True
 
     @property

@@ -87,24 +87,12 @@ def least_q(balance: float, flops: float = FLOPS) -> float:
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of optimisations, at the sizes at which all are compared.
+    """A combination of optimisations, at the sizes at which all are compared."""
 
-    Parameters
-    ----------
-    taken
-        The optimisations that are applied.
-    measured
-        Measured time [s]; NaN where only predictions are looked at.
-    predicted
-        Predicted times by family [s]; a family that cannot predict it is left out.
-    benefits
-        The benefits of Sim et al.; None where the device has no weights of that model.
-    """
-
-    taken: Taken
-    measured: float
-    predicted: Mapping[str, float]
-    benefits: Benefits | None
+    taken: Taken  # the optimisations that are applied
+    measured: float  # measured time [s]; NaN where only predictions are looked at
+    predicted: Mapping[str, float]  # predicted times by family [s]; a family that cannot predict it is left out
+    benefits: Benefits | None  # the benefits of Sim et al.; None where the device has no weights of that model
 
     @property
     def name(self) -> str:
@@ -133,7 +121,7 @@ def named(taken: Collection[str]) -> str:
 def combinations(
     measured: Measurements | None, models: Mapping[str, FittedModel]
 ) -> tuple[Combinations, Mapping[str, int]]:
-    """Return the combinations by what they take, and the sizes of all of them: the largest that most of them ran at."""
+    """Return the combinations by their optimisations, and their sizes: the largest at which most of them ran."""
     rows: dict[tuple[tuple[str, int], ...], dict[Taken, Measurement]] = {}
     if measured is None:
         return {}, {}
@@ -157,8 +145,8 @@ def combination(
 ) -> Combination:
     """Return a combination with the models' predictions, by family, of its kernel (a kernel, or its counts)."""
     predicted = {name: float(one.seconds) for name, one in predictions(kernel, sizes, models).items()}
-    told = potential_benefits(models[FAMILY], kernel, sizes) if FAMILY in models else None
-    return Combination(taken, seconds, predicted, told)
+    benefits = potential_benefits(models[FAMILY], kernel, sizes) if FAMILY in models else None
+    return Combination(taken, seconds, predicted, benefits)
 
 
 def speedups(found: Combinations, family: str = "") -> dict[Taken, float]:
@@ -183,7 +171,7 @@ def added(found: Combinations, toggle: str) -> tuple[tuple[Combination, Combinat
 def steps(found: Combinations, path: Iterable[str] = PATH) -> tuple[Combination, ...]:
     """Return the baseline and what comes of it as optimisations are applied one by one.
 
-    A step that was not measured is skipped. Without the baseline there are no steps.
+    A step that was not measured is skipped. Without the baseline it is empty.
     """
     taken, line = BASELINE, [found[BASELINE]] if BASELINE in found else []
     for toggle in path:
@@ -207,13 +195,14 @@ def step_names(line: Sequence[Combination]) -> tuple[str, ...]:
     )
 
 
-def costs(told: Benefits) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def costs(benefits: Benefits) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the memory and the computation cost [ms] of figure 4.3: of the point A, and of A' after the overlap.
 
     A third point is the ideal, T_mem_min and T_fp.
     """
-    hidden = told.memory_s - told.overlap_s
-    memory, computation = (told.memory_s, hidden, told.ideal_memory_s), (*(told.compute_s,) * 2, told.ideal_compute_s)
+    hidden = benefits.memory_s - benefits.overlap_s
+    computed = (benefits.compute_s, benefits.compute_s, benefits.ideal_compute_s)
+    memory, computation = (benefits.memory_s, hidden, benefits.ideal_memory_s), computed
     return tuple(1e3 * one for one in memory), tuple(1e3 * one for one in computation)
 
 
@@ -275,7 +264,7 @@ def records(found: Combinations, families: Sequence[str]) -> list[dict[str, Any]
 
 
 def toggle_records(found: Combinations, families: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a row for each optimisation: in how many pairs it was added, and the median of what it then saves [1]."""
+    """Return a row for each optimisation: the pairs with and without it, and the median of the saved time [1]."""
     rows = []
     for toggle in TOGGLES:
         pairs = added(found, toggle)

@@ -49,22 +49,11 @@ def fmm_claims(
     found: Combinations, families: Sequence[str], operations: float, other: Sequence[Combination] = (),
     judge: str = FAMILY, is_cpu: bool = False,
 ) -> tuple[Claim, ...]:  # fmt: skip
-    """Return all claims.
+    """Return all claims about the combinations that ran, with predictions of `families`.
 
-    Parameters
-    ----------
-    found
-        The combinations that ran.
-    families
-        Those that predict, `judge` among them where the device has its weights.
-    operations
-        Floating-point operations of an interaction, as counted [1].
-    other
-        Combinations along the path of figure 4.5 as a GPU would have them, predicted only; may be empty.
-    judge
-        The family of the model of Sim et al., which judges; the others are next to these.
-    is_cpu
-        Whether the device is a CPU, on which the study's optimisations do something else.
+    `operations` are the counted floating-point operations of an interaction [1], `other` the combinations along the
+    path of figure 4.5, predicted for a GPU. The model `judge` decides; a CPU does something else with the study's
+    optimisations.
     """
     line = steps(found)
     return (
@@ -99,14 +88,14 @@ def _intensity(operations: float) -> Claim:
 # {{{ speedups: figures 3.5 and 4.2
 
 
-def _estimated(found: Combinations, judge: str, beside: Sequence[str], is_cpu: bool) -> Claim:
+def _estimated(found: Combinations, judge: str, others: Sequence[str], is_cpu: bool) -> Claim:
     claim = "the model closely estimates the speedup of 44 combinations, and identifies the best one"
-    told = [_told(found, family) for family in (judge, *beside)]
-    regret, words = told[0][0], " ".join(words for _, words in told) + NO_SHARED_MEMORY * is_cpu
+    judgements = [_judged(found, family) for family in (judge, *others)]
+    regret, words = judgements[0][0], " ".join(words for _, words in judgements) + NO_SHARED_MEMORY * is_cpu
     return Claim("Figure 4.2", claim, words, None if is_cpu or regret is None else regret <= 1 + ALIKE)
 
 
-def _told(found: Combinations, family: str) -> tuple[float | None, str]:
+def _judged(found: Combinations, family: str) -> tuple[float | None, str]:
     """Return the regret of a family's choice [1], and what it predicts in words; None of fewer than two."""
     measured, predicted = speedups(found), speedups(found, family)
     both = [taken for taken in measured if taken in predicted]
@@ -184,20 +173,21 @@ def _shared_memory(found: Combinations) -> Claim:
     pairs = [(before, gain(before, after)) for before, after in added(found, "shmem") if before.benefits]
     if not pairs:
         return Claim("Figure 4.4", claim, "No pair with and without shmem has both.", None)
-    apart = {
+    deviations = {
         kind: [abs(saved - share(one, "itilp")) for one, saved in pairs if ("tight" in one.taken) == kind]
         for kind in (False, True)
     }
     saved = sorted(value for _, value in pairs)
     expected = sorted(share(one, "itilp") for one, _ in pairs)
-    words = [f"{median(values):.2f} {'with' if kind else 'without'} tight" for kind, values in apart.items() if values]
+    names = {True: "with", False: "without"}
+    words = [f"{median(values):.2f} {names[kind]} tight" for kind, values in deviations.items() if values]
     text = (
         f"shmem saves {percent(saved[0])} to {percent(saved[-1])} of the time in {len(pairs)} pairs, and B_itilp is "
         f"{percent(expected[0])} to {percent(expected[-1])}. They differ in the median by {' and '.join(words)}."
     )
     if expected[-1] < ALIKE:
         text += " So many instructions are in flight already that the model sees nothing to gain from more of them."
-    close = None if expected[-1] < ALIKE or not apart[False] else median(apart[False]) < 2 * ALIKE
+    close = None if expected[-1] < ALIKE or not deviations[False] else median(deviations[False]) < 2 * ALIKE
     return Claim("Figure 4.4", claim, text, close)
 
 

@@ -34,7 +34,7 @@ def amounts(
         A_r = \frac{nmk}{P},\quad A_y = \frac{2nmk}{P N_{TB}^2 \lambda}
 
     Global memory "g", shared memory "s" and registers "r" are in elements or multiply-adds; barriers "y" are those
-    that thread-blocks meet. :math:`A_s` takes each element out of shared memory once. A kernel in which each thread
+    that thread-blocks load. :math:`A_s` takes each element out of shared memory once. A kernel in which each thread
     forms N_TB/sqrt(b) rows and columns takes it out sqrt(b) times (:func:`shared_reads`).
 
     Examples

@@ -96,12 +96,12 @@ def _bandwidth() -> Claim:
 
 def _registers(one: Point) -> Claim:
     closed = {name: operation_shares(gpu(name))[OPERATIONS["r"]] for name in PLATFORMS}
-    here, told = one.shares(), {name: f"{share:.0%}" for name, share in closed.items()}
+    here, closed_form = one.shares(), {name: f"{share:.0%}" for name, share in closed.items()}
     words = {name: f"{share:.0%}" for name, share in here.items()}
     return Claim(
         "Section 5.2.3",
         "the majority of the work is done in registers",
-        f"Share of the time by the closed form: {each_of(told)}. Here {SPT} "
+        f"Share of the time by the closed form: {each_of(closed_form)}. Here {SPT} "
         + (f"predicts with {one.name}: {each_of(words)}." if here else "has no weights."),
         min(closed.values()) > 0.5,
         measured=False,

@@ -23,33 +23,17 @@ TERMS = {"memory": "g", "local": "s", "register": "r", "barrier": "y"}
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One configuration that ran.
+    """One configuration that ran."""
 
-    Parameters
-    ----------
-    tile, depth
-        N_TB and lambda.
-    shape
-        The work-group's width and height; b is their product.
-    sizes
-        n, m and k.
-    measured
-        Measured time [s].
-    predicted
-        Predictions by family; a family that cannot predict it is left out.
-    counts
-        The kernel's counts.
-    wide
-        How many neighbouring work-items load neighbouring elements, where they are grouped anew for that; else 0.
-    """
-
+    # tile, depth: N_TB and lambda.
     tile: int
     depth: int
-    shape: tuple[int, int]
-    sizes: Mapping[str, int]
-    measured: float
-    predicted: Mapping[str, Prediction]
-    counts: KernelCounts
+    shape: tuple[int, int]  # the work-group's width and height; b is their product
+    sizes: Mapping[str, int]  # n, m and k
+    measured: float  # measured time [s]
+    predicted: Mapping[str, Prediction]  # predictions by family; a family that cannot predict it is left out
+    counts: KernelCounts  # the kernel's counts
+    # How many neighbouring work-items load neighbouring elements, where they are grouped anew for that; else 0.
     wide: int = 0
 
     @property
@@ -126,10 +110,10 @@ def largest(points: Sequence[Point]) -> tuple[Point, ...]:
 def library_point(points: Sequence[Point]) -> Point:
     """Return the largest product in the variant that is nearest to MAGMA's: N_TB = 96, lambda = 16, b = 256."""
 
-    def apart(one: Point) -> tuple[int, int, int, int]:
+    def distance(one: Point) -> tuple[int, int, int, int]:
         return abs(one.group - GROUP), abs(one.depth - DEPTH), abs(one.tile - TILE), one.wide
 
-    return min(largest(points), key=apart)
+    return min(largest(points), key=distance)
 
 
 def along_k(points: Sequence[Point], like: Point) -> tuple[Point, ...]:

@@ -24,31 +24,18 @@ WARP = 32
 
 @dataclass(frozen=True)
 class Gpu:
-    """Table 4.2 for one platform, each number for one core and in clock cycles, as printed there.
+    """Table 4.2 for one platform, each number for one core and in clock cycles, as printed there."""
 
-    Parameters
-    ----------
-    cores
-        P, cores of the GPU.
-    shared_words, registers
-        M and R, elements of four bytes that the whole GPU holds in shared memory and in registers.
-    clock_hz
-        Its clock [Hz].
-    latency
-        L of each operation [cycles]: global memory "g", shared memory "s", registers "r", barriers "y".
-    bandwidth
-        B of each operation [elements per cycle and core].
-    launch
-        L_sync [cycles].
-    """
-
-    cores: float
+    cores: float  # p, cores of the GPU
+    # shared_words, registers: m and R, elements of four bytes that the whole GPU holds in shared memory and in
+    # registers.
     shared_words: float
     registers: float
-    clock_hz: float
+    clock_hz: float  # its clock [Hz]
+    # L of each operation [cycles]: global memory "g", shared memory "s", registers "r", barriers "y".
     latency: Mapping[str, float]
-    bandwidth: Mapping[str, float]
-    launch: float
+    bandwidth: Mapping[str, float]  # b of each operation [elements per cycle and core]
+    launch: float  # L_sync [cycles]
 
 
 def gpu(platform: str) -> Gpu:

@@ -26,19 +26,11 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
     """Return a device's parameters in the units of Table 4.2: cycles, and operations per cycle and core.
 
     A core is a lane. A number is a fact of the device, or where no fact gives it a fitted weight. Where the clock is
-    not known, a cycle is a second; registers are without limit where their number is not known.
+    not known, a cycle is a second; registers are without limit where their number is not known. Raises FactsError if
+    neither a fact nor a weight gives a number.
 
-    Parameters
-    ----------
-    facts
-        Of the device, the measured ones among them (:mod:`perfmodel.fitting.throughput`).
-    weights
-        Weights of the family ``synchronous_parallel_throughput``, by name, in SI units for the whole device.
-
-    Raises
-    ------
-    FactsError
-        If neither a fact nor a weight gives a number.
+    Facts include the measured ones (:mod:`perfmodel.fitting.throughput`); weights are those of the family
+    ``synchronous_parallel_throughput``, in SI units for the whole device.
     """
     units, clock = float(facts.value("compute_units")), float(_known(facts, "clock_hz", 1.0))
     cores = units * float(_known(facts, "lanes_per_unit", _known(facts, "subgroup_size", 1)))
@@ -71,7 +63,7 @@ def core_at_hand(data: StudyData) -> tuple[Gpu, bool]:
 def oversubscribed(facts: DeviceFacts) -> bool:
     """Return whether the work-items of a core hide each other's latency (M_o of 4.7); on a CPU they take turns.
 
-    The fact ``oversubscription`` says so where it was measured (:mod:`perfmodel.fitting.throughput`).
+    The fact ``oversubscription`` has that if it was measured (:mod:`perfmodel.fitting.throughput`).
     """
     return bool(_known(facts, "oversubscription", _known(facts, "device_type", "gpu") != "cpu"))
 

@@ -18,22 +18,13 @@ Keys = NDArray[np.float64]
 
 @dataclass
 class Moved:
-    """Words that a sort moves, and pairs that it compares.
+    """Words that a sort moves, and pairs that it compares."""
 
-    Parameters
-    ----------
-    loaded, stored
-        From and to global memory.
-    shared
-        Read from and written to shared memory.
-    compared
-        Pairs of elements that sorting and merging networks in registers compare.
-    """
-
+    # loaded, stored: from and to global memory.
     loaded: int = 0
     stored: int = 0
-    shared: int = 0
-    compared: int = 0
+    shared: int = 0  # read from and written to shared memory
+    compared: int = 0  # pairs of elements that sorting and merging networks in registers compare
 
 
 def sorted_by_heaps(keys: Keys, ways: int, warp: int, moved: Moved) -> Keys:

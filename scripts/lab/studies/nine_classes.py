@@ -78,26 +78,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Fit:
-    """The fit to the nine classes, and what it says of the test kernels.
+    """The fit to the nine classes, and what it says of the test kernels."""
 
-    Parameters
-    ----------
-    rows
-        Measured rows of each class.
-    weights
-        The weights [s per unit] by feature.
-    spread
-        Root of the mean squared relative residual of the fit [1].
-    cases
-        Test kernels, measured and predicted.
-    withheld
-        Test kernels with a feature that no row of the fit has, with these features.
-    """
-
-    rows: Mapping[str, int]
-    weights: Mapping[str, float]
-    spread: float
-    cases: tuple[Case, ...]
+    rows: Mapping[str, int]  # measured rows of each class
+    weights: Mapping[str, float]  # the weights [s per unit] by feature
+    spread: float  # root of the mean squared relative residual of the fit [1]
+    cases: tuple[Case, ...]  # test kernels, measured and predicted
+    # Test kernels with a feature that no row of the fit has, with these features.
     withheld: Mapping[str, tuple[str, ...]]
 
     @property
@@ -168,7 +155,7 @@ def errors_row(name: str, rows: str, errors: Mapping[str, float]) -> tuple[str, 
 
 
 def mean_over_least(rows: Iterable[Measurement]) -> list[tuple[float, float]]:
-    """Return of each row the least time over that of a launch, and the mean over the least time, less one [1]."""
+    """Return for each row the least time over the time of a launch, and the mean over the least time, minus 1 [1]."""
     timed = [(row, kept(row)) for row in rows if row.launch_overhead_s]
     return [(min(times) / (row.launch_overhead_s or 1.0), fmean(times) / min(times) - 1) for row, times in timed]
 
@@ -189,7 +176,7 @@ PROTOCOLS = ("A", "sizes")
 
 
 def local_strides() -> dict[str, Family]:
-    """Return the linear model without and with classes of local accesses, by what it charges of local memory."""
+    """Return the linear model without and with classes of local accesses, by the name of these classes."""
     plain = find_family(FAMILY)
     stores = (*plain.features, "local_store_*")
     return {

@@ -60,7 +60,7 @@ def order_claim(fit: Fit | None, gpu: bool) -> Claim:
 def mean_claim(rows: Sequence[Measurement]) -> Claim:
     """Section 4.2: the mean of the runs is as good as the least."""
     paper = "the least and the mean of the runs differ by less than 5 % where times exceed the launch significantly"
-    far = [apart for longer, apart in mean_over_least(row for row in rows if len(kept(row)) > 1) if longer >= BEYOND]
+    far = [excess for longer, excess in mean_over_least(row for row in rows if len(kept(row)) > 1) if longer >= BEYOND]
     if not far:
         return Claim("Section 4.2", paper, "no row has several runs and a time beyond the launch's", None)
     rows_of = f"rows of {BEYOND:g} launches and more; the median is {median(far):.1%}"

@@ -19,28 +19,15 @@ Keys = NDArray[np.float64]
 
 @dataclass
 class Work:
-    """What a sort does, over all threads.
+    """What a sort does, over all threads."""
 
-    Parameters
-    ----------
-    words
-        Words from and to global memory, each coalesced.
-    block_steps, thread_steps
-        Steps of binary searches, in global memory for blocks and in shared memory for threads.
-    shared
-        Words that merges read from shared memory and write there.
-    swaps
-        Pairs that the sorting networks of single threads compare.
-    rounds
-        Rounds of merging, after the base case.
-    """
-
-    words: int = 0
+    words: int = 0  # words from and to global memory, each coalesced
+    # block_steps, thread_steps: steps of binary searches, in global memory for blocks and in shared memory for threads.
     block_steps: int = 0
     thread_steps: int = 0
-    shared: int = 0
-    swaps: int = 0
-    rounds: int = 0
+    shared: int = 0  # words that merges read from shared memory and write there
+    swaps: int = 0  # pairs that the sorting networks of single threads compare
+    rounds: int = 0  # rounds of merging, after the base case
 
 
 def sorted_pairwise(keys: Keys, each: int, group: int, work: Work) -> Keys:

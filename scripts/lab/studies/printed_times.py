@@ -38,7 +38,7 @@ def each_position_loaded_once(values: Values) -> Values:
 
 
 def a_barrier_for_each_output(values: Values) -> Values:
-    """Work-items meet a barrier for each of the nine values that they compute."""
+    """Work-items execute a barrier for each of the nine values that they compute."""
     return {**values, "barrier_local": values["global_store_32_stride1"]}
 
 

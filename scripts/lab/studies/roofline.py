@@ -25,23 +25,14 @@ NOISE = 1.05
 
 @dataclass(frozen=True)
 class BalancedKernel:
-    """A measured kernel, with both sides of its balance inequality.
+    """A measured kernel, with both sides of its balance inequality."""
 
-    Parameters
-    ----------
-    kernel, form, sizes
-        Its class, variant and sizes in words.
-    balance
-        What the inequality holds against each other.
-    rate
-        Nodes of its dataflow a second, as measured: W over the measured time.
-    """
-
+    # kernel, form, sizes: its class, variant and sizes in words.
     kernel: str
     form: str
     sizes: str
-    balance: Balance
-    rate: float
+    balance: Balance  # what the inequality holds against each other
+    rate: float  # nodes of its dataflow a second, as measured: W over the measured time
 
     @property
     def holds_by_kung(self) -> bool:

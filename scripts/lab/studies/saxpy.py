@@ -18,28 +18,15 @@ SIZES, GROUPS = "saxpy", "saxpy_groups"
 
 @dataclass(frozen=True)
 class Point:
-    """One measured launch of saxpy.
+    """One measured launch of saxpy."""
 
-    Parameters
-    ----------
-    stride
-        Distance of two lanes' elements of x.
-    groups
-        Work-groups of the launch.
-    warps
-        Sub-groups of the launch for each compute unit in use; `at_once` of them run at a time, as far as is known.
-    measured
-        Measured time [s].
-    predicted
-        By family the predicted time [s]; a family that withholds it is missing.
-    """
-
-    stride: int
-    groups: float
+    stride: int  # distance of two lanes' elements of x
+    groups: float  # work-groups of the launch
+    # Sub-groups of the launch for each compute unit in use; `at_once` of them run at a time, as far as is known.
     warps: float
     at_once: float
-    measured: float
-    predicted: Mapping[str, float]
+    measured: float  # measured time [s]
+    predicted: Mapping[str, float]  # by family the predicted time [s]; a family that withholds it is missing
 
     def error(self, family: str) -> float:
         """Return the relative error of a family's prediction [1]."""

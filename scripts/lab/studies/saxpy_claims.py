@@ -121,7 +121,7 @@ def stride_claim(points: Sequence[Point], families: Sequence[str]) -> Claim:
 
 
 def card_claim() -> Claim:
-    """The two settings on the paper's card: alike with few warps, apart with many."""
+    """The two settings on the paper's card: equal with few warps, different with many."""
     few, most = cache_effects(ISSUES[:1], FEW), cache_effects(ISSUES[:1], MOST)
     found = (
         f"by the formulas with the facts of the TITAN X, memory latencies of {LATENCIES[0]:g} to {LATENCIES[-1]:g} "

@@ -70,8 +70,8 @@ def global_addresses(layout: str, n: int, ranks: Ints, children: int = WARP) -> 
 def worst_ranks(form: str, n: int) -> Ints:
     """Return a warp's queries with the most bank conflicts, shape (1, WARP); N is at least 2 w^2.
 
-    Naive (Lemma 6.2.2): queries N/w apart.  Conflict-limited: each lane is led by as many words as its number falls
-    short of a multiple of w, from a different word of stage 1.
+    Naive (Lemma 6.2.2): queries with a distance of N/w.  Conflict-limited: each lane is led by as many words as its
+    number falls short of a multiple of w, from a different word of stage 1.
     """
     lanes = np.arange(WARP)
     if form == "naive":
@@ -111,8 +111,8 @@ def expected_blocks(layout: str, n: int, warp: int = WARP, children: int = WARP)
     """Return the expected blocks of each access of a warp's random queries.
 
     Of b blocks that lanes take at random, b (1 - (1 - 1/b)^w) distinct ones are expected.  At step k the list has
-    2^(k-1) words, N/2^(k-1) apart; the trees' levels lie together, so that a level of v nodes has v/w blocks of the
-    binary tree (as if levels began a block) and v of the B-tree.
+    2^(k-1) words with a distance of N/2^(k-1); the trees' levels are contiguous, so that a level of v nodes has v/w
+    blocks of the binary tree (as if levels began a block) and v of the B-tree.
     """
     places: list[float] = []
     if layout == "sorted":

@@ -29,7 +29,7 @@ def counted_claims(platforms: Records, blocks: Records, conflicts: Records) -> t
 def measured_claims(points: Sequence[Point], families: Sequence[str], is_cpu: bool) -> tuple[Claim, ...]:
     """Return the claims about times; those about banks cannot be shown on a CPU.
 
-    The dissertation's model judges its errors; those of the other `families` are next to these.
+    The errors of the dissertation's model decide; the errors of the other `families` are listed too.
     """
     return _fastest_layout(points), _errors(points, families), _local_forms(points, is_cpu)
 
@@ -155,7 +155,7 @@ def _errors(points: Sequence[Point], families: Sequence[str]) -> Claim:
     own = means.get(SPT, {})
     return Claim(
         "Section 6.1.4", "the average error of the estimates is 3 % to 36 % for each layout and platform",
-        "; ".join(f"{name}: {said}" for name, said in words.items()) or f"there are no weights of {SPT}",
+        "; ".join(f"{name}: {said}" for name, said in words.items()) or f"{SPT} has no weights",
         max(own.values()) <= PRINTED_ERROR if own else None,
     )  # fmt: skip
 

@@ -42,28 +42,15 @@ LOCAL_QUERIES, THREADS = 5e8, 1024
 
 @dataclass(frozen=True)
 class Point:
-    """One configuration that was measured.
+    """One configuration that was measured."""
 
-    Parameters
-    ----------
-    kernel
-        Its class, :data:`GLOBAL` or :data:`LOCAL`.
-    form
-        What searches: a layout in global memory with its options, or a form in local memory.
-    keys, queries
-        N and Q.
-    measured
-        Measured time [s].
-    predicted
-        Time by each family [s]; None where it was withheld.
-    """
-
-    kernel: str
-    form: str
+    kernel: str  # its class, :data:`GLOBAL` or :data:`LOCAL`
+    form: str  # what searches: a layout in global memory with its options, or a form in local memory
+    # keys, queries: n and Q.
     keys: int
     queries: int
-    measured: float
-    predicted: Mapping[str, float | None]
+    measured: float  # measured time [s]
+    predicted: Mapping[str, float | None]  # time by each family [s]; None where it was withheld
 
     @property
     def layout(self) -> str:

@@ -37,21 +37,11 @@ RECOVERED = frozenset(CHANGES)
 
 @dataclass(frozen=True)
 class Sort:
-    """What a sort does on a device.
+    """What a sort does on a device."""
 
-    Parameters
-    ----------
-    amounts
-        Operations of the busiest core, by the operation's letter.
-    multiplicity
-        How many of them hide each other's latency.
-    launches
-        Kernels, each with a synchronisation of the device after it.
-    """
-
-    amounts: Mapping[str, float]
-    multiplicity: Mapping[str, float]
-    launches: int
+    amounts: Mapping[str, float]  # operations of the busiest core, by the operation's letter
+    multiplicity: Mapping[str, float]  # how many of them hide each other's latency
+    launches: int  # kernels, each with a synchronisation of the device after it
 
 
 def sort_seconds(device: Gpu, sort: Sort) -> dict[str, float]:
@@ -85,16 +75,11 @@ def pairwise(
     with :math:`S = (\lceil\log^2 N/(bE)\rceil - \lceil\log NbE\rceil)/2`, which represents the steps of the partition
     search of a block in all rounds, :math:`\sum_{i=\lceil\log bE\rceil}^{\lceil\log N\rceil} i`. M = M/(P E), twice
     that for global memory. `changes` are those of :data:`CHANGES` that are made. `conflicts` are :math:`\beta_1` and
-    :math:`\beta_2`, by default counted for this E and b on random inputs. With `hidden` False a core runs one
-    thread at a time, and M is 1.
-
-    Raises
-    ------
-    ValueError
-        If a change is not one of these.
+    :math:`\beta_2`, by default counted for this E and b on random inputs. With `hidden` False a core runs one thread at
+    a time, and M is 1. Raises ValueError if a change is not one of these.
     """
     if unknown := sorted(changes - set(CHANGES)):
-        raise ValueError(f"'{unknown[0]}' is no change of the formulas; there are {', '.join(CHANGES)}")
+        raise ValueError(f"'{unknown[0]}' is not a change of the formulas; give one of {', '.join(CHANGES)}")
     cores, block = device.cores, group * each
     rounds = merge_rounds(n, block)
     if "steps" in changes:

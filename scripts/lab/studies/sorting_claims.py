@@ -25,7 +25,7 @@ from scripts.lab.studies.sorting import (
 from scripts.lab.studies.sorting_addresses import counted_conflicts
 from scripts.lab.studies.sorting_tables import ALGORITHMS, EACH, WAYS, best_choice, total
 
-#: MGPU's choices are odd, as threads an odd number of words apart share no bank, and no more than a warp.
+#: MGPU's choices are odd, so that threads of a warp use different banks, and at most the size of a warp.
 ODD_EACH, WITHIN_WARP = range(3, 33, 2), range(3, 33)
 #: The printed gain of GPU-MMS over the next sort of its kind [1], measured by the author (section 7.4).
 GAINS: Mapping[str, float] = MappingProxyType({"ALGOPARC": 0.3227, "GIBSON": 0.2326, "UHHPC": 0.1148})

@@ -30,24 +30,13 @@ WAYS = (2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One mergesort, and what is chosen of it.
+    """One mergesort, and what is chosen of it."""
 
-    Parameters
-    ----------
-    sort
-        The sort of a device, the choice, the elements, and whether oversubscription hides latency.
-    letter
-        The name of the choice: E or K.
-    choices
-        Its values.
-    elements
-        The elements for which the dissertation shows it (figures 7.1, 7.5 and 7.7).
-    """
-
+    # The sort of a device, the choice, the elements, and whether oversubscription hides latency.
     sort: Callable[[Gpu, int, float, bool], Sort]
-    letter: str
-    choices: tuple[int, ...]
-    elements: float
+    letter: str  # the name of the choice: E or K
+    choices: tuple[int, ...]  # its values
+    elements: float  # the elements for which the dissertation shows it (figures 7.1, 7.5 and 7.7)
 
 
 def _pairwise(

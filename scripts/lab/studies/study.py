@@ -33,27 +33,14 @@ Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class StudyData(FrozenValue):
-    """What a study looks at: its own measurements on a device, and that device's fitted models.
+    """What a study looks at: its own measurements on a device, and that device's fitted models."""
 
-    Parameters
-    ----------
-    facts
-        What is known of the device, with what can be read off its measurements.
-    measured
-        The study's measurements, those that failed left out, with these facts; None of a study without kernels.
-    failed
-        Records of configurations that could not run, each with its status and message.
-    folder
-        The device's folder, with its measurement kernels, test kernels and weights.
-    recommended
-        The family that predictions of this device should use.
-    """
-
-    facts: DeviceFacts
+    facts: DeviceFacts  # what is known of the device, and is found from its measurements
+    # The study's measurements, those that failed left out, with these facts; None of a study without kernels.
     measured: Measurements | None
-    failed: tuple[Measurement, ...]
-    folder: Path
-    recommended: str
+    failed: tuple[Measurement, ...]  # records of configurations that could not run, each with its status and message
+    folder: Path  # the device's folder, with its measurement kernels, test kernels and weights
+    recommended: str  # the family that predictions of this device should use
     _models: dict[str, FittedModel] = field(default_factory=dict, repr=False)
     _cases: dict[str, Comparisons] = field(default_factory=dict, repr=False, init=False)  # of these measurements
 
@@ -102,46 +89,22 @@ def predictions(kernel: Any, sizes: Mapping[str, int], models: Mapping[str, Fitt
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What comes out of a study on one device.
+    """What comes out of a study on one device."""
 
-    Parameters
-    ----------
-    claims
-        The paper's claims, each with the result here.
-    tables
-        By name the records of each table, which is written as CSV. The name "" gives a file of the study's name.
-    pictures
-        By name the figures.
-    """
-
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...]  # the paper's claims, each with the result here
+    # By name the records of each table, which is written as CSV. The name "" gives a file of the study's name.
     tables: Mapping[str, Records]
-    pictures: Mapping[str, Figure] = field(default_factory=lambda: MappingProxyType({}))
+    pictures: Mapping[str, Figure] = field(default_factory=lambda: MappingProxyType({}))  # by name the figures
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """An experiment of a paper that can be run again.
+    """An experiment of a paper that can be run again."""
 
-    Parameters
-    ----------
-    name
-        Its name on the command line, and of its files.
-    title
-        What it is about, in one line.
-    source
-        The paper, its sections and figures.
-    page
-        Name of the paper's page in docs/papers, as ``karsin-2018``.
-    kernels
-        Names of its classes in ``test_kernels/papers``; none where it looks at what is measured already.
-    examine
-        Makes the tables, pictures and claims of what was measured.
-    """
-
-    name: str
-    title: str
-    source: str
-    page: str
+    name: str  # its name on the command line, and of its files
+    title: str  # what it is about, in one line
+    source: str  # the paper, its sections and figures
+    page: str  # name of the paper's page in docs/papers, as ``karsin-2018``
+    # Names of its classes in ``test_kernels/papers``; none where it looks at what is measured already.
     kernels: tuple[str, ...]
-    examine: Callable[[StudyData], Findings]
+    examine: Callable[[StudyData], Findings]  # makes the tables, pictures and claims

@@ -23,34 +23,17 @@ WIDTH = 256
 
 @dataclass(frozen=True)
 class Run:
-    """One configuration.
+    """One configuration."""
 
-    Parameters
-    ----------
-    operation
-        One of :data:`OPERATIONS`.
-    ilp
-        Chains, or elements at a time, of a work-item: M_I.
-    groups, launches
-        Work-groups of a launch, and launches.
-    threads
-        M_o, the work-items for each core; below 1 where cores are idle.
-    amount
-        Operations of one work-item: accesses to global or local memory, multiply-adds, barriers; or launches.
-    measured
-        Time [s].
-    predicted
-        By the throughput model [s]; None where it is withheld.
-    """
-
-    operation: str
-    ilp: int
+    operation: str  # one of :data:`OPERATIONS`
+    ilp: int  # chains, or elements at a time, of a work-item: M_I
+    # groups, launches: work-groups of a launch, and launches.
     groups: int
     launches: int
-    threads: float
-    amount: int
-    measured: float
-    predicted: float | None
+    threads: float  # M_o, the work-items for each core; below 1 where cores are idle
+    amount: int  # operations of one work-item: accesses to global or local memory, multiply-adds, barriers; or launches
+    measured: float  # time [s]
+    predicted: float | None  # by the throughput model [s]; None where it is withheld
 
     @property
     def each(self) -> float:

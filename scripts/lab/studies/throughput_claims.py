@@ -30,7 +30,7 @@ def printed_claim() -> Claim:
 
 
 def measured_claims(points: Sequence[Run], hides: bool) -> tuple[Claim, ...]:
-    """Return the claims about the curves; `hides` tells whether oversubscription hides latency on the device."""
+    """Return the claims about the curves; `hides` is whether oversubscription hides latency on the device."""
     return (
         _same_knee(points, "copy", hides), _same_knee(points, "local", hides), _flat(points, hides),
         _barriers(points, hides), _fixed(points), _converges(points),

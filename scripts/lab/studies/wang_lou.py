@@ -28,30 +28,14 @@ LARGEST_GROUP = 1024
 
 @dataclass(frozen=True)
 class Multiprocessors:
-    """Table 1's parameters of a device.
+    """Table 1's parameters of a device."""
 
-    Parameters
-    ----------
-    latency
-        Latency of memory [cycle]; a hit in the L2 cache takes `hit` of it [1].
-    issue
-        Cycles to issue an instruction.
-    bandwidth
-        Bytes that memory moves in a cycle.
-    units
-        Multiprocessors in use.
-    hit
-        Latency of an L2 hit over that of memory [1].
-    departure
-        Cycles between two transactions, coalesced or not.
-    """
-
-    latency: float
-    issue: float
-    bandwidth: float
-    units: float
-    hit: float = HIT
-    departure: float = 1.0
+    latency: float  # latency of memory [cycle]; a hit in the L2 cache takes `hit` of it [1]
+    issue: float  # cycles to issue an instruction
+    bandwidth: float  # bytes that memory moves in a cycle
+    units: float  # multiprocessors in use
+    hit: float = HIT  # latency of an L2 hit over that of memory [1]
+    departure: float = 1.0  # cycles between two transactions, coalesced or not
 
 
 @cache
@@ -73,9 +57,9 @@ def saxpy_cycles(
     Without the cache by Eq. 1, 2 and 4, with it by Eq. 20 to 22; `all_warps` gives the reading of section 2.2, where
     Eq. 2 holds wherever CWP is below MWP.
     """
-    apart = 1 / MEMORY_INSTRUCTIONS if stride > 1 else 0.0  # 13; y is coalesced
-    latency = device.latency + apart * (stride - 1) * device.departure  # 8, 11, 12
-    departure = device.departure * (stride * apart + 1 - apart)  # 15
+    scattered = 1 / MEMORY_INSTRUCTIONS if stride > 1 else 0.0  # 13; y is coalesced
+    latency = device.latency + scattered * (stride - 1) * device.departure  # 8, 11, 12
+    departure = device.departure * (stride * scattered + 1 - scattered)  # 15
     mwp = min(latency / departure, device.bandwidth * latency / (128 * device.units), warps)  # 5 to 7
     memory, compute = latency * MEMORY_INSTRUCTIONS, device.issue * INSTRUCTIONS  # 16, 17
     cwp = min((memory + compute) / compute, warps)  # 9, 10

@@ -39,7 +39,7 @@ def test_a_page_and_a_picture_are_drawn(board):
     board.page.parent.mkdir()
     board.page.write_text("# Scoreboard\n")
     score_folders(board, [Path("d")], [IDEA], STAMP)
-    board.draw()
+    board.draw([IDEA.name])
     assert board.page.read_text().startswith("# Scoreboard\n")
     assert "| d | " in board.page.read_text()
     assert board.picture.is_file()
