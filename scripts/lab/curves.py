@@ -92,7 +92,7 @@ def _label_few_points(axes: Axes, panel: Panel) -> None:
         if len(points) <= MOST_TICKS:
             axes.set_xticks(points, [size_text(x) for x in points])
             axes.set_xticks([], minor=True)
-    elif 0 < points[0] and points[-1] <= 100 * points[0]:
+    elif (limits := axes.get_xlim())[1] <= 100 * limits[0]:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
